@@ -1,0 +1,71 @@
+# Everything a person does here, by name. `make` alone lists it.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+FITS = -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
+
+# Tests run many small nets, often several workers at once: more than one BLAS thread each only makes them wait.
+test check cover bench-partition: export OMP_NUM_THREADS := 1
+test check cover bench-partition: export OPENBLAS_NUM_THREADS := 1
+test check cover bench-partition: export MKL_NUM_THREADS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help env demo test check lint fix cover proto bench-partition clean
+
+help: ## list these commands
+	@echo 'netpart: make COMMAND, where COMMAND is one of'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+env: $(STAMP) ## make .venv and install netpart with all its tools, when setup.cfg has changed
+
+$(STAMP): setup.cfg pyproject.toml
+	@test -n '$(PYTHON)' && $(PYTHON) $(FITS) 2>/dev/null || { \
+	  echo 'netpart needs Python 3.11 or newer, and $(or $(PYTHON),no python on the PATH) is not that.' >&2; \
+	  echo 'Install one, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)' >&2; exit 1; }
+	@test -x $(BIN)/python || { echo 'making $(VENV)'; $(PYTHON) -m venv $(VENV); }
+	@echo 'installing netpart and its tools into $(VENV) (a few minutes the first time)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: env ## train LeNet on handwritten digits with 3 workers, and draw it
+	$(BIN)/netpart data digits data/digits
+	@mkdir -p out
+	$(BIN)/netpart run graphs/mnist/conv.conf --workers 3 --summary out/summary.json
+	$(BIN)/netpart draw graphs/mnist/conv.conf --workers 3 -o out/conv.svg
+	@echo 'The partitioned net is drawn in out/conv.svg; the figures of the run are in out/summary.json.'
+
+test: env ## run every test
+	@$(BIN)/python -m pytest
+
+check: lint ## lint, types, floors and the fast tests: before every commit
+	$(BIN)/python -m pytest -m 'not slow'
+
+lint: env ## format, lint, types and floors, without tests
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
+
+fix: env ## format, and mend what ruff can mend by itself
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+cover: env ## run every test and list the lines that none of them reached
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
+	$(BIN)/python tools/gen_proto.py
+
+bench-partition: env ## time the partition of 1 000 to 100 000 layers
+	$(BIN)/python -m benchmarks.partition
+
+clean: ## remove what builds, tests and jobs left behind; the environment and data/ stay
+	rm -rf build dist out *.egg-info .coverage .coverage.* .hypothesis
+	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

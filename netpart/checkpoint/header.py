@@ -1,0 +1,152 @@
+"""The header of a safetensors file: names, types, shapes and places of its tensors.
+
+Layout: 8 bytes N (little-endian), N bytes of JSON, then the tensors without gaps
+(https://github.com/huggingface/safetensors#format). A header from outside is checked before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from netpart.errors import DataError
+from netpart.spec import Shape
+
+LENGTH = struct.Struct("<Q")
+LARGEST = 100_000_000
+"""Bytes a header may have; the safetensors library has the same limit."""
+
+DTYPES: Mapping[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "I64": np.dtype("<i8"),
+    "I32": np.dtype("<i4"),
+}
+_METADATA = "__metadata__"
+_LARGEST_RANK = 64
+_LARGEST_EXTENT = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A whole, unpartitioned tensor of a checkpoint: dtype name, shape, offset of its first byte in the file."""
+
+    dtype: str
+    shape: Shape
+    offset: int
+
+    @property
+    def item(self) -> np.dtype[Any]:
+        """The numpy dtype, little-endian."""
+        return DTYPES[self.dtype]
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.item.itemsize
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a checkpoint holds; ``size`` is that of the whole file in bytes."""
+
+    tensors: Mapping[str, Tensor]
+    metadata: Mapping[str, str]
+    size: int
+
+
+def write_header(tensors: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str]) -> tuple[bytes, int]:
+    """Lays tensors (name -> dtype name and shape) out; returns the file's first bytes and its size.
+
+    Wide dtypes come first, so every tensor is aligned. Raises DataError for a dtype that is not stored.
+    """
+    for name, (dtype, _) in tensors.items():
+        if dtype not in DTYPES:
+            raise DataError(f"{name}: expected dtype {', '.join(DTYPES)}, got {dtype!r}")
+    fields: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
+    at = 0
+    for name in sorted(tensors, key=lambda name: (-DTYPES[tensors[name][0]].itemsize, name)):
+        dtype, shape = tensors[name]
+        end = at + prod(shape) * DTYPES[dtype].itemsize
+        fields[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, end]}
+        at = end
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % LENGTH.size)
+    return LENGTH.pack(len(text)) + text, LENGTH.size + len(text) + at
+
+
+def header_length(start: bytes, size: int) -> int:
+    """Bytes of JSON behind the first 8 bytes of a file of ``size`` bytes. Raises DataError if they cannot be."""
+    if len(start) < LENGTH.size:
+        raise DataError(f"expected a safetensors file, got only {len(start)} bytes")
+    (length,) = LENGTH.unpack(start)
+    if length > min(LARGEST, size - LENGTH.size):
+        raise DataError(
+            f"expected a header that fits into {size} bytes, got one of {length}: cut short, or another format"
+        )
+    return int(length)
+
+
+def parse_header(text: bytes, size: int) -> Header:
+    """Reads the JSON of a file of ``size`` bytes. Raises DataError unless the tensors tile the rest of the file."""
+    fields = _json(text)
+    metadata = fields.pop(_METADATA, {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise DataError(f"{_METADATA}: expected strings by name, got {metadata!r:.80}")
+    start = LENGTH.size + len(text)
+    tensors = {name: _tensor(name, field, start) for name, field in fields.items()}
+    _check_tiling(tensors, start, size)
+    return Header(tensors, metadata, size)
+
+
+def _json(text: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(text.decode(), object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"expected a header in JSON, got {error}") from None
+    if not isinstance(fields, dict):
+        raise DataError(f"expected a header with named tensors, got {type(fields).__name__}")
+    return fields
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name twice")
+    return found
+
+
+def _tensor(name: str, field: Any, start: int) -> Tensor:
+    if not isinstance(field, dict) or set(field) != {"dtype", "shape", "data_offsets"}:
+        raise DataError(f"{name}: expected dtype, shape and data_offsets, got {field!r:.80}")
+    dtype, shape, offsets = field["dtype"], field["shape"], field["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise DataError(f"{name}: expected dtype {', '.join(DTYPES)}, got {dtype!r:.40}; convert the checkpoint")
+    if not _extents(shape) or not _extents(offsets) or len(offsets) != 2:
+        raise DataError(f"{name}: expected a shape and two offsets, got {shape!r:.40} and {offsets!r:.40}")
+    tensor = Tensor(dtype, tuple(shape), start + offsets[0])
+    if offsets[1] - offsets[0] != tensor.nbytes:
+        raise DataError(f"{name}: expected {tensor.nbytes} bytes for its shape, got {offsets[1] - offsets[0]}")
+    return tensor
+
+
+def _extents(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) > _LARGEST_RANK:
+        return False
+    return all(type(n) is int and 0 <= n <= _LARGEST_EXTENT for n in value)
+
+
+def _check_tiling(tensors: Mapping[str, Tensor], start: int, size: int) -> None:
+    at = start
+    for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].offset, item[1].nbytes)):
+        if tensor.offset != at:
+            what = "an overlap" if tensor.offset < at else "a gap"
+            raise DataError(f"{name}: expected its first byte at {at}, got {what}: {tensor.offset}")
+        at += tensor.nbytes
+    if at != size:
+        raise DataError(f"expected {at} bytes, got {size}: the file was cut short or something was appended")

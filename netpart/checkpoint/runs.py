@@ -1,0 +1,30 @@
+"""Where a box of a tensor lies in the tensor's bytes: as few contiguous runs as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
+from netpart.spec import Region, Shape
+
+
+def runs(shape: Shape, box: Region) -> Iterator[tuple[int, int]]:
+    """Yields (offset in the tensor, length), in elements, of the row-major runs of a box, in the box's order.
+
+    The trailing axes that the box spans wholly merge with the axis before them into one run.
+    Raises ValueError if the box leaves the tensor.
+    """
+    if len(box) != len(shape) or not all(0 <= lo <= hi <= n for (lo, hi), n in zip(box, shape, strict=True)):
+        raise ValueError(f"box {box} leaves a tensor of shape {shape}")
+    split = len(shape)
+    while split and box[split - 1] == (0, shape[split - 1]):
+        split -= 1
+    inner = max(split - 1, 0)
+    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    lo, hi = (box[inner][0], box[inner][1]) if shape else (0, 1)
+    stride = strides[inner] if shape else 1
+    if lo == hi or not stride:
+        return
+    for place in product(*(range(a, b) for a, b in box[:inner])):
+        yield sum(i * s for i, s in zip(place, strides, strict=False)) + lo * stride, (hi - lo) * stride

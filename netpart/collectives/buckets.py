@@ -1,0 +1,28 @@
+"""Gradient buckets: which gradients are reduced together, decided once before step 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def pack(sizes_bytes: Sequence[int], first: int = 1 << 16, growth: int = 4, limit: int = 1 << 22) -> list[list[int]]:
+    """Packs gradients, given by size in the order they become ready, into buckets of consecutive indices.
+
+    A bucket is closed once it holds its target of bytes: ``first`` for the first bucket, ``growth`` times
+    more for each next, at most ``limit``. A small first bucket starts the wire early, while backward still
+    computes; larger ones later cost fewer messages. The last bucket takes what is left. Raises ValueError
+    for a negative size, ``first`` or ``growth`` below 1 or ``limit`` below ``first``.
+    """
+    if min(sizes_bytes, default=0) < 0 or first < 1 or growth < 1 or limit < first:
+        wanted = "sizes >= 0, growth >= 1 and 1 <= first <= limit"
+        raise ValueError(f"buckets: expected {wanted}, got {min(sizes_bytes, default=0)=} {first=} {growth=} {limit=}")
+    buckets: list[list[int]] = []
+    bucket: list[int] = []
+    held, target = 0, first
+    for index, size in enumerate(sizes_bytes):
+        bucket.append(index)
+        held += size
+        if held >= target:
+            buckets.append(bucket)
+            bucket, held, target = [], 0, min(target * growth, limit)
+    return buckets + [bucket] if bucket else buckets

@@ -1,0 +1,62 @@
+"""Decoded records of a store, kept as long as they fit into a budget of bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.decode import Decode
+from netpart.data.mapped import Store
+from netpart.errors import DataError
+
+Crop = tuple[slice, ...]
+
+
+class RecordCache:
+    """Records as arrays. If all of them fit into ``budget`` bytes each is decoded once, else every time.
+
+    The first record fixes shape and dtype of all. Raises DataError naming file and record where a
+    record cannot be decoded or differs from the first.
+    """
+
+    def __init__(self, store: Store, decode: Decode, budget: int) -> None:
+        self._store, self._decode = store, decode
+        first, label = self._decoded(0)
+        self.shape, self.dtype, self.labelled = first.shape, first.dtype, label is not None
+        self.kept = len(store) * (first.nbytes + 5) <= budget
+        rows = len(store) if self.kept else 0
+        self._values = np.empty((rows, *self.shape), self.dtype)
+        self._labels = np.zeros(rows, np.int32)
+        self._known = np.zeros(rows, np.bool_)
+
+    def take(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Elements (records, *crop) and labels (records,) of the numbered records."""
+        if not self.kept:
+            return self._fresh(records, crop)
+        for record in np.unique(records[~self._known[records]]).tolist():
+            self._values[record], self._labels[record] = self._checked(record)
+            self._known[record] = True
+        index: Any = (records, *crop)
+        return self._values[index], self._labels[records]
+
+    def _fresh(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        found = [self._checked(record) for record in records.tolist()]
+        values = np.empty((len(found), *(axis.stop - axis.start for axis in crop)), self.dtype)
+        for row, (value, _) in zip(values, found, strict=True):
+            row[...] = value[crop]
+        return values, np.array([label for _, label in found], np.int32)
+
+    def _checked(self, record: int) -> tuple[NDArray[Any], int]:
+        values, label = self._decoded(record)
+        if values.dtype != self.dtype:
+            who = f"{self._store.path}: record {record}"
+            raise DataError(f"{who}: expected {self.dtype} elements like record 0, got {values.dtype}; store one kind")
+        return values, label or 0
+
+    def _decoded(self, record: int) -> tuple[NDArray[Any], int | None]:
+        try:
+            return self._decode(self._store.value(record))
+        except DataError as error:
+            raise DataError(f"{self._store.path}: record {record}: {error}") from error

@@ -1,0 +1,41 @@
+"""A folder of labelled images in SINGA's form: train_data.bin, test_data.bin and train_mean.bin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from netpart.data.mean import write_mean
+from netpart.data.record import Record, encode_record
+from netpart.data.store import KvWriter, open_store
+from netpart.errors import DataError
+
+TRAIN, TEST, MEAN = "train_data.bin", "test_data.bin", "train_mean.bin"
+
+Labelled = tuple[NDArray[Any], NDArray[Any]]
+"""Images (n, ...) uint8 and labels (n,) integer."""
+
+
+def write_images(path: Path, images: NDArray[Any], labels: NDArray[Any]) -> None:
+    """Writes a kvfile with one RecordProto per image; keys are their numbers as eight digits."""
+    with KvWriter(path) as writer:
+        for i, (image, label) in enumerate(zip(images, labels.tolist(), strict=True)):
+            writer.put(b"%08d" % i, encode_record(Record.of(image, label)))
+
+
+def write_folder(folder: Path, train: Labelled, test: Labelled) -> None:
+    """Writes both stores and the mean of the training images; each file appears only when it is whole."""
+    write_images(folder / TEST, *test)
+    write_mean(folder / MEAN, train[0].mean(axis=0))
+    write_images(folder / TRAIN, *train)
+
+
+def holds(folder: Path, train: int, test: int) -> bool:
+    """True if the folder has a mean file and whole stores of so many records."""
+    try:
+        with open_store("kvfile", folder / TRAIN) as a, open_store("kvfile", folder / TEST) as b:
+            return (len(a), len(b)) == (train, test) and (folder / MEAN).is_file()
+    except DataError:
+        return False

@@ -1,0 +1,73 @@
+"""Store: records of one file by number, read through a memory map and an index of their places."""
+
+from __future__ import annotations
+
+import mmap
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.errors import DataError
+
+HINT = "make one with `netpart data digits DIR` or `netpart data mnist IDX_DIR OUT`"
+
+
+class Store(ABC):
+    """Keys and values by record number. The index is built by one scan when the store is opened.
+
+    Raises DataError if the file is missing, empty or malformed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._map = _map(path)
+        try:
+            self._spans = self._scan(self._map)
+        except DataError:
+            self._map.close()
+            raise
+
+    @abstractmethod
+    def _scan(self, file: mmap.mmap) -> NDArray[np.int64]:
+        """Half-open byte ranges of key and value of every record: (records, 4)."""
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def key(self, record: int) -> bytes:
+        """Key of a record, counted from 0."""
+        start, stop, _, _ = self._spans[record].tolist()
+        return self._map[start:stop]
+
+    def value(self, record: int) -> bytes:
+        """Value of a record, counted from 0."""
+        _, _, start, stop = self._spans[record].tolist()
+        return self._map[start:stop]
+
+    def close(self) -> None:
+        """Gives the memory map back; the store cannot be read any more."""
+        self._map.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path}, {len(self)} records)"
+
+
+def _map(path: Path) -> mmap.mmap:
+    try:
+        with open(path, "rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise DataError(f"{path}: expected a data file, got nothing there; {HINT}") from None
+    except ValueError:
+        raise DataError(f"{path}: expected at least one record, got an empty file; {HINT}") from None
+    except OSError as error:
+        raise DataError(f"{path}: expected a readable data file, got {error.strerror}; {HINT}") from error

@@ -1,0 +1,68 @@
+"""MNIST's IDX files as stores (http://yann.lecun.com/exdb/mnist has the format)."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.image_store import Labelled, write_folder
+from netpart.errors import DataError
+from netpart.spec import Shape
+
+_UINT8 = 0x08
+
+
+def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
+    """Writes train_data.bin, test_data.bin and train_mean.bin into ``out`` from the four IDX files, plain or .gz.
+
+    Returns the numbers of training and test images. Raises DataError if a file is missing, is no IDX
+    file, is cut short, or images and labels differ in number.
+    """
+    train, test = _labelled(idx_dir, "train"), _labelled(idx_dir, "t10k")
+    write_folder(out, train, test)
+    return len(train[0]), len(test[0])
+
+
+def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
+    """Reads an IDX file of unsigned bytes with so many axes. Raises DataError if it is anything else."""
+    content = _content(path)
+    header = 4 * (1 + axes)
+    if len(content) < header or content[:4] != bytes((0, 0, _UINT8, axes)):
+        magic = content[:4].hex() or "an empty file"
+        raise DataError(f"{path}: expected an IDX file of {axes} axes (magic 0000080{axes}), got {magic}")
+    shape: Shape = struct.unpack_from(f">{axes}I", content, 4)
+    if len(content) - header != prod(shape) or not prod(shape):
+        text = f"{path}: expected {prod(shape)} elements for shape {shape}, got {len(content) - header} bytes"
+        raise DataError(f"{text}; download it again")
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+
+
+def _labelled(folder: Path, part: str) -> Labelled:
+    images, labels = read_idx(_find(folder, part, "images", 3), 3), read_idx(_find(folder, part, "labels", 1), 1)
+    if len(images) != len(labels):
+        raise DataError(
+            f"{folder}: expected one label per {part} image, got {len(images)} images, {len(labels)} labels"
+        )
+    return images, labels
+
+
+def _find(folder: Path, part: str, what: str, axes: int) -> Path:
+    stem = f"{part}-{what}"
+    names = [f"{stem}{dash}idx{axes}-ubyte{end}" for dash in "-." for end in ("", ".gz")]
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise DataError(f"{folder}: expected {names[0]} or {names[1]}, got no such file; download the four files of MNIST")
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: expected a readable IDX file, got {error}; download it again") from error

@@ -1,0 +1,139 @@
+"""RowReader: the rows of every global mini-batch, or any part of them, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.cache import RecordCache
+from netpart.data.decode import Decode
+from netpart.data.mapped import Store
+from netpart.errors import DataError
+from netpart.spec import Region, Shape, contains, extent, whole
+
+BUDGET = 256 * 2**20
+"""Bytes of decoded records that a reader keeps."""
+
+Permutation = Callable[[int], NDArray[Any]]
+"""Epoch -> the order in which the epoch takes the records: a permutation of their numbers."""
+
+
+class RowSource(Protocol):
+    """What an input layer reads from."""
+
+    shape: Shape
+
+    def read(
+        self,
+        step: int,
+        lo: int,
+        hi: int,
+        data_out: NDArray[Any] | None,
+        label_out: NDArray[np.int32] | None,
+        box: Region | None = None,
+    ) -> None:
+        """Fills the outputs with rows ``lo`` to ``hi`` of the global mini-batch of ``step``."""
+
+
+class RowReader:
+    """Rows of a store in file order, wrapping at its end: row r of step s is record (skip + s·batch + r) mod n.
+
+    ``batch`` is the *global* mini-batch, so every cut of it reads disjoint rows of the same records.
+    ``shuffle_key`` gives the order of each epoch (one pass over the records) instead of file order;
+    it must be the same on all workers. Elements become (x − mean) / std, where mean and std are
+    scalars or arrays of the shape of a row. Raises DataError where a record is not what the decoder expects.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        decode: Decode,
+        *,
+        batch: int,
+        skip: int = 0,
+        shuffle_key: Permutation | None = None,
+        mean: float | NDArray[Any] = 0.0,
+        std: float | NDArray[Any] = 1.0,
+        budget: int = BUDGET,
+    ) -> None:
+        self._cache = RecordCache(store, decode, budget)
+        self._path, self._count, self._batch = store.path, len(store), batch
+        self._skip, self._order = skip % len(store), shuffle_key
+        self._epochs: dict[int, NDArray[np.int64]] = {}
+        self.shape: Shape = self._cache.shape
+        self._mean, self._std = self._per_element(mean, "mean"), self._per_element(std, "std")
+        self._scaled = bool((self._std != 1).any())
+
+    def indices(self, step: int, first: int, last: int) -> NDArray[np.int64]:
+        """Record numbers of rows ``first`` to ``last`` of the mini-batch of ``step``: (last − first,) int64."""
+        start = self._skip + step * self._batch
+        epochs, places = np.divmod(np.arange(start + first, start + last, dtype=np.int64), self._count)
+        if self._order is None:
+            return places
+        for epoch in np.unique(epochs).tolist():
+            rows = epochs == epoch
+            places[rows] = self._permutation(epoch)[places[rows]]
+        return places
+
+    def read(
+        self,
+        step: int,
+        lo: int,
+        hi: int,
+        data_out: NDArray[Any] | None,
+        label_out: NDArray[np.int32] | None,
+        box: Region | None = None,
+    ) -> None:
+        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
+
+        ``data_out``: (hi − lo, *box) float32 or float64; ``label_out``: (hi − lo,) int32. ``box``: the
+        region of the row's axes that ``data_out`` holds, by default all. Raises DataError if labels are
+        wanted and the store has none, ValueError if an output has another shape.
+        """
+        box = whole(self.shape) if box is None else box
+        check_outputs(self.shape, hi - lo, box, data_out, label_out)
+        crop = tuple(slice(a, b) if data_out is not None else slice(0, 0) for a, b in box)
+        values, labels = self._cache.take(self.indices(step, lo, hi), crop)
+        if data_out is not None:
+            self._normalise(values, crop, data_out)
+        if label_out is not None:
+            self._require_labels()
+            label_out[...] = labels
+
+    def _normalise(self, values: NDArray[Any], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
+        np.subtract(values, self._mean[crop].astype(out.dtype), out=out, dtype=out.dtype)
+        if self._scaled:
+            np.divide(out, self._std[crop].astype(out.dtype), out=out)
+
+    def _permutation(self, epoch: int) -> NDArray[np.int64]:
+        if epoch not in self._epochs and self._order is not None:
+            # A mini-batch may span the end of one epoch and the start of the next: keep two.
+            self._epochs = {e: p for e, p in self._epochs.items() if e >= epoch - 1}
+            self._epochs[epoch] = np.asarray(self._order(epoch), np.int64)
+        return self._epochs[epoch]
+
+    def _per_element(self, value: float | NDArray[Any], name: str) -> NDArray[np.float64]:
+        array = np.asarray(value, np.float64)
+        if array.shape not in ((), self.shape):
+            raise DataError(f"{self._path}: expected a {name} of shape {self.shape}, got {array.shape}; make it anew")
+        return np.broadcast_to(array, self.shape)
+
+    def _require_labels(self) -> None:
+        if not self._cache.labelled:
+            raise DataError(
+                f"{self._path}: expected labels, got records without; set store_conf.has_label and store them"
+            )
+
+
+def check_outputs(
+    row: Shape, rows: int, box: Region, data_out: NDArray[Any] | None, label_out: NDArray[Any] | None
+) -> None:
+    """Raises ValueError unless ``box`` lies in a row, ``data_out`` is (rows, *box) and ``label_out`` is (rows,)."""
+    if len(box) != len(row) or not contains(whole(row), box):
+        raise ValueError(f"box: expected a region of a row of shape {row}, got {box}")
+    for name, out, shape in (("data_out", data_out, (rows, *extent(box))), ("label_out", label_out, (rows,))):
+        if out is not None and out.shape != shape:
+            raise ValueError(f"{name}: expected shape {shape}, got {out.shape}")

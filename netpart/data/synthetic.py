@@ -1,0 +1,101 @@
+"""Synthetic: endless labelled rows without a file, learnable, the same under every cut."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.resize import interpolation
+from netpart.data.rows import check_outputs
+from netpart.spec import Region, Shape, whole
+
+_COARSE = 8
+_PROTOTYPES = 2**64 - 1
+"""Stream of the class prototypes: no stream of rows has this number."""
+_BUDGET = 64 * 2**20
+_STD = 65536 * (4 / 12) ** 0.5
+
+
+class Synthetic:
+    """Row r of step s is the smooth random pattern of its class plus noise of standard deviation ``noise``.
+
+    Rows depend only on (seed, stream, s·batch + r). Streams (training 0, test 1, ...) have different rows
+    and share the patterns, which depend on ``seed`` alone and have mean square 1 per element.
+    """
+
+    def __init__(
+        self, shape: Shape, classes: int, *, batch: int, seed: int = 0, noise: float = 1.0, stream: int = 0
+    ) -> None:
+        self.shape, self.classes = shape, classes
+        self._batch, self._seed, self._noise, self._stream = batch, seed, np.float32(noise), stream
+        self._keep = max(_BUDGET // (4 * prod(shape)), 1)
+        self._patterns: dict[int, NDArray[np.float32]] = {}
+
+    def labels(self, step: int, lo: int, hi: int) -> NDArray[np.int32]:
+        """Classes of rows ``lo`` to ``hi`` of the mini-batch of ``step``: (hi − lo,) int32."""
+        start = step * self._batch
+        draws = [int(self._bits(self._stream, row).random_raw()) for row in range(start + lo, start + hi)]
+        return np.array([draw % self.classes for draw in draws], np.int32)
+
+    def read(
+        self,
+        step: int,
+        lo: int,
+        hi: int,
+        data_out: NDArray[Any] | None,
+        label_out: NDArray[np.int32] | None,
+        box: Region | None = None,
+    ) -> None:
+        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
+
+        ``data_out``: (hi − lo, *box) float32 or float64; ``label_out``: (hi − lo,) int32. ``box``: the
+        region of the row's axes that ``data_out`` holds, by default all.
+        """
+        box = whole(self.shape) if box is None else box
+        check_outputs(self.shape, hi - lo, box, data_out, label_out)
+        labels = self.labels(step, lo, hi)
+        if label_out is not None:
+            label_out[...] = labels
+        if data_out is not None:
+            crop = tuple(slice(a, b) for a, b in box)
+            for i, label in enumerate(labels.tolist()):
+                data_out[i] = self._row(step * self._batch + lo + i, label)[crop]
+
+    def _row(self, row: int, label: int) -> NDArray[np.float32]:
+        bits = self._bits(self._stream, row)
+        bits.random_raw()
+        return self._pattern(label) + self._noise * _normal(bits, self.shape)
+
+    def _pattern(self, label: int) -> NDArray[np.float32]:
+        if label not in self._patterns:
+            if len(self._patterns) >= self._keep:
+                self._patterns.pop(next(iter(self._patterns)))
+            self._patterns[label] = _smooth(self._bits(_PROTOTYPES, label), self.shape)
+        return self._patterns[label]
+
+    def _bits(self, stream: int, row: int) -> np.random.Philox:
+        # The counter's lowest word runs within a row; the next is the row's number, so rows never overlap.
+        key = np.array([self._seed % 2**64, stream], np.uint64)
+        return np.random.Philox(key=key, counter=np.array([0, row, 0, 0], np.uint64))
+
+
+def _normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
+    """Nearly normal numbers, variance 1: sums of four uniform ones (Irwin–Hall).
+
+    Unlike those of ``numpy.random.Generator`` they are the same in every version of NumPy.
+    """
+    words = np.asarray(bits.random_raw(prod(shape))).astype("<u8").view("<u2").astype(np.float32)
+    total = words[0::4] + words[1::4] + words[2::4] + words[3::4]
+    return ((total - np.float32(2 * 65535)) / np.float32(_STD)).reshape(shape)
+
+
+def _smooth(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
+    """A random pattern that varies slowly along every axis; vectors have no neighbours and stay rough."""
+    coarse = tuple(min(n, _COARSE) for n in shape) if len(shape) > 1 else shape
+    pattern = _normal(bits, coarse)
+    for axis, (few, many) in enumerate(zip(coarse, shape, strict=True)):
+        pattern = np.moveaxis(np.tensordot(interpolation(few, many), pattern, (1, axis)), 0, axis)
+    return np.asarray(pattern / max(float(np.sqrt(np.mean(pattern**2))), 1e-6), np.float32)

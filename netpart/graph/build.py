@@ -1,0 +1,155 @@
+"""Builds the Net of one phase from a JobProto: filters phases, resolves sources, orders, infers shapes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpart.errors import ConfigError, FieldPath
+from netpart.graph.net import Net, Node, Parameter, Source
+from netpart.layers import layer_class
+from netpart.layers.layer import Layer, ParamSpec
+from netpart.proto.reader import in_phase
+from netpart.spec import Spec
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto, LayerProto
+
+PHASES = ("train", "val", "test")
+Entry = tuple[int, "LayerProto"]
+
+
+def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, rows: int | None = None) -> Net:
+    """Builds the uncut net of ``phase``. ``rows`` overrides the batch size of its inputs (a micro-batch).
+
+    Raises ConfigError for names missing, doubled or unknown, cycles, wrong ranks and sizes, missing confs.
+    """
+    entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, at_layer(i))]
+    if not entries:
+        raise ConfigError("neuralnet", f"at least one layer in phase {phase}", "none", "add layers", at=("neuralnet",))
+    check_names(entries)
+    ordered = topological(entries)
+    index = {conf.name: n for n, (_, conf) in enumerate(ordered)}
+    nodes: list[Node] = []
+    shared = SharedParameters()
+    for n, (i, conf) in enumerate(ordered):
+        try:
+            nodes.append(build_node(n, conf, nodes, index, shared, at_layer(i), folder, rows))
+        except ConfigError as error:
+            error.at = error.at if error.at and error.at[0] == "neuralnet" else at_layer(i) + (error.at or ())
+            raise
+    return Net(job.name or "net", phase, nodes, batch_rows(nodes))
+
+
+def at_layer(i: int) -> FieldPath:
+    """Path of layer ``i`` in the JobProto."""
+    return ("neuralnet", "layer", i)
+
+
+def check_names(entries: Sequence[Entry]) -> None:
+    """Raises ConfigError unless every layer has a name of its own and every source exists."""
+    seen: dict[str, int] = {}
+    for i, conf in entries:
+        if not conf.name:
+            raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=at_layer(i))
+        if conf.name in seen:
+            hint = "rename one, or give them different phases with include"
+            raise ConfigError(conf.name, "a name of its own", "a second layer of that name", hint, at=at_layer(i))
+        seen[conf.name] = i
+    for i, conf in entries:
+        for s, name in enumerate(conf.srclayers):
+            if name not in seen:
+                raise ConfigError(
+                    conf.name, "srclayers that exist in this phase", repr(name), nearest(name, seen),
+                    at=(*at_layer(i), "srclayers", s),
+                )  # fmt: skip
+
+
+def nearest(name: str, known: Sequence[str] | dict[str, int]) -> str:
+    """A hint with the known names closest to ``name``."""
+    close = difflib.get_close_matches(name, list(known), 3)
+    return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(list(known)[:12])}"
+
+
+def topological(entries: Sequence[Entry]) -> list[Entry]:
+    """Orders layers after their sources, otherwise as written; raises ConfigError naming a cycle."""
+    import networkx as nx
+
+    position = {conf.name: n for n, (_, conf) in enumerate(entries)}
+    if all(position[s] < n for n, (_, conf) in enumerate(entries) for s in conf.srclayers):
+        return list(entries)
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(position)
+    graph.add_edges_from((s, conf.name) for _, conf in entries for s in conf.srclayers)
+    try:
+        return [entries[position[n]] for n in nx.lexicographical_topological_sort(graph, key=position.__getitem__)]
+    except nx.NetworkXUnfeasible:
+        path = [a for a, *_ in nx.find_cycle(graph)]
+        at = (*at_layer(entries[position[path[0]]][0]), "srclayers", 0)
+        cycle = " -> ".join([*path, path[0]])
+        raise ConfigError(path[0], "layers without a cycle", cycle, "cut one of these srclayers", at=at) from None
+
+
+def build_node(
+    n: int, conf: LayerProto, nodes: list[Node], index: dict[str, int], shared: SharedParameters, at: FieldPath,
+    folder: Path | None, rows: int | None,
+) -> Node:  # fmt: skip
+    """Makes the layer of ``conf`` with its sources' specs and names its parameters."""
+    kind = layer_class(type_name(conf))
+    sources = tuple(pick_output(kind, nodes[index[s]], k) for k, s in enumerate(conf.srclayers))
+    specs: tuple[Spec, ...] = tuple(nodes[s.node].layer.outputs[s.output] for s in sources)
+    layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder)
+    params = tuple(shared.resolve(n, layer, spec, j) for j, spec in enumerate(layer.params))
+    return Node(n, layer, sources, params, at)
+
+
+def type_name(conf: LayerProto) -> str:
+    """The registered name of a layer's type: its LayerType, or ``user_type`` of a user layer."""
+    from netpart.proto.job_pb2 import LayerType
+
+    name = LayerType.Name(conf.type)
+    return conf.user_type if name == "kUserLayer" and conf.user_type else name
+
+
+def pick_output(kind: type[Layer], source: Node, k: int) -> Source:
+    """The output of ``source`` that input ``k`` of a layer of ``kind`` reads: its label if it wants one."""
+    names = source.layer.output_names[: len(source.layer.outputs)]
+    wanted = kind.wants(k)
+    return Source(source.index, names.index(wanted) if wanted in names else 0)
+
+
+def batch_rows(nodes: Sequence[Node]) -> int:
+    """Rows of the (micro-)batch: extent of axis 0 behind the inputs."""
+    return next((n.layer.output.shape[0] for n in nodes if n.layer.output.shape), 0)
+
+
+class SharedParameters:
+    """Names parameters ``layer/param`` and resolves ``share_from``."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, list[Parameter]] = {}
+
+    def resolve(self, node: int, layer: Layer, spec: ParamSpec, j: int) -> Parameter:
+        """The parameter that slot ``j`` of ``layer`` uses: its own, or the one it shares."""
+        if spec.proto.share_from:
+            return self.find(layer, spec, j)
+        own = Parameter(f"{layer.name}/{spec.proto.name or spec.key}", spec, node)
+        if own.name in self.by_name:
+            raise ConfigError(layer.name, "param names of their own", own.name, "rename one", at=("param", j, "name"))
+        for name in {own.name, spec.proto.name or own.name}:
+            self.by_name.setdefault(name, []).append(own)
+        return own
+
+    def find(self, layer: Layer, spec: ParamSpec, j: int) -> Parameter:
+        wanted, at = spec.proto.share_from, ("param", j, "share_from")
+        found = self.by_name.get(wanted, [])
+        if len(found) != 1:
+            got = "no param of that name above" if not found else f"{len(found)} of them"
+            hint = nearest(wanted, list(self.by_name)) if not found else "write layer/param"
+            raise ConfigError(layer.name, f"one param named {wanted!r} to share", got, hint, at=at)
+        if found[0].spec.shape != spec.shape:
+            shapes = f"{found[0].spec.shape} of {found[0].name}"
+            raise ConfigError(layer.name, f"a shared param of shape {spec.shape}", shapes, "make the layers match", at=at)
+        return found[0]

@@ -1,0 +1,128 @@
+"""Graph: the partitioned net as parts on workers. The rewrite writes it; everything later reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from netpart.graph.net import Net
+from netpart.spec import Placement, Region, size
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+LAYER, SLICE, SPLIT, CONCATE, SUM = "layer", "slice", "split", "concate", "sum"
+BRIDGE_SRC, BRIDGE_DST = "bridge_src", "bridge_dst"
+HELPERS = (SLICE, SPLIT, CONCATE, SUM, BRIDGE_SRC, BRIDGE_DST)
+
+
+class Feed:
+    """One input of a part: ``region`` of output ``output`` of ``part``, for input ``k`` of the layer.
+
+    ``gradient``: backward returns the gradient of that region along the same way.
+    """
+
+    __slots__ = ("gradient", "k", "output", "part", "region")
+
+    def __init__(self, part: Part, region: Region, k: int = 0, output: int = 0, gradient: bool = False) -> None:
+        self.part, self.region, self.k, self.output, self.gradient = part, region, k, output, gradient
+
+    def __repr__(self) -> str:
+        return f"Feed({self.part.name}{list(self.region)} -> input {self.k})"
+
+
+class Part:
+    """One box of the drawing: a shard of a layer, or a helper, on one worker.
+
+    ``node`` and ``output`` say which tensor of the uncut net it holds, ``region`` which elements of it,
+    in global coordinates. ``shard`` and ``term`` are those of the layer's placement (layers only), ``live``
+    says that a gradient of ``region`` is computed here. Of a loss, ``owned`` are the row ranges whose loss this
+    part differentiates, and ``reports`` that it reports them (regions.md, D10).
+    ``trains`` says, per parameter, whether this part adds to its gradient. ``peer`` is the other half of a bridge.
+    """
+
+    __slots__ = (
+        "feeds", "index", "kind", "live", "name", "node", "output", "owned", "peer", "region", "reports", "shard",
+        "term", "trains", "worker",
+    )  # fmt: skip
+
+    def __init__(
+        self, kind: str, name: str, worker: int, node: int, region: Region, output: int = 0, shard: int = -1
+    ) -> None:
+        self.kind, self.name, self.worker, self.node, self.region = kind, name, worker, node, region
+        self.output, self.shard = output, shard
+        self.index = -1
+        self.feeds: list[Feed] = []
+        self.live = False
+        self.term: Region | None = None
+        self.owned: tuple[tuple[int, int], ...] | None = None
+        self.reports = True
+        self.trains: tuple[bool, ...] = ()
+        self.peer: Part | None = None
+
+    def __repr__(self) -> str:
+        return f"Part({self.name} {self.kind} on {self.worker} {list(self.region)})"
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """A tensor that crosses workers: ``source`` sends ``region`` forward, its gradient comes back if ``backward``."""
+
+    source: Part
+    target: Part
+    elements: int
+    dtype: str
+    backward: bool
+
+
+@dataclass
+class Graph:
+    """All parts of a partitioned net in one global topological order that every worker's Program keeps.
+
+    ``placements`` has one entry per node of ``net``; ``full[node]`` says that each replica of the node
+    holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9).
+    """
+
+    net: Net
+    workers: int
+    placements: list[Placement]
+    parts: list[Part] = field(default_factory=list)
+    full: list[bool] = field(default_factory=list)
+    reduced: list[bool] = field(default_factory=list)
+
+    def of_worker(self, worker: int) -> list[Part]:
+        """The parts of one worker, in order."""
+        return [p for p in self.parts if p.worker == worker]
+
+    def bridges(self) -> Iterator[Bridge]:
+        """Every tensor that crosses workers, in order of its arrival."""
+        for part in self.parts:
+            if part.kind == BRIDGE_DST:
+                spec = self.net.nodes[part.node].layer.outputs[part.output]
+                source = part.feeds[0].part
+                yield Bridge(source, part, size(part.region), spec.dtype, part.feeds[0].gradient)
+
+    @cached_property
+    def digraph(self) -> nx.DiGraph[str]:
+        """The drawing: nodes carry ``kind``, ``layer``, ``shape``, ``worker``; edges ``spec`` and ``elements``."""
+        import networkx
+
+        graph: nx.DiGraph[str] = networkx.DiGraph(name=self.net.name, workers=self.workers)
+        for part in self.parts:
+            layer = self.net.nodes[part.node].layer
+            shape = self.shape(part)
+            graph.add_node(part.name, kind=part.kind, layer=layer, shape=shape, worker=part.worker, part=part)
+        for part in self.parts:
+            for feed in part.feeds:
+                elements = size(feed.region)
+                graph.add_edge(feed.part.name, part.name, region=feed.region, elements=elements, gradient=feed.gradient)
+        return graph
+
+    def shape(self, part: Part) -> tuple[int, ...]:
+        """Shape of what ``part`` holds, as the drawing shows it."""
+        return tuple(hi - lo for lo, hi in part.region)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.net.name}, {len(self.parts)} parts on {self.workers} workers)"

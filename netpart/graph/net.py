@@ -1,0 +1,112 @@
+"""Net: the uncut layers of one phase in topological order, with shapes known and parameters resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from netpart.errors import FieldPath
+from netpart.layers.layer import Layer, ParamSpec
+from netpart.spec import FLOAT, Spec
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from netpart.proto.job_pb2 import LayerProto
+
+
+@dataclass(frozen=True)
+class Source:
+    """Input of a node: output number ``output`` of node number ``node``."""
+
+    node: int
+    output: int
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """An uncut parameter; layers that share it (``share_from``) hold the same object.
+
+    ``name`` is ``layer/param``, the name in checkpoints; ``owner`` is the index of the node that initialises it.
+    """
+
+    name: str
+    spec: ParamSpec
+    owner: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """One uncut layer. ``at`` is its place in the JobProto."""
+
+    index: int
+    layer: Layer
+    sources: tuple[Source, ...]
+    params: tuple[Parameter, ...]
+    at: FieldPath
+
+    @property
+    def name(self) -> str:
+        return self.layer.name
+
+    @property
+    def conf(self) -> LayerProto:
+        return self.layer.conf
+
+
+@dataclass
+class Net:
+    """The layer DAG of one phase. ``rows`` is the mini-batch its losses are normalised by."""
+
+    name: str
+    phase: str
+    nodes: list[Node]
+    rows: int = 0
+    by_name: dict[str, Node] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.by_name = {node.name: node for node in self.nodes}
+
+    def spec(self, source: Source) -> Spec:
+        """Spec of the tensor that ``source`` names."""
+        return self.nodes[source.node].layer.outputs[source.output]
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Every parameter once, in net order."""
+        return tuple(dict.fromkeys(p for node in self.nodes for p in node.params))
+
+    @cached_property
+    def trained(self) -> list[bool]:
+        """Per node: a gradient of its output is wanted (a parameter above it or in it, a loss below it)."""
+        above = [False] * len(self.nodes)
+        below = [False] * len(self.nodes)
+        for node in self.nodes:
+            float_sources = [s.node for s in node.sources if self.spec(s).dtype == FLOAT]
+            above[node.index] = bool(node.params) or any(above[s] for s in float_sources)
+        for node in reversed(self.nodes):
+            below[node.index] |= node.layer.is_loss
+            for s in node.sources:
+                below[s.node] |= below[node.index]
+        return [a and b for a, b in zip(above, below, strict=True)]
+
+    def carries_gradient(self, node: Node, k: int) -> bool:
+        """True if ``node`` returns a gradient to its input ``k``."""
+        source = node.sources[k]
+        return self.trained[node.index] and self.trained[source.node] and self.spec(source).dtype == FLOAT
+
+    @cached_property
+    def digraph(self) -> nx.DiGraph[str]:
+        """The layer DAG as networkx sees it: nodes carry ``layer``, edges carry ``spec``."""
+        import networkx
+
+        graph: nx.DiGraph[str] = networkx.DiGraph(name=self.name, phase=self.phase)
+        graph.add_nodes_from((node.name, {"layer": node.layer}) for node in self.nodes)
+        for node in self.nodes:
+            for source in node.sources:
+                graph.add_edge(self.nodes[source.node].name, node.name, spec=self.spec(source))
+        return graph
+
+    def __repr__(self) -> str:
+        return f"Net({self.name}, {self.phase}, {len(self.nodes)} layers, batch {self.rows})"

@@ -1,0 +1,115 @@
+"""Partition: a job cut over its workers: one Graph per phase and micro-batch, and the plan for its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpart.errors import ConfigError
+from netpart.graph.build import build_net
+from netpart.graph.graph import Graph
+from netpart.graph.net import Net, Parameter
+from netpart.graph.passes.ask import ask
+from netpart.graph.passes.connect import connect
+from netpart.graph.passes.gradients import plan_gradients
+from netpart.graph.passes.place import Fallback, place, ranges
+from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
+from netpart.proto.reader import in_phase
+from netpart.spec import Placement, one
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto
+
+PHASES = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class Micro:
+    """One micro-batch: its graph (shared by micro-batches of equal size) and the rows of the mini-batch it takes."""
+
+    graph: Graph
+    rows: tuple[int, int]
+
+
+@dataclass
+class Partition:
+    """Everything the rewrite decided. ``phases`` holds the micro-batches of each phase that the job has,
+    ``trained`` the names of the parameters that get a gradient."""
+
+    job: JobProto
+    workers: int
+    phases: dict[str, list[Micro]]
+    holdings: list[list[Holding]]
+    buckets: list[Bucket]
+    fallbacks: list[Fallback] = field(default_factory=list)
+    trained: set[str] = field(default_factory=set)
+
+    @property
+    def graph(self) -> Graph:
+        """The training graph of the first micro-batch: what is drawn and priced."""
+        return self.phases["train"][0].graph
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Every parameter once, in net order."""
+        nets = [micros[0].graph.net for micros in self.phases.values()]
+        return tuple({p.name: p for net in reversed(nets) for p in net.parameters}.values())
+
+
+def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
+    """Rewrites ``net`` for ``placements``: asks, plans gradients, connects."""
+    answers = ask(net, placements, workers)
+    return connect(net, placements, answers, plan_gradients(net, placements, answers), workers)
+
+
+def partition_job(
+    job: JobProto, workers: int, folder: Path | None = None, phases: tuple[str, ...] = PHASES, uncut: bool = False
+) -> Partition:
+    """Builds and cuts the nets of ``phases`` (those the job has) over ``workers`` workers.
+
+    ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal.
+    Raises ConfigError as ``build_net`` and ``place`` do.
+    """
+    result = Partition(job, workers, {}, [], [])
+    for phase in phases:
+        if wanted(job, phase):
+            result.phases[phase] = micro_batches(job, phase, workers, folder, uncut, result.fallbacks)
+    graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
+    itemsize = 8 if job.dtype == 1 else 4
+    plan = synchronise(graphs, workers, itemsize, job.bucket_bytes)
+    result.holdings, result.buckets, result.trained = plan.holdings, plan.buckets, plan.trained
+    return result
+
+
+def wanted(job: JobProto, phase: str) -> bool:
+    """True if the job trains in ``phase``, or evaluates in it and has layers for it."""
+    steps = {"train": 1, "val": job.validate_steps, "test": job.test_steps}[phase]
+    return steps > 0 and any(in_phase(layer, phase, ()) for layer in job.neuralnet.layer)
+
+
+def micro_batches(
+    job: JobProto, phase: str, workers: int, folder: Path | None, uncut: bool, fallbacks: list[Fallback]
+) -> list[Micro]:
+    """Cuts the mini-batch into micro-batches and builds one graph for each distinct size."""
+    whole = build_net(job, phase, folder)
+    count = max(1, job.neuralnet.micro_batches) if phase == "train" else 1
+    if whole.rows < count:
+        hint = f"use at most {whole.rows} micro-batches"
+        raise ConfigError("neuralnet", f"a batch of at least {count} rows", str(whole.rows), hint, at=("neuralnet",))
+    graphs: dict[int, Graph] = {}
+    micros = []
+    for lo, hi in ranges(whole.rows, count, spread=True):
+        if hi - lo not in graphs:
+            net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
+            graphs[hi - lo] = cut_net(net, job, workers, whole.rows, uncut, fallbacks)
+        micros.append(Micro(graphs[hi - lo], (lo, hi)))
+    return micros
+
+
+def cut_net(net: Net, job: JobProto, workers: int, rows: int, uncut: bool, fallbacks: list[Fallback]) -> Graph:
+    if uncut:
+        return partition_net(net, [one(0, node.layer.output) for node in net.nodes], workers)
+    placed = place(net, job.neuralnet, workers, rows)
+    fallbacks += [f for f in placed.fallbacks if f not in fallbacks]
+    return partition_net(net, placed.placements, workers)

@@ -1,0 +1,69 @@
+"""Pass: asks every shard what it needs, and who supplies it. Its answer is all the rewrite works from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from netpart.graph.net import Net
+from netpart.graph.passes.cover import Cover
+from netpart.spec import Placement, Region
+
+
+class Demand:
+    """Shard ``j`` of node ``reader`` needs ``box`` of a source shard for its input ``k``.
+
+    ``gradient``: it returns the gradient of the box. ``arrival`` is filled by the rewrite.
+    """
+
+    __slots__ = ("arrival", "box", "gradient", "j", "k", "reader")
+
+    def __init__(self, reader: int, j: int, k: int, box: Region, gradient: bool) -> None:
+        self.reader, self.j, self.k, self.box, self.gradient = reader, j, k, box, gradient
+        self.arrival: object = None
+
+
+Feeds = list[tuple[int, Demand]]
+"""(source shard, demand) of one input of one shard, in position order."""
+
+
+@dataclass
+class Answers:
+    """``regions[node][output][shard]``: what each shard holds of each output.
+    ``demands[node][output][shard]``: who reads it, in net order. ``feeds[node][shard][k]``: what feeds it."""
+
+    regions: list[list[list[Region]]] = field(default_factory=list)
+    demands: list[list[list[list[Demand]]]] = field(default_factory=list)
+    feeds: list[list[list[Feeds]]] = field(default_factory=list)
+
+
+def ask(net: Net, placements: list[Placement], workers: int) -> Answers:
+    """Collects the demands of every shard on the shards of its sources, in net order."""
+    answers = Answers()
+    covers: dict[tuple[int, int, int], Cover] = {}
+    for node in net.nodes:
+        placement = placements[node.index]
+        outputs = len(node.layer.outputs)
+        held = [node.layer.outputs_of(s.region) for s in placement.shards]
+        answers.regions.append([[h[o] for h in held] for o in range(outputs)])
+        answers.demands.append([[[] for _ in placement.shards] for _ in range(outputs)])
+        answers.feeds.append([])
+        gradient = [net.carries_gradient(node, k) for k in range(len(node.sources))]
+        for j, shard in enumerate(placement.shards):
+            needs = node.layer.needs(shard.region, shard.term).inputs
+            feeds: list[Feeds] = []
+            for k, need in enumerate(needs):
+                source = node.sources[k]
+                feeds.append([])
+                if need is None or any(lo >= hi for lo, hi in need):
+                    continue
+                key = (id(placements[source.node]), source.node if source.output else -1, source.output)
+                cover = covers.get(key)
+                if cover is None:
+                    regions = answers.regions[source.node][source.output]
+                    cover = covers[key] = Cover(placements[source.node], regions, workers)
+                for s, box in cover.supply(need, shard.worker):
+                    demand = Demand(node.index, j, k, box, gradient[k])
+                    feeds[k].append((s, demand))
+                    answers.demands[source.node][source.output][s].append(demand)
+            answers.feeds[node.index].append(feeds)
+    return answers

@@ -1,0 +1,192 @@
+"""Pass: the one rule that rewrites every edge (house.md), from the demands that ``ask`` collected.
+
+    source shard ──▶ Slice (parts of it) or Split (all of it) ──▶ same worker: the reader
+                                                              └──▶ BridgeSrc ══▶ BridgeDst ──▶ the reader
+    several feeds of one input ──▶ Concate (boxes of one tensor) or Sum (addends) ──▶ the reader
+
+The parts come out in one topological order that every worker keeps: arrivals and joins stand before their
+reader, slices and sends right behind their source. Backward is that order reversed.
+"""
+
+from __future__ import annotations
+
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Feed, Graph, Part
+from netpart.graph.net import Net, Node
+from netpart.graph.passes.ask import Answers, Demand, Feeds
+from netpart.graph.passes.gradients import GradientPlan
+from netpart.spec import Placement, Region, hull
+
+
+def connect(net: Net, placements: list[Placement], answers: Answers, plan: GradientPlan, workers: int) -> Graph:
+    """Builds the partitioned Graph; every part that waits for another worker hangs on a bridge of its own."""
+    graph = Graph(net, workers, placements, full=plan.full, reduced=plan.reduced)
+    rewrite = Rewrite(graph, answers)
+    for node in net.nodes:
+        rewrite.gather(node)
+        rewrite.fan_out(node)
+    mark_live(graph)
+    return graph
+
+
+class Rewrite:
+    """The rewrite in progress: parts so far, their names, and the shards of every node."""
+
+    def __init__(self, graph: Graph, answers: Answers) -> None:
+        self.graph, self.answers = graph, answers
+        self.names: set[str] = set()
+        self.shards: list[list[Part]] = []
+
+    def add(self, part: Part, feeds: list[Feed]) -> Part:
+        part.index, part.feeds = len(self.graph.parts), feeds
+        self.graph.parts.append(part)
+        return part
+
+    def unique(self, name: str) -> str:
+        """``name``, or with a numeric suffix where it is taken."""
+        candidate, n = name, 0
+        while candidate in self.names:
+            n += 1
+            candidate = f"{name}+{n}"
+        self.names.add(candidate)
+        return candidate
+
+    def shard_name(self, node: Node, j: int) -> str:
+        several = len(self.graph.placements[node.index].shards) > 1
+        return f"{node.name}-{j:02d}" if several else node.name
+
+    def gather(self, node: Node) -> None:
+        """Adds, per shard, what it waits for (bridges), what joins its feeds, and the shard itself."""
+        placement = self.graph.placements[node.index]
+        self.shards.append([])
+        for j, shard in enumerate(placement.shards):
+            inputs = [self.joined(node, j, k, feeds) for k, feeds in enumerate(self.answers.feeds[node.index][j])]
+            name = self.unique(self.shard_name(node, j))
+            part = Part(LAYER, name, shard.worker, node.index, shard.region, shard=j)
+            part.term = shard.term
+            self.shards[-1].append(self.add(part, [f for f in inputs if f is not None]))
+        if node.layer.metrics:
+            own_rows(placement, self.shards[-1])
+
+    def joined(self, node: Node, j: int, k: int, feeds: Feeds) -> Feed | None:
+        """The one edge that feeds input ``k`` of shard ``j``, through a Concate or Sum if there are several."""
+        edges = [Feed(self.arrive(d), d.box, k, self.output_at(node, k, d), d.gradient) for _, d in feeds]
+        if len(edges) <= 1:
+            return edges[0] if edges else None
+        source = node.sources[k]
+        several_terms = len(self.graph.placements[source.node].terms) > 1
+        need, worker = hull([d.box for _, d in feeds]), self.graph.placements[node.index].shards[j].worker
+        kind = SUM if several_terms else CONCATE
+        part = Part(kind, self.unique(self.gather_name(node, j, k, kind)), worker, source.node, need, source.output)
+        for edge in edges:
+            edge.k = 0
+        self.add(part, edges)
+        return Feed(part, need, k, gradient=any(e.gradient for e in edges))
+
+    def output_at(self, node: Node, k: int, demand: Demand) -> int:
+        """Output of the part that ``demand`` arrives from: only a layer part has more than one."""
+        part = demand.arrival
+        return node.sources[k].output if isinstance(part, Part) and part.kind == LAYER else 0
+
+    def gather_name(self, node: Node, j: int, k: int, kind: str) -> str:
+        return f"{kind}-{self.shard_name(node, j)}" + (f"-{k}" if k else "")
+
+    def arrive(self, demand: Demand) -> Part:
+        """The part that supplies ``demand``; a BridgeDst takes its place in the order at its first reader."""
+        part = demand.arrival
+        assert isinstance(part, Part)
+        if part.index < 0:
+            self.add(part, part.feeds)
+        return part
+
+    def fan_out(self, node: Node) -> None:
+        for j, part in enumerate(self.shards[node.index]):
+            for output, of_output in enumerate(self.answers.demands[node.index]):
+                self.serve(node, part, output, self.answers.regions[node.index][output][j], of_output[j])
+
+    def serve(self, node: Node, part: Part, output: int, region: Region, demands: list[Demand]) -> None:
+        """Sends one shard's output to all its readers: directly, cut by a Slice, copied by a Split, over bridges."""
+        rest = [d for d in demands if not self.is_direct(part, region, d, demands)]
+        for d in demands:
+            d.arrival = part
+        if not rest:
+            return
+        out = self.outlet(node, part, output, region, rest)
+        groups: dict[tuple[int, Region], list[Demand]] = {}
+        for d in rest:
+            worker = self.graph.placements[d.reader].shards[d.j].worker
+            groups.setdefault((worker, d.box), []).append(d)
+        for (worker, box), group in groups.items():
+            here = out if worker == part.worker else self.bridge(out, worker, box, group, output)
+            for d in group:
+                d.arrival = here
+
+    def is_direct(self, part: Part, region: Region, d: Demand, demands: list[Demand]) -> bool:
+        """True if the reader may hang on the shard itself, however many others do too (D19)."""
+        if d.box != region or self.graph.placements[d.reader].shards[d.j].worker != part.worker:
+            return False
+        if len(self.answers.feeds[d.reader][d.j][d.k]) != 1:
+            return False
+        return len(demands) == 1 or not any(o is not d and o.reader == d.reader and o.k == d.k for o in demands)
+
+    def outlet(self, node: Node, part: Part, output: int, region: Region, rest: list[Demand]) -> Part:
+        """The Slice or Split that serves ``rest``, or the shard itself if there is one reader of all of it."""
+        cuts = any(d.box != region for d in rest)
+        if not cuts and len(rest) == 1:
+            return part
+        kind = SLICE if cuts else SPLIT
+        suffix = f".{node.layer.output_names[output]}" if output else ""
+        out = Part(kind, self.unique(f"{kind}-{part.name}{suffix}"), part.worker, node.index, region, output)
+        return self.add(out, [Feed(part, region, 0, output, any(d.gradient for d in rest))])
+
+    def bridge(self, out: Part, worker: int, box: Region, group: list[Demand], output: int) -> Part:
+        """Adds the sending half and prepares the receiving half of one bridge."""
+        first, gradient = group[0], any(d.gradient for d in group)
+        reader = self.graph.net.nodes[first.reader]
+        target = self.shard_name(reader, first.j)
+        if len(self.answers.feeds[first.reader][first.j][first.k]) > 1:
+            source = reader.sources[first.k].node
+            kind = SUM if len(self.graph.placements[source].terms) > 1 else CONCATE
+            target = self.gather_name(reader, first.j, first.k, kind)
+        name = self.unique(f"s-{out.name}-{target}")
+        sender = Part(BRIDGE_SRC, name, out.worker, out.node, box, output)
+        from_output = output if out.kind == LAYER else 0
+        self.add(sender, [Feed(out, box, 0, from_output, gradient)])
+        receiver = Part(BRIDGE_DST, self.unique("d" + name[1:]), worker, out.node, box, output)
+        receiver.feeds = [Feed(sender, box, 0, 0, gradient)]
+        sender.peer, receiver.peer = receiver, sender
+        return receiver
+
+
+def own_rows(placement: Placement, shards: list[Part]) -> None:
+    """Lets each row of a loss count once: in the first shard that holds it (D10)."""
+    done: list[tuple[int, int]] = []
+    for part in shards:
+        members = placement.classes[part.region, part.term]
+        part.reports = members[0] == part.shard
+        if not placement.exact:
+            part.owned = remaining(part.region[0], done) if part.reports else ()
+        done.append(part.region[0])
+
+
+def remaining(rows: tuple[int, int], done: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The ranges of ``rows`` outside every range of ``done``."""
+    rest = [rows]
+    for lo, hi in done:
+        rest = [(a, b) for x, y in rest for a, b in ((x, min(y, lo)), (max(x, hi), y)) if a < b]
+    return tuple(rest)
+
+
+def mark_live(graph: Graph) -> None:
+    """Marks the parts that compute a gradient; an edge behind a part that has none returns none."""
+    members: dict[tuple[int, Region, Region | None], list[Part]] = {}
+    for part in graph.parts:
+        node = graph.net.nodes[part.node]
+        part.live = part.kind == LAYER and node.layer.is_loss and graph.net.trained[part.node]
+        if part.kind == LAYER and graph.reduced[part.node]:
+            members.setdefault((part.node, part.region, part.term), []).append(part)
+    for part in reversed(graph.parts):
+        if part.kind == LAYER and graph.reduced[part.node]:
+            part.live = any(p.live for p in members[part.node, part.region, part.term])
+        for feed in part.feeds:
+            feed.gradient = feed.gradient and part.live
+            feed.part.live = feed.part.live or feed.gradient

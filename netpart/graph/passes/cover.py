@@ -1,0 +1,70 @@
+"""Which shards of a placement supply a needed region, and which box each supplies (regions.md, D8)."""
+
+from __future__ import annotations
+
+from netpart.spec import Placement, Region, contains, intersect, size, subtract
+
+Supply = list[tuple[int, Region]]
+"""(index of the shard, box it supplies), sorted by position within each term."""
+
+
+class Cover:
+    """Answers for one placement, remembering its answers: equal needs recur in every layer and step."""
+
+    def __init__(self, placement: Placement, regions: list[Region], workers: int) -> None:
+        self.placement, self.regions, self.workers = placement, regions, workers
+        self.seen: dict[tuple[Region, int], Supply] = {}
+
+    def supply(self, need: Region, worker: int) -> Supply:
+        """Covers ``need`` for a reader on ``worker`` once per term, each element from one replica.
+
+        The reader's own worker comes first, then a shard that holds all of it, then replicas in rotation.
+        Raises AssertionError if the placement does not cover the need: placements are checked before.
+        """
+        key = (need, worker)
+        found = self.seen.get(key)
+        if found is None:
+            found = self.seen[key] = self.find(need, worker)
+        return found
+
+    def find(self, need: Region, worker: int) -> Supply:
+        supply: Supply = []
+        for members in self.placement.terms.values():
+            supply += self.term(members, need, worker)
+        return supply
+
+    def term(self, members: list[int], need: Region, worker: int) -> Supply:
+        taken: Supply = []
+        rest = [need]
+        for i in self.order(members, need, worker):
+            boxes = [box for r in rest if (box := intersect(r, self.regions[i])) is not None]
+            for box in boxes:
+                taken.append((i, box))
+            if boxes:
+                rest = [piece for r in rest for piece in subtract(r, self.regions[i])]
+            if not rest:
+                return sorted(taken, key=lambda t: t[1])
+        raise AssertionError(f"{self.placement} does not cover {need}; {rest} is missing")
+
+    def order(self, members: list[int], need: Region, worker: int) -> list[int]:
+        shards = self.placement.shards
+        if len(members) == 1:
+            return members
+        touching = [i for i in members if need == () or intersect(need, self.regions[i]) is not None]
+
+        def rank(i: int) -> tuple[bool, bool, int, int]:
+            other = shards[i].worker
+            return (other != worker, not contains(self.regions[i], need), (other - worker) % self.workers, i)
+
+        return sorted(touching, key=rank)
+
+
+def covers(placement: Placement, spec_region: Region) -> bool:
+    """True if the shards of every term cover the whole tensor."""
+    for members in placement.terms.values():
+        rest = [spec_region]
+        for i in members:
+            rest = [piece for r in rest for piece in subtract(r, placement.shards[i].region)]
+        if sum(size(r) for r in rest):
+            return False
+    return True

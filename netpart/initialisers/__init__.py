@@ -1,0 +1,7 @@
+"""Initial values of parameters: the same for every number of workers and every cut."""
+
+from __future__ import annotations
+
+from netpart.initialisers.methods import METHODS, check, initialise
+
+__all__ = ["METHODS", "check", "initialise"]

@@ -1,0 +1,97 @@
+"""Initialisers as a table from InitMethod to a distribution, a factor and what the factor needs.
+
+Every value is a function of the parameter's key and of the element's index in the *uncut* parameter,
+and fan-in is that of the uncut matrix: a worker fills its own region and nothing else.
+
+    N = Gaussian(mean, std) * value,  U = Uniform[low, high) * value,  the matrix has r rows and c columns
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from netpart.errors import ConfigError, FieldPath
+from netpart.kernels.philox import normals, uniforms
+from netpart.proto.param_pb2 import InitMethod, ParamGenProto
+from netpart.registry import Registry
+from netpart.spec import Region, Shape, extent
+
+if TYPE_CHECKING:
+    Values = npt.NDArray[np.float64]
+    Key = tuple[int, int]
+    Matrix = tuple[int, int]
+
+
+def _constant(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Values:
+    return np.full(extent(box), conf.value, dtype=np.float64)
+
+
+def _gaussian(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Values:
+    return (conf.mean + conf.std * normals(key, box, shape)) * conf.value
+
+
+def _uniform(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Values:
+    return (conf.low + (conf.high - conf.low) * uniforms(key, box, shape)) * conf.value
+
+
+@dataclass(frozen=True)
+class Method:
+    """``draw`` fills a box; ``factor`` of (rows, columns) scales it, None where no matrix is needed."""
+
+    draw: Callable[[ParamGenProto, Key, Region, Shape], Values]
+    factor: Callable[[int, int], float] | None = None
+
+
+METHODS: Registry[Method] = Registry("initialiser")
+"""By InitMethod name; a user's own is filed here under the name that jobs give as ``user_type``.
+
+The fan factors are those of SINGA's code (its documents say sqrt(6 / (r + c)) for the last one).
+"""
+
+METHODS.add("kConstant")(Method(_constant))
+METHODS.add("kGaussian")(Method(_gaussian))
+METHODS.add("kUniform")(Method(_uniform))
+METHODS.add("kGaussianSqrtFanIn")(Method(_gaussian, lambda r, c: 1 / sqrt(c)))
+METHODS.add("kUniformSqrtFanIn")(Method(_uniform, lambda r, c: sqrt(3 / c)))
+METHODS.add("kUniformSqrtFanInOut")(Method(_uniform, lambda r, c: 1 / sqrt(r + c)))
+
+
+def check(conf: ParamGenProto, matrix: Matrix | None, who: str = "init", at: FieldPath | None = None) -> Method:
+    """Returns the method that ``conf`` names; raises ConfigError, naming ``who``, if it cannot fill the parameter.
+
+    ``matrix`` is (rows, columns) of the uncut parameter, None for a 1-D one; ``at`` is the path of ``conf``.
+    """
+    user = conf.type == InitMethod.kUserInit and conf.user_type
+    name = user or InitMethod.Name(conf.type)
+    method = METHODS.get(name, who=f"{who}.type", at=_below(at, "type"))
+    if method.factor and not matrix:
+        free = ", ".join(n for n in METHODS.names() if not METHODS.get(n).factor)
+        got = f"{name} on a 1-D one, which has no fan-in"
+        raise ConfigError(f"{who}.type", "a matrix parameter", got, f"use one of {free}", at=_below(at, "type"))
+    if conf.std < 0:
+        raise ConfigError(f"{who}.std", "at least 0", str(conf.std), "give it a plus", at=_below(at, "std"))
+    if conf.low > conf.high:
+        raise ConfigError(f"{who}.low", f"at most high: {conf.high}", str(conf.low), "swap them", at=_below(at, "low"))
+    return method
+
+
+def initialise(conf: ParamGenProto, key: Key, box: Region, shape: Shape, matrix: Matrix | None) -> Values:
+    """Draws the initial values of region ``box`` of a parameter of uncut ``shape``.
+
+    Returns float64 of the extent of ``box``, bit for bit the same elements as of any other box that holds
+    them. ``key`` comes from ``netpart.kernels.philox.key``; ``matrix`` is (rows, columns) of the uncut
+    parameter. Raises ConfigError as ``check`` does. Source: Apache SINGA's user guide, "Param".
+    """
+    method = check(conf, matrix)
+    values = method.draw(conf, key, box, shape)
+    return values * method.factor(*matrix) if method.factor and matrix else values
+
+
+def _below(at: FieldPath | None, field: str) -> FieldPath | None:
+    return None if at is None else (*at, field)

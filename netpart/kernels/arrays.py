@@ -1,0 +1,42 @@
+"""Moves and sums of whole arrays and of strided views of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import Verbs
+
+
+class Arrays(Verbs):
+    """dst and src: one shape, each possibly a strided view; they share no memory."""
+
+    def zero(self, dst: Array) -> Op:
+        """dst = 0."""
+        return Op(lambda: dst.fill(0))
+
+    def copy(self, dst: Array, src: Array) -> Op:
+        """dst = src."""
+        return Op(lambda: self.xp.copyto(dst, src))
+
+    def add(self, dst: Array, src: Array) -> Op:
+        """dst += src."""
+        return Op(lambda: self.xp.add(dst, src, out=dst))
+
+    def total(self, dst: Array, srcs: Sequence[Array]) -> Op:
+        """dst = the sum of ``srcs``, added in the order of the list; 0 if it is empty."""
+        if not srcs:
+            return self.zero(dst)
+
+        def run() -> None:
+            self.xp.copyto(dst, srcs[0])
+            for src in srcs[1:]:
+                self.xp.add(dst, src, out=dst)
+
+        return Op(run)
+
+    def upload(self, dst: Array, host: Array) -> Op:
+        """Copies a contiguous numpy array of dst's shape and dtype to dst, on whatever device that is."""
+        if hasattr(dst, "set"):
+            return Op(lambda: dst.set(host))
+        return Op(lambda: self.xp.copyto(dst, host))

@@ -1,0 +1,88 @@
+"""Convolution over 1 to 3 spatial axes as im2col and one large matrix product per chunk of images."""
+
+from __future__ import annotations
+
+from netpart.kernels.columns import Columns, Rows
+from netpart.kernels.op import Array, Op, Window
+from netpart.kernels.verbs import NOTHING, Verbs, column, matrix
+
+
+class Convolution(Verbs):
+    """x (B, C, *in), w (F, C, *k), b (F,), y (B, F, *out); a window may lie wholly in padding."""
+
+    def convolution(self, x: Array, w: Array, b: Array | None, y: Array, window: Window) -> Op:
+        """y = w * x + b (cross-correlation); low and high padding may differ."""
+        if not y.size:
+            return NOTHING
+        xp, columns, weights = self.xp, self._columns(x, y, window), matrix(w)
+        bias = None if b is None else column(b, y.ndim - 1)
+
+        def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
+            for images in columns.images:
+                padded = columns.pad(x, padded_flat, images)
+                for rows in columns.rows:
+                    product = columns.matrix(outputs_flat, len(w), rows, images)
+                    xp.matmul(weights, columns.gather(padded, columns_flat, rows), out=product)
+                    target = columns.outputs(y, rows, images)
+                    product = product.reshape(target.shape)
+                    if bias is None:
+                        xp.copyto(target, product)
+                    else:
+                        xp.add(product, bias, out=target)
+
+        return Op(run, columns.scratch(self.dtype))
+
+    def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window) -> Op:
+        """Overwrites dx with the gradient of x; input that no window reads gets 0."""
+        if not dx.size or not dy.size:
+            return Op(lambda: dx.fill(0))
+        xp, columns, weights = self.xp, self._columns(dx, dy, window), matrix(w).T
+
+        def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
+            for images in columns.images:
+                padded = columns.blank(padded_flat, images)
+                padded.fill(0)
+                for rows in columns.rows:
+                    target = columns.matrix(columns_flat, len(weights), rows, images)
+                    xp.matmul(weights, self._batch_last(columns, dy, outputs_flat, rows, images), out=target)
+                    columns.scatter(padded, columns_flat, rows)
+                columns.crop(padded, dx, images)
+
+        return Op(run, columns.scratch(self.dtype))
+
+    def convolution_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window) -> Op:
+        """Overwrites dw and db with the gradients of the weights and the bias."""
+        if not dy.size:
+            return self._zeros([dw] if db is None else [dw, db])
+        xp, columns, total = self.xp, self._columns(x, dy, window), matrix(dw)
+        dy_bfp = dy.reshape(*dy.shape[:2], -1)
+
+        def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array, part: Array) -> None:
+            total.fill(0)
+            for images in columns.images:
+                padded = columns.pad(x, padded_flat, images)
+                for rows in columns.rows:
+                    outputs = self._batch_last(columns, dy, outputs_flat, rows, images)
+                    xp.matmul(outputs, columns.gather(padded, columns_flat, rows).T, out=part)
+                    xp.add(total, part, out=total)
+            if db is not None:
+                xp.sum(dy_bfp, axis=(0, 2), out=db)
+
+        return Op(run, [*columns.scratch(self.dtype), (total.shape, self.dtype)])
+
+    def _zeros(self, arrays: list[Array]) -> Op:
+        def run() -> None:
+            for array in arrays:
+                array.fill(0)
+
+        return Op(run)
+
+    def _columns(self, x: Array, y: Array, window: Window) -> Columns:
+        return Columns(self.xp, x.shape, y.shape, window, self.dtype.itemsize)
+
+    def _batch_last(self, columns: Columns, dy: Array, flat: Array, rows: Rows, images: slice) -> Array:
+        """Copies a chunk of dy into an (F, positions·b) matrix."""
+        chunk = columns.matrix(flat, dy.shape[1], rows, images)
+        source = columns.outputs(dy, rows, images)
+        self.xp.copyto(chunk.reshape(source.shape), source)
+        return chunk

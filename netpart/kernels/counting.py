@@ -1,0 +1,75 @@
+"""Kernels that do the reference's work and count its floating-point operations by ``flops``'s table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from netpart.kernels import flops
+from netpart.kernels.op import Array, Op
+from netpart.kernels.reference import Kernels
+
+
+def _weights(w: Array) -> int:
+    return prod(w.shape[1:])
+
+
+PRICES: dict[str, Callable[..., int]] = {
+    "zero": lambda dst: 0,
+    "copy": lambda dst, src: 0,
+    "upload": lambda dst, host: 0,
+    "add": lambda dst, src: flops.elementwise(dst.size),
+    "total": lambda dst, srcs: flops.total(dst.size, len(srcs)),
+    "convolution": lambda x, w, b, y, window: flops.convolution(y.size, _weights(w), b is not None),
+    "convolution_data": lambda dy, w, dx, window: flops.convolution(dy.size, _weights(w), False),
+    "convolution_weights": lambda x, dy, dw, db, window: flops.convolution(dy.size, _weights(dw), db is not None),
+    "inner_product": lambda x, w, b, y, transpose: flops.inner_product(y.size, prod(x.shape[1:]), b is not None),
+    "inner_product_data": lambda dy, w, dx, transpose: flops.inner_product(dy.size, prod(dx.shape[1:]), False),
+    "inner_product_weights": lambda x, dy, dw, db, transpose: flops.inner_product(
+        dy.size, prod(x.shape[1:]), db is not None
+    ),
+    "pooling": lambda x, y, arg, window, method, area: flops.pooling(y.size, window.kernel),
+    "pooling_gradient": lambda dy, dx, arg, window, method, area: flops.pooling(dy.size, window.kernel),
+    "activation": lambda kind, x, y, slope=0.0: flops.activation(kind, y.size),
+    "activation_gradient": lambda kind, x, y, dy, dx, slope=0.0: flops.activation_gradient(dy.size),
+    "dropout": lambda x, y, mask, draw, ratio, clock: flops.elementwise(y.size),
+    "dropout_gradient": lambda dy, mask, dx: flops.elementwise(dy.size),
+    "lrn": lambda x, y, *_, **__: flops.elementwise(y.size),
+    "lrn_gradient": lambda x, y, *_, **__: flops.elementwise(y.size),
+    "softmax": lambda x, y, groups=1: flops.elementwise(y.size),
+    "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise(dy.size),
+    "softmax_loss": lambda x, label, y, metrics, owned, topk, scale: flops.elementwise(y.size),
+    "softmax_loss_gradient": lambda y, label, dx, owned, factor: flops.elementwise(y.size),
+    "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise(y.size),
+    "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise(y.size),
+    "accuracy": lambda x, label, metrics, topk, owned: flops.elementwise(x.size),
+}
+"""Per verb, its price from the arguments it is bound to."""
+
+
+class CountingKernels(Kernels):
+    """The reference kernels; each run of an Op adds its price to ``flops``."""
+
+    def __init__(self, xp: Any, dtype: Any) -> None:
+        super().__init__(xp, dtype)
+        self.flops = 0
+
+
+def _counted(verb: str, price: Callable[..., int]) -> Callable[..., Op]:
+    bind = getattr(Kernels, verb)
+
+    def bound(self: CountingKernels, *args: Any, **kwargs: Any) -> Op:
+        op, cost = bind(self, *args, **kwargs), price(*args, **kwargs)
+
+        def run(*scratch: Array) -> None:
+            self.flops += cost
+            op.run(*scratch)
+
+        return Op(run, op.scratch)
+
+    return bound
+
+
+for _verb, _price in PRICES.items():
+    setattr(CountingKernels, _verb, _counted(_verb, _price))

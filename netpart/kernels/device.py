@@ -1,0 +1,38 @@
+"""Which array module computes: numpy on the CPU, cupy on a GPU."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from netpart.errors import NetpartError
+
+DEVICES = "auto", "cpu", "cuda"
+
+
+def array_module(device: str) -> tuple[Any, str]:
+    """The array module for ``device`` ("auto", "cpu" or "cuda") and the name of what was chosen.
+
+    "auto" is cuda where cupy is installed and finds a GPU, and else cpu. Raises NetpartError for an
+    unknown name, and for cuda where there is none.
+    """
+    if device not in DEVICES:
+        raise NetpartError(f"--device: expected one of {', '.join(DEVICES)}, got {device!r}")
+    if device != "cpu":
+        cupy, missing = _cupy()
+        if cupy is not None:
+            return cupy, "cuda"
+        if device == "cuda":
+            raise NetpartError(f"--device cuda: expected cupy and a GPU, got {missing}")
+    return import_module("numpy"), "cpu"
+
+
+def _cupy() -> tuple[Any, str]:
+    """cupy if it works here, or None and what is missing."""
+    try:
+        cupy = import_module("cupy")
+    except ImportError as error:
+        return None, f"{error}; install netpart[cuda13] or netpart[cuda12] with pip, or use --device cpu"
+    if not cupy.cuda.is_available():
+        return None, "no usable GPU; check the driver with nvidia-smi, or use --device cpu"
+    return cupy, ""

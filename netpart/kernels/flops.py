@@ -1,0 +1,55 @@
+"""What a kernel verb costs in floating-point operations: one table of conventions.
+
+| verb                        | forward                         | backward                        |
+|-----------------------------|---------------------------------|---------------------------------|
+| convolution, inner product  | 2·|y|·contraction, +|y| if bias | as much for dx; for dw as well, |
+|                             |                                 | +|y| if db                      |
+| pooling                     | |y|·prod kernel                 | |y|·prod kernel                 |
+| activation                  | |y| (relu) or 4·|y|             | 2·|y|                           |
+| dropout, lrn, softmax, loss | |y|                             | |y|                             |
+| add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
+| copy, zero, upload          | 0                               |                                 |
+
+|y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
+input channels times kernel elements of a convolution, input features of an inner product. Padding
+counts like input; random draws and comparisons with labels count nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+
+def convolution(y: int, contraction: int, bias: bool) -> int:
+    """A convolution forward; its data gradient (no bias); its weights' gradient."""
+    return 2 * y * contraction + (y if bias else 0)
+
+
+inner_product = convolution
+"""The same convention with the input features as contraction."""
+
+
+def pooling(y: int, kernel: Sequence[int]) -> int:
+    """Pooling, forward or backward."""
+    return y * prod(kernel)
+
+
+def activation(kind: str, y: int) -> int:
+    """An activation forward."""
+    return y if kind == "relu" else 4 * y
+
+
+def activation_gradient(y: int) -> int:
+    """An activation backward."""
+    return 2 * y
+
+
+def elementwise(y: int) -> int:
+    """Dropout, LRN, softmax and the losses, forward or backward; one addition."""
+    return y
+
+
+def total(y: int, addends: int) -> int:
+    """A sum of ``addends`` arrays of ``y`` elements."""
+    return y * max(0, addends - 1)

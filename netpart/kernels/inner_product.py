@@ -1,0 +1,46 @@
+"""Inner product; x keeps its feature axes F, so that cuts on them stay boxes, and is flattened here."""
+
+from __future__ import annotations
+
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs, matrix
+
+
+class InnerProduct(Verbs):
+    """x (B, *F), w (O, *F) or, with ``transpose``, (*F, O), b (O,), y (B, O)."""
+
+    def inner_product(self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool) -> Op:
+        """y = x wᵀ + b."""
+        if not y.size:
+            return NOTHING
+        xp, x_bf, w_fo = self.xp, matrix(x), _features_by_outputs(w, transpose)
+
+        def run() -> None:
+            xp.matmul(x_bf, w_fo, out=y)
+            if b is not None:
+                xp.add(y, b, out=y)
+
+        return Op(run)
+
+    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
+        """Overwrites dx = dy w."""
+        if not dx.size:
+            return NOTHING
+        xp, dx_bf, w_of = self.xp, matrix(dx), _features_by_outputs(w, transpose).T
+        return Op(lambda: xp.matmul(dy, w_of, out=dx_bf))
+
+    def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
+        """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
+        xp, x_bf = self.xp, matrix(x)
+        left, right, target = (x_bf.T, dy, matrix(dw, dw.ndim - 1)) if transpose else (dy.T, x_bf, matrix(dw))
+
+        def run() -> None:
+            xp.matmul(left, right, out=target)
+            if db is not None:
+                xp.sum(dy, axis=0, out=db)
+
+        return Op(run)
+
+
+def _features_by_outputs(w: Array, transpose: bool) -> Array:
+    return matrix(w, w.ndim - 1) if transpose else matrix(w).T

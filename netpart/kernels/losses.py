@@ -1,0 +1,162 @@
+"""Losses and accuracy. Metrics are float64 sums over the rows that this part owns (None: all rows)."""
+
+from __future__ import annotations
+
+from netpart.errors import DataError
+from netpart.kernels.op import Array, Op
+from netpart.kernels.softmax import probabilities
+from netpart.kernels.verbs import NOTHING, Verbs, matrix
+
+
+class Losses(Verbs):
+    """x (B, *F), label int32 (B,), owned bool (B,) or None; n classes = prod F."""
+
+    def softmax_loss(
+        self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float
+    ) -> Op:
+        """y (B, n) = softmax(x); metrics (2,) += [Σ -log max(p_label, tiny) · scale, hits].
+
+        A hit is a row whose label is among the ``topk`` most probable (ties: the lower class first).
+        ``run`` raises DataError if a label is not a class.
+        """
+        if not x.size:
+            return NOTHING
+        xp, x_bn, y_bn, tiny = self.xp, matrix(x), matrix(y), float(self.xp.finfo(self.dtype).tiny)
+        rows, classes = x_bn.shape
+        ranking = _Ranking(self, label, classes, topk)
+        report = _Report(self, metrics, owned)
+
+        def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
+            probabilities(xp, x_bn, y_bn, picked)
+            ranking.hits(y_bn, picked, value, *scratch)
+            report.add(1, value, total)
+            xp.maximum(picked, tiny, out=picked)
+            xp.log(picked, out=picked)
+            xp.multiply(picked, -scale, out=picked)
+            xp.copyto(value, picked)
+            report.add(0, value, total)
+
+        return Op(run, [((rows, 1), self.dtype), *report.scratch(rows), *ranking.scratch])
+
+    def softmax_loss_gradient(self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float) -> Op:
+        """Overwrites dx = (y - onehot(label)) · factor in the owned rows, 0 in the others."""
+        if not dx.size:
+            return NOTHING
+        xp, y_bn, dx_bn, foreign = self.xp, matrix(y), matrix(dx), _foreign(self, owned)
+        classes, labels = xp.arange(y_bn.shape[1], dtype="int32"), label.reshape(-1, 1)
+
+        def run(onehot: Array) -> None:
+            xp.equal(classes, labels, out=onehot)
+            xp.copyto(dx_bn, onehot)
+            xp.subtract(y_bn, dx_bn, out=dx_bn)
+            xp.multiply(dx_bn, factor, out=dx_bn)
+            if foreign is not None:
+                xp.copyto(dx_bn, 0, where=foreign)
+
+        return Op(run, [(y_bn.shape, bool)])
+
+    def euclidean_loss(self, x: Array, t: Array, y: Array, metrics: Array, owned: Array | None) -> Op:
+        """y = x - t; metrics (1,) += Σ y² over the owned rows."""
+        if not y.size:
+            return NOTHING
+        xp, x_bf, t_bf, y_bf, report = self.xp, matrix(x), matrix(t), matrix(y), _Report(self, metrics, owned)
+
+        def run(square: Array, row: Array, value: Array, total: Array) -> None:
+            xp.subtract(x_bf, t_bf, out=y_bf)
+            xp.multiply(y_bf, y_bf, out=square)
+            xp.sum(square, axis=1, keepdims=True, out=row)
+            xp.copyto(value, row)
+            report.add(0, value, total)
+
+        rows = len(y_bf)
+        return Op(run, [(y_bf.shape, self.dtype), ((rows, 1), self.dtype), *report.scratch(rows)])
+
+    def euclidean_loss_gradient(self, y: Array, dx: Array, factor: float, owned: Array | None) -> Op:
+        """Overwrites dx = y · factor in the owned rows, 0 in the others."""
+        xp, y_bf, dx_bf, foreign = self.xp, matrix(y), matrix(dx), _foreign(self, owned)
+
+        def run() -> None:
+            xp.multiply(y_bf, factor, out=dx_bf)
+            if foreign is not None:
+                xp.copyto(dx_bf, 0, where=foreign)
+
+        return Op(run)
+
+    def accuracy(self, x: Array, label: Array, metrics: Array, topk: int, owned: Array | None) -> Op:
+        """metrics (1,) += the owned rows whose label is among the ``topk`` largest of x.
+
+        ``run`` raises DataError if a label is not a class.
+        """
+        if not x.size:
+            return NOTHING
+        x_bn, report = matrix(x), _Report(self, metrics, owned)
+        ranking = _Ranking(self, label, x_bn.shape[1], topk)
+
+        def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
+            ranking.hits(x_bn, picked, value, *scratch)
+            report.add(0, value, total)
+
+        return Op(run, [((len(x_bn), 1), self.dtype), *report.scratch(len(x_bn)), *ranking.scratch])
+
+
+class _Ranking:
+    """Where the label stands among the scores of its row."""
+
+    def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int) -> None:
+        xp, shape = verbs.xp, (len(label), classes)
+        self.xp, self.label, self.labels, self.needed = xp, label, label.reshape(-1, 1), classes - topk
+        self.classes = xp.arange(classes, dtype="int32")
+        self.scratch = [(shape, bool), (shape, bool), (shape, verbs.dtype), ((len(label), 1), verbs.dtype)]
+
+    def hits(
+        self, scores: Array, picked: Array, value: Array, beaten: Array, other: Array, part: Array, count: Array
+    ) -> None:
+        """Writes the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1)."""
+        xp = self.xp
+        self._check()
+        xp.equal(self.classes, self.labels, out=other)
+        part.fill(0)
+        xp.copyto(part, scores, where=other)
+        xp.sum(part, axis=1, keepdims=True, out=picked)
+        # Counts what the label beats, itself included, not what beats it: a NaN then is no hit.
+        xp.less_equal(scores, picked, out=beaten)
+        xp.copyto(part, beaten)
+        xp.less(scores, picked, out=beaten)
+        xp.less(self.classes, self.labels, out=other)
+        xp.copyto(part, beaten, where=other)
+        xp.sum(part, axis=1, keepdims=True, out=count)
+        xp.copyto(value, count)
+        xp.subtract(value, self.needed, out=value)
+        xp.clip(value, 0, 1, out=value)
+
+    def _check(self) -> None:
+        low, high = int(self.label.min()), int(self.label.max())
+        if low < 0 or high >= len(self.classes):
+            raise DataError(
+                f"label: expected classes 0 to {len(self.classes) - 1}, got {low if low < 0 else high}; "
+                "check the store's labels, or give the layer below the loss as many outputs as there are classes"
+            )
+
+
+class _Report:
+    """Adds the owned rows of a (B, 1) float64 column to one of the metrics."""
+
+    def __init__(self, verbs: Verbs, metrics: Array, owned: Array | None) -> None:
+        self.xp, self.metrics, self.foreign = verbs.xp, metrics, _foreign(verbs, owned)
+
+    def scratch(self, rows: int) -> list[tuple[tuple[int, ...], str]]:
+        """The column and its sum."""
+        return [((rows, 1), "float64"), ((1,), "float64")]
+
+    def add(self, slot: int, value: Array, total: Array) -> None:
+        """metrics[slot] += Σ owned ``value``; overwrites both arrays."""
+        if self.foreign is not None:
+            self.xp.copyto(value, 0, where=self.foreign)
+        self.xp.sum(value, axis=0, out=total)
+        target = self.metrics[slot : slot + 1]
+        self.xp.add(target, total, out=target)
+
+
+def _foreign(verbs: Verbs, owned: Array | None) -> Array | None:
+    """(B, 1) mask of the rows that another part reports."""
+    return None if owned is None else verbs.xp.logical_not(verbs.xp.asarray(owned)).reshape(-1, 1)

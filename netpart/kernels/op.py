@@ -1,0 +1,56 @@
+"""Op: one kernel call bound to its arrays. All work that can happen before step 0 has happened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Array = Any
+"""A numpy or cupy array: the reference kernels are written once against the array module ``xp``."""
+
+
+@dataclass
+class Clock:
+    """What changes from step to step; Ops that depend on it hold a reference and read it when run."""
+
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class Op:
+    """A kernel bound to its arrays; ``run(*scratch)`` does the work.
+
+    ``scratch`` lists (shape, dtype) of temporaries. All Ops of a worker run one after another, so the
+    worker allocates one workspace, as large as the hungriest Op needs, and hands each Op its slices:
+    contents are undefined on entry and lost on exit. Nothing else may be allocated inside ``run``.
+    """
+
+    run: Callable[..., None]
+    scratch: Sequence[tuple[tuple[int, ...], Any]] = field(default=())
+
+
+@dataclass(frozen=True)
+class Window:
+    """Geometry of a convolution or pooling on one part, one entry per spatial axis.
+
+    ``pads`` are (low, high) and may differ: padding exists only at the border of the *uncut* tensor,
+    so an inner part has 0 where the border part has the layer's pad (regions.md, D3). A negative high
+    pad does not occur; unused input rows at the high end (floor shapes) are simply not read.
+    """
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    pads: tuple[tuple[int, int], ...]
+
+
+def chain(*ops: Op) -> Op:
+    """One Op that runs ``ops`` in order; their scratch lies side by side."""
+
+    def run(*scratch: Array) -> None:
+        start = 0
+        for op in ops:
+            op.run(*scratch[start : start + len(op.scratch)])
+            start += len(op.scratch)
+
+    return Op(run, [s for op in ops for s in op.scratch])

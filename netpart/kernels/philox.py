@@ -1,0 +1,180 @@
+"""Philox4x32-10, the counter-based generator behind all randomness (Salmon et al., SC 2011).
+
+A draw depends on nothing but key and counter, so each worker computes just the elements it holds:
+
+    key     = hash(seed, unpartitioned layer name, purpose)
+    counter = (step, phase, global row in the mini-batch, global element // 4), lane = element % 4
+
+where the element counts in row-major order within the uncut row. One block gives 4 words of 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels.op import Array
+from netpart.spec import Region, Shape, extent, size
+
+Key = tuple[int, int]
+
+WORD = 0xFFFFFFFF
+MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+WEYL = 0x9E3779B9, 0xBB67AE85
+ROUNDS = 10
+BLOCKS = 1 << 14
+"""Blocks computed at once: 128 KiB per array of words."""
+
+
+def key(seed: int, name: str, purpose: str) -> Key:
+    """The two key words of a stream: BLAKE2b of seed, unpartitioned layer name and purpose."""
+    digest = blake2b(f"{seed}\0{name}\0{purpose}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
+
+
+def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[Array]:
+    """Encrypts counters in place and returns the four output words, which live in the same arrays.
+
+    ``words``: four uint64 arrays of one shape, each element below 2^32; ``spare``: one more.
+    """
+    c0, c1, c2, c3 = words
+    k0, k1 = key
+    for _ in range(ROUNDS):
+        xp.multiply(c0, MULTIPLIERS[0], out=c0)
+        xp.multiply(c2, MULTIPLIERS[1], out=c2)
+        for other, product, k in ((c1, c2, k0), (c3, c0, k1)):
+            xp.right_shift(product, 32, out=spare)
+            xp.bitwise_xor(other, spare, out=other)
+            xp.bitwise_xor(other, k, out=other)
+            xp.bitwise_and(product, WORD, out=product)
+        c0, c1, c2, c3 = c1, c2, c3, c0
+        k0, k1 = (k0 + WEYL[0]) & WORD, (k1 + WEYL[1]) & WORD
+    return [c0, c1, c2, c3]
+
+
+def elements(box: Region, shape: Shape, start: int, stop: int) -> Array:
+    """Row-major indices in a tensor of ``shape`` of the elements ``start`` to ``stop`` of ``box``."""
+    rest, stride = np.arange(start, stop, dtype=np.int64), 1
+    found = np.zeros_like(rest)
+    for (lo, hi), length in zip(reversed(box), reversed(shape), strict=True):
+        rest, position = np.divmod(rest, hi - lo)
+        found += (position + lo) * stride
+        stride *= length
+    return found
+
+
+def blocks(found: Array) -> tuple[Array, Array]:
+    """The block numbers that ascending element indices need, and each element's place among their words."""
+    quads = found >> 2
+    fresh = np.ones(len(quads), dtype=bool)
+    fresh[1:] = quads[1:] != quads[:-1]
+    return quads[fresh].astype(np.uint64), (np.cumsum(fresh) - 1) * 4 + (found & 3)
+
+
+class Draw:
+    """Uniform draws for one region of one layer, planned before the first step.
+
+    ``rows`` are rows of the global mini-batch, ``box`` the region of the other axes and ``shape`` their
+    uncut extents. ``scratch`` lists the temporaries that ``uniform`` wants.
+    """
+
+    def __init__(self, xp: Any, key: Key, rows: tuple[int, int], box: Region, shape: Shape, phase: int) -> None:
+        self.xp, self.key, self.phase, self.box = xp, key, phase, box
+        quads, pick = blocks(elements(box, shape, 0, size(box)))
+        self.quads, self.pick = xp.asarray(quads), xp.asarray(pick)
+        self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)
+        self.chunk = max(1, min(len(self.rows), BLOCKS // max(1, len(quads))))
+        state = (self.chunk, len(quads))
+        self.scratch: list[tuple[tuple[int, ...], Any]] = [((4, *state), "uint64"), (state, "uint64")]
+        self.scratch += [((*state, 4), "float32"), ((self.chunk, len(pick)), "float32")]
+        # numpy buffers ``out`` unless told to clip; cupy has no such argument.
+        self.take_options = {"mode": "clip"} if xp is np else {}
+
+    def uniform(self, out: Array, step: int, *scratch: Array) -> None:
+        """Fills contiguous ``out`` (rows, *box) with uniforms in [0, 1) on a grid of 2^-24.
+
+        float32 holds this grid exactly, so that nets of either precision see the same values.
+        """
+        rows, features = len(self.rows), len(self.pick)
+        out_rf = out.reshape(rows, features)
+        for start in range(0, rows, self.chunk) if features else ():
+            stop = min(start + self.chunk, rows)
+            self._chunk(
+                out_rf[start:stop],
+                self.rows[start:stop],
+                step,
+                *(s[..., : stop - start, :] for s in scratch[:2]),
+                *scratch[2:],
+            )
+
+    def _chunk(
+        self, out: Array, rows: Array, step: int, words: Array, spare: Array, grid: Array, picked: Array
+    ) -> None:
+        xp, grid, picked = self.xp, grid[: len(rows)], picked[: len(rows)]
+        for word, value in zip(words, (step & WORD, self.phase, rows, self.quads), strict=True):
+            xp.copyto(word, value)
+        for lane, word in enumerate(philox4x32(xp, words, spare, self.key)):
+            xp.right_shift(word, 8, out=word)
+            xp.copyto(grid[:, :, lane], word)
+        xp.multiply(grid, 2.0**-24, out=grid)
+        xp.take(grid.reshape(len(rows), -1), self.pick, axis=1, out=picked, **self.take_options)
+        xp.copyto(out, picked)
+
+
+def uniforms(key: Key, box: Region, shape: Shape) -> Array:
+    """Uniforms in [0, 1) on a grid of 2^-24, float64, for a region of a tensor of ``shape``."""
+    return _values(key, box, shape, lambda words: [(w >> np.uint64(8)) * 2.0**-24 for w in words])
+
+
+def normals(key: Key, box: Region, shape: Shape) -> Array:
+    """Standard normals, float64, for a region of a tensor of ``shape``.
+
+    Box and Muller 1958: lanes 0 and 1 of a block share a radius and an angle, so do lanes 2 and 3.
+    """
+    return _values(key, box, shape, _box_muller)
+
+
+def _box_muller(words: Sequence[Array]) -> list[Array]:
+    found = []
+    for first, second in (words[:2], words[2:]):
+        radius = np.sqrt(-2 * np.log((first + 0.5) * 2.0**-32))
+        angle = second * (2 * pi * 2.0**-32)
+        found += [radius * np.cos(angle), radius * np.sin(angle)]
+    return found
+
+
+def _values(key: Key, box: Region, shape: Shape, transform: Callable[[Sequence[Array]], list[Array]]) -> Array:
+    out = np.empty(size(box))
+    for start in range(0, len(out), 4 * BLOCKS):
+        stop = min(start + 4 * BLOCKS, len(out))
+        quads, pick = blocks(elements(box, shape, start, stop))
+        words = philox4x32(np, _counters(0, 0, 0, quads), np.empty_like(quads), key)
+        out[start:stop] = np.stack(transform(words), axis=-1).reshape(-1)[pick]
+    return out.reshape(extent(box))
+
+
+def _counters(step: int, phase: int, row: int, quads: Array) -> Array:
+    words = np.empty((4, len(quads)), dtype=np.uint64)
+    words[0], words[1], words[2], words[3] = step, phase, row, quads
+    return words
+
+
+def permutation(key: Key, epoch: int, n: int) -> Array:
+    """A random order of ``range(n)``, int64, one per epoch: the stable argsort of n draws."""
+    quads = np.arange(-(-n // 4), dtype=np.uint64)
+    words = philox4x32(np, _counters(epoch, 0, 0, quads), np.empty_like(quads), key)
+    return np.argsort(np.stack(words, axis=-1).reshape(-1)[:n], kind="stable")
+
+
+def integer(key: Key, step: int, phase: int, row: int, element: int, bound: int) -> int:
+    """A draw from ``range(bound)``, 1 <= bound <= 2^32, for one element of one row at one step."""
+    quads = np.array([element // 4], dtype=np.uint64)
+    words = philox4x32(np, _counters(step, phase, row, quads), np.empty_like(quads), key)
+    return int(words[element % 4][0]) * bound >> 32
+
+
+__all__ = ["Draw", "Key", "integer", "key", "normals", "permutation", "philox4x32", "uniforms"]

@@ -1,0 +1,32 @@
+"""The reference kernels: written once against an array module, always there, what faster ones must equal."""
+
+from __future__ import annotations
+
+from netpart.kernels.activation import Activation
+from netpart.kernels.arrays import Arrays
+from netpart.kernels.convolution import Convolution
+from netpart.kernels.dropout import Dropout
+from netpart.kernels.inner_product import InnerProduct
+from netpart.kernels.losses import Losses
+from netpart.kernels.lrn import LocalResponseNormalization
+from netpart.kernels.pooling import Pooling
+from netpart.kernels.softmax import Softmax
+
+
+class Kernels(
+    Arrays,
+    Convolution,
+    Pooling,
+    LocalResponseNormalization,
+    InnerProduct,
+    Activation,
+    Dropout,
+    Softmax,
+    Losses,
+):
+    """Every verb as a method that binds its arrays and returns an Op.
+
+    All shape work happens when a verb is bound; running the Op allocates nothing. Arrays are contiguous,
+    of the compute dtype where nothing else is said, and any axis may have extent 0. Outputs share no
+    memory with inputs.
+    """

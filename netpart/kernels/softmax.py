@@ -1,0 +1,49 @@
+"""Softmax over the features of each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs, matrix
+
+
+class Softmax(Verbs):
+    """x, y, dy, dx (B, *F), flattened; ``groups`` softmaxes per row, over consecutive features."""
+
+    def softmax(self, x: Array, y: Array, groups: int = 1) -> Op:
+        """y = exp(x) / Σ exp(x) within each group."""
+        if not y.size:
+            return NOTHING
+        xp, x_gf, y_gf = self.xp, _grouped(x, groups), _grouped(y, groups)
+        return Op(lambda peak: probabilities(xp, x_gf, y_gf, peak), [((len(x_gf), 1), self.dtype)])
+
+    def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
+        """Overwrites dx = y · (dy - Σ dy·y)."""
+        if not dx.size:
+            return NOTHING
+        xp, y_gf, dy_gf, dx_gf = self.xp, _grouped(y, groups), _grouped(dy, groups), _grouped(dx, groups)
+
+        def run(total: Array) -> None:
+            xp.multiply(dy_gf, y_gf, out=dx_gf)
+            xp.sum(dx_gf, axis=1, keepdims=True, out=total)
+            xp.subtract(dy_gf, total, out=dx_gf)
+            xp.multiply(dx_gf, y_gf, out=dx_gf)
+
+        return Op(run, [((len(y_gf), 1), self.dtype)])
+
+
+def probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
+    """Writes the softmax of each row of ``x_gf`` to ``y_gf``; ``peak`` (rows, 1) is scratch."""
+    xp.max(x_gf, axis=1, keepdims=True, out=peak)
+    xp.subtract(x_gf, peak, out=y_gf)
+    xp.exp(y_gf, out=y_gf)
+    xp.sum(y_gf, axis=1, keepdims=True, out=peak)
+    xp.divide(y_gf, peak, out=y_gf)
+
+
+def _grouped(a: Array, groups: int) -> Array:
+    rows, features = matrix(a).shape
+    if features % groups:
+        raise ValueError(f"softmax: expected features divisible by {groups} groups, got {features}")
+    return matrix(a).reshape(rows * groups, features // groups)

@@ -1,0 +1,50 @@
+"""What the kernel modules share: the array module, the compute dtype and contiguous matrix views."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from netpart.kernels.op import Array, Op
+from netpart.spec import Shape
+
+
+def _nothing(*scratch: Array) -> None:
+    """Does nothing: the kernel of a part without elements."""
+
+
+NOTHING = Op(_nothing)
+
+
+class Verbs:
+    """Base of the kernel mixins: array module ``xp`` (numpy or cupy) and compute ``dtype``."""
+
+    def __init__(self, xp: Any, dtype: Any) -> None:
+        """Raises ValueError unless ``dtype`` is float32 or float64."""
+        self.xp, self.dtype = xp, xp.dtype(dtype)
+        if self.dtype not in (xp.dtype("float32"), xp.dtype("float64")):
+            raise ValueError(f"kernels: expected dtype float32 or float64, got {self.dtype}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.xp.__name__}, {self.dtype})"
+
+
+def matrix(a: Array, axes: int = 1) -> Array:
+    """A 2-D view of contiguous ``a``: the first ``axes`` axes are the rows, the others the columns.
+
+    Raises ValueError if ``a`` is not contiguous: a reshape would then write into a copy.
+    """
+    if not a.flags.c_contiguous:
+        raise ValueError(f"kernels: expected a contiguous array, got shape {a.shape} with strides {a.strides}")
+    return a.reshape(prod(a.shape[:axes]), prod(a.shape[axes:]))
+
+
+def front(flat: Array, *shape: int) -> Array:
+    """The first elements of 1-D scratch ``flat``, seen in ``shape``."""
+    return flat[: prod(shape)].reshape(shape)
+
+
+def column(values: Array, axes: int) -> Array:
+    """1-D ``values`` broadcastable along the first of 1 + ``axes`` axes."""
+    shape: Shape = (len(values), *(1 for _ in range(axes)))
+    return values.reshape(shape)

@@ -1,0 +1,53 @@
+"""What many layer types ask of their conf and sources; every refusal names the layer and the next step."""
+
+from __future__ import annotations
+
+from netpart.errors import ConfigError
+from netpart.layers.layer import Layer
+from netpart.spec import FLOAT, INT, Spec
+
+
+def fault(layer: Layer, expected: str, got: str, hint: str = "", *at: str | int) -> ConfigError:
+    """The ConfigError of a layer; ``at`` is the field's path below its LayerProto."""
+    return ConfigError(layer.name, expected, got, hint, at=at)
+
+
+def sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
+    """The specs of the layer's sources, one per meaning; raises ConfigError if there are more or fewer."""
+    if len(layer.inputs) == len(meanings):
+        return layer.inputs
+    wanted = f"{len(meanings)} source{'s' * (len(meanings) != 1)}"
+    listed = f" ({', '.join(meanings)})" if meanings else ""
+    raise fault(layer, wanted + listed, str(len(layer.inputs)), "correct its srclayers", "srclayers")
+
+
+def numbers(layer: Layer, k: int = 0, least: int = 2) -> Spec:
+    """The spec of source ``k``, which must hold floats and have ``least`` axes or more."""
+    spec = layer.inputs[k]
+    if spec.dtype != FLOAT:
+        raise fault(layer, f"numbers from source {k}", f"{spec.dtype}s", "put a layer that parses them in between")
+    if spec.rank < least:
+        raise fault(layer, f"a source of {least} axes or more (batch first)", str(spec.shape), "", "srclayers", k)
+    return spec
+
+
+def one_source(layer: Layer, least: int = 2) -> Spec:
+    """The spec of the only source, which must hold floats."""
+    sources(layer, "the input")
+    return numbers(layer, 0, least)
+
+
+def labels(layer: Layer, k: int, rows: int) -> Spec:
+    """The spec of source ``k``, which must hold one int label for each of ``rows``."""
+    spec = layer.inputs[k]
+    if spec.dtype != INT or spec.shape != (rows,):
+        came = f"{spec.dtype} {spec.shape}"
+        raise fault(layer, f"{rows} int labels from source {k}", came, "name the input layer here", "srclayers", k)
+    return spec
+
+
+def at_least(layer: Layer, low: int, value: int, *at: str) -> int:
+    """``value``, which must be ``low`` or more."""
+    if value < low:
+        raise fault(layer, f"{at[-1]} of {low} or more", str(value), f"write {at[-1]}: {low} or more", *at)
+    return value

@@ -1,0 +1,50 @@
+"""kDropout: zeroes elements at random while training and scales the rest so that their mean stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from netpart.layers.checks import fault, one_source
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.kernels.op import Op, chain
+from netpart.spec import FLOAT, Region, Shape, Spec, extent
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+TRAIN = 1
+
+
+@final
+class Dropout(Layer):
+    """Inverted dropout. Which elements go depends on (seed, name, step, global element) only, never on the cut."""
+
+    types: ClassVar[tuple[str, ...]] = ("kDropout",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        self.ratio = float(self.conf.dropout_conf.dropout_ratio)
+        if not 0 <= self.ratio < 1:
+            hint = "write the probability that an element becomes 0"
+            raise fault(self, "0 <= dropout_ratio < 1", f"{self.ratio:g}", hint, "dropout_conf", "dropout_ratio")
+        return (one_source(self, least=1),)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs((region,))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        raise NotImplementedError
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        return ((extent(region), FLOAT),)
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        if call.phase != TRAIN:
+            return kernels.copy(call.y[0], call.x[0])
+        return kernels.dropout(call.x[0], call.y[0], call.aux[0], self._draw(call), self.ratio, call.clock)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        if dx is None:
+            return chain()
+        return kernels.dropout_gradient(call.dy[0], call.aux[0], dx) if call.phase == TRAIN else kernels.copy(dx, call.dy[0])

@@ -1,0 +1,43 @@
+"""What all element-wise activations share: the output has the input's shape and needs the same region."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import one_source
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+class Elementwise(Layer):
+    """An activation; a subclass says which by ``kind`` and, for relu, its slope below zero."""
+
+    slope: float = 0.0
+
+    @abstractmethod
+    def kind(self) -> str:
+        """Name of the activation: relu, sigmoid, tanh or stanh."""
+
+    def infer(self) -> tuple[Spec, ...]:
+        return (one_source(self, least=1),)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs((region,))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        raise NotImplementedError
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.activation(self.kind(), call.x[0], call.y[0], self.slope)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        if dx is None:
+            return chain()
+        return kernels.activation_gradient(self.kind(), call.x[0], call.y[0], call.dy[0], dx, self.slope)

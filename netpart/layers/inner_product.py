@@ -1,0 +1,62 @@
+"""Inner product: every output neuron sees all input features; the input's axes are flattened inside only."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import at_least, one_source
+from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.weights import bias, bias_need, wanted, weight_and_bias
+from netpart.spec import Region, Shape, Spec, whole
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class InnerProduct(Layer):
+    """y = x W' + b; W is (outputs, *features), or (*features, outputs) with ``transpose``.
+
+    W keeps the input's axes, so that a cut on one of them is a box of W (regions.md, D5).
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        source, conf = one_source(self), self.conf.innerproduct_conf
+        self.features, self.transpose = source.shape[1:], conf.transpose
+        self.outputs_count = at_least(self, 1, conf.num_output, "innerproduct_conf", "num_output")
+        return (Spec((source.shape[0], self.outputs_count)),)
+
+    def parameters(self) -> tuple[ParamSpec, ...]:
+        out, size = self.outputs_count, prod(self.features)
+        shape = (*self.features, out) if self.transpose else (out, *self.features)
+        saved = (size, out) if self.transpose else (out, size)
+        return weight_and_bias(self, shape, (out, size), saved, (1 + self.conf.innerproduct_conf.bias_term,))
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (0, 1, INPUT)
+
+    def contraction(self) -> Shape | None:
+        return self.features
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        seen = term or whole(self.features)
+        weight = (*seen, region[1]) if self.transpose else (region[1], *seen)
+        return Needs(((region[0], *seen),), (weight, *bias_need(self, region[1], term)))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        raise NotImplementedError
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.inner_product(call.x[0], call.w[0], bias(call, call.w), call.y[0], self.transpose)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        ops, dx, dw, dy = [], wanted(call.dx, 0), wanted(call.dw, 0), call.dy[0]
+        if dx is not None:
+            ops.append(kernels.inner_product_data(dy, call.w[0], dx, self.transpose))
+        if dw is not None:
+            ops.append(kernels.inner_product_weights(call.x[0], dy, dw, bias(call, call.dw), self.transpose))
+        return chain(*ops)

@@ -1,0 +1,164 @@
+"""What a layer type answers: shape rule, parameters, partition rule, price, forward, backward."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from netpart.kernels.op import Array, Clock, Op
+from netpart.spec import FLOAT, Region, Shape, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+    from netpart.proto.job_pb2 import LayerProto, ParamProto
+
+INPUT = "INPUT"
+"""The cut on the contraction space (input channels or features): shards hold addends of a sum."""
+
+
+@dataclass(frozen=True)
+class ParamSpec:
+    """One parameter of a layer, uncut. ``shape`` is the stored shape; axis meaning is the layer's.
+
+    ``matrix`` is (rows, columns) of the 2-D matrix that initialisers take fan-in from (None: 1-D);
+    ``saved`` is the shape written to a checkpoint (same elements, same order).
+    """
+
+    key: str
+    shape: Shape
+    proto: ParamProto
+    matrix: tuple[int, int] | None = None
+    saved: Shape = ()
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What one output region needs: a region (or None: nothing) per input and per parameter."""
+
+    inputs: tuple[Region | None, ...]
+    params: tuple[Region | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Floating-point operations of one part, as the counting kernels count them."""
+
+    forward: int
+    backward: int
+
+
+@dataclass
+class Call:
+    """Everything one part of a layer computes with. Arrays are preallocated and never change identity.
+
+    x, w, y: inputs, parameters, outputs as the regions ``needs`` / ``outputs_of`` named (an input that
+    needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
+    (None: not wanted); dy: gradients of the outputs (None: integer output). aux: buffers of ``aux``.
+    ``owned`` are the rows (batch axis, relative to region) whose loss this part reports and
+    differentiates; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
+    the micro-batch's row 0; regions count from the micro-batch's row 0.
+    """
+
+    region: Region
+    needs: Needs
+    term: Region | None
+    x: list[Array]
+    w: list[Array]
+    y: list[Array]
+    dx: list[Array] = field(default_factory=list)
+    dw: list[Array] = field(default_factory=list)
+    dy: list[Array] = field(default_factory=list)
+    aux: list[Array] = field(default_factory=list)
+    metrics: Array = None
+    owned: Array = None
+    rows: int = 0
+    first_row: int = 0
+    phase: int = 1
+    seed: int = 0
+    clock: Clock = field(default_factory=Clock)
+
+
+class Layer(ABC):
+    """A layer with its shapes known. Subclasses are final; a type is one file and one line in the laws."""
+
+    types: ClassVar[tuple[str, ...]] = ()
+    """LayerType names that this class implements."""
+    metrics: ClassVar[tuple[str, ...]] = ()
+    """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
+    is_loss: ClassVar[bool] = False
+    is_input: ClassVar[bool] = False
+    joins: ClassVar[str] = "sum"
+    output_names: ClassVar[tuple[str, ...]] = ("data",)
+
+    def __init__(
+        self, conf: LayerProto, inputs: tuple[Spec, ...], *, rows: int | None = None, folder: Path | None = None
+    ) -> None:
+        """Checks ``conf`` against the input specs; raises ConfigError naming the layer.
+
+        ``rows`` overrides the batch size an input layer reads from its conf (micro-batches); relative
+        data paths are looked up in ``folder`` (default: the working directory).
+        """
+        self.conf, self.name, self.inputs = conf, conf.name, inputs
+        self.rows_override, self.folder = rows, folder or Path()
+        self.outputs: tuple[Spec, ...] = self.infer()
+        self.params: tuple[ParamSpec, ...] = self.parameters()
+
+    @property
+    def output(self) -> Spec:
+        return self.outputs[0]
+
+    @abstractmethod
+    def infer(self) -> tuple[Spec, ...]:
+        """Specs of the outputs (shape rule)."""
+
+    def parameters(self) -> tuple[ParamSpec, ...]:
+        """Parameters, uncut."""
+        return ()
+
+    @classmethod
+    def wants(cls, k: int) -> str:
+        """Which named output of source ``k`` this layer reads ("data", or "label" of an input layer)."""
+        return "data"
+
+    def check_data(self) -> None:  # noqa: B027 - most layers read nothing
+        """Opens what the layer will read; raises DataError or ConfigError where it cannot be used."""
+
+    def cuts(self) -> tuple[int | str, ...]:
+        """Axes of the output (and INPUT) on which this layer may be cut."""
+        return tuple(range(self.output.rank))
+
+    def contraction(self) -> Shape | None:
+        """Shape of the contraction space if the layer can be cut on INPUT."""
+        return None
+
+    @abstractmethod
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        """Regions of inputs and parameters that produce ``region`` of the (first) output."""
+
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        """Region of every output, given the region of the first."""
+        return (region,)
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        """Price of one part."""
+        return Cost(0, 0)
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        """(shape, dtype) of buffers that forward leaves for backward; dtype FLOAT is the compute dtype."""
+        return ()
+
+    @abstractmethod
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        """The bound forward kernel of one part."""
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        """The bound backward kernel of one part: overwrites the wanted ``dx`` and ``dw``."""
+        raise NotImplementedError(f"{type(self).__name__} has no gradient")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name} {' '.join(str(s.shape) for s in self.outputs)})"
+
+
+__all__ = ["FLOAT", "INPUT", "Call", "Cost", "Layer", "Needs", "ParamSpec"]

@@ -1,0 +1,58 @@
+"""Local response normalisation across channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, one_source
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import FLOAT, Region, Shape, Spec, extent
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class LRN(Layer):
+    """y = x * (knorm + alpha / local_size * sum of x^2 over local_size channels) ^ -beta.
+
+    Krizhevsky et al., ImageNet Classification, 2012, section 3.3, with SINGA's alpha / local_size.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kLRN", "kCudnnLRN")
+
+    def infer(self) -> tuple[Spec, ...]:
+        conf = self.conf.lrn_conf
+        self.local_size, self.half = conf.local_size, conf.local_size // 2
+        self.factors = conf.alpha, conf.beta, conf.knorm
+        if conf.local_size < 1 or conf.local_size % 2 == 0:
+            hint = f"write local_size: {max(conf.local_size, 0) + 1}"
+            raise fault(self, "an odd local_size", str(conf.local_size), hint, "lrn_conf", "local_size")
+        return (one_source(self),)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        lo, hi = region[1]
+        seen = max(lo - self.half, 0), min(hi + self.half, self.output.shape[1])
+        return Needs(((region[0], seen, *region[2:]),))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        raise NotImplementedError
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        return ((extent(region), FLOAT),)
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.lrn(call.x[0], call.y[0], call.aux[0], self._offset(call), self.local_size, *self.factors)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        if dx is None:
+            return chain()
+        arrays = call.x[0], call.y[0], call.aux[0], call.dy[0], dx
+        return kernels.lrn_gradient(*arrays, self._offset(call), self.local_size, *self.factors)
+
+    def _offset(self, call: Call) -> int:
+        """Where the part's first channel lies in the channels it sees."""
+        return call.region[1][0] - self.needs(call.region).inputs[0][1][0]

@@ -1,0 +1,62 @@
+"""Pooling over one to three spatial axes: the largest element or the mean under each window."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from netpart.kernels.op import Op, chain
+from netpart.kernels.pooling import winner_dtype
+from netpart.layers.checks import one_source
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.layers.windows import nothing, sliding
+from netpart.spec import Region, Shape, Spec, extent
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Pooling(Layer):
+    """Input (batch, [channels,] spatial...); the output has the same axes, with SINGA's floor shapes.
+
+    A mean divides by the whole window. kCPooling clips the window to the padded input first, as Caffe
+    does, which changes nothing here: with floor shapes every window lies inside the padded input.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kPooling", "kCPooling", "kCudnnPool")
+
+    def infer(self) -> tuple[Spec, ...]:
+        from netpart.proto.job_pb2 import PoolingProto
+
+        source = one_source(self)
+        self.sliding = sliding(self, "pooling_conf", source)
+        self.method = PoolingProto.PoolMethod.Name(self.conf.pooling_conf.pool)
+        self.axes, self.area = len(self.sliding.kernel), prod(self.sliding.kernel)
+        return (Spec((*source.shape[: -self.axes], *self.sliding.outputs)),)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        box = (*region[: -self.axes], *self.sliding.reads(region[-self.axes :]))
+        return Needs((box if all(lo < hi for lo, hi in box) else None,))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        raise NotImplementedError
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        return ((extent(region), winner_dtype(self.sliding.kernel)),) if self.method == "MAX" else ()
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        ranges = call.region[-self.axes :]
+        window, arg = self.sliding.window(ranges), call.aux[0] if call.aux else None
+        x = call.x[0]
+        if call.needs.inputs[0] is None:
+            x = nothing(kernels, *call.y[0].shape[: -self.axes], *extent(self.sliding.reads(ranges)))
+        return kernels.pooling(x, call.y[0], arg, window, self.method, self.area)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx, window = wanted(call.dx, 0), self.sliding.window(call.region[-self.axes :])
+        if dx is None:
+            return chain()
+        arg = call.aux[0] if call.aux else None
+        return kernels.pooling_gradient(call.dy[0], dx, arg, window, self.method, self.area)

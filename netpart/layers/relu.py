@@ -1,0 +1,22 @@
+"""kReLU: max(x, 0), or negative_slope * x below zero."""
+
+from __future__ import annotations
+
+from typing import ClassVar, final
+
+from netpart.layers.elementwise import Elementwise
+from netpart.spec import Spec
+
+
+@final
+class ReLU(Elementwise):
+    """Rectified linear units."""
+
+    types: ClassVar[tuple[str, ...]] = ("kReLU",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        self.slope = self.conf.relu_conf.negative_slope
+        return super().infer()
+
+    def kind(self) -> str:
+        return "relu"

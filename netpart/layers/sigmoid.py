@@ -1,0 +1,17 @@
+"""kSigmoid: 1 / (1 + exp(-x))."""
+
+from __future__ import annotations
+
+from typing import ClassVar, final
+
+from netpart.layers.elementwise import Elementwise
+
+
+@final
+class Sigmoid(Elementwise):
+    """Logistic units."""
+
+    types: ClassVar[tuple[str, ...]] = ("kSigmoid",)
+
+    def kind(self) -> str:
+        return "sigmoid"

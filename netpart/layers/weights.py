@@ -1,0 +1,44 @@
+"""The parameters of layers that multiply by a weight and may add a bias."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netpart.kernels.op import Array
+from netpart.layers.checks import fault
+from netpart.layers.layer import Call, Layer, ParamSpec
+from netpart.spec import Region, Shape
+
+
+def weight_and_bias(
+    layer: Layer, shape: Shape, matrix: tuple[int, int], saved: Shape, blocks: Sequence[int] = (1, 2)
+) -> tuple[ParamSpec, ...]:
+    """The weight and, if there is a second param block, the bias of ``matrix[0]`` outputs.
+
+    ``blocks`` are the legal numbers of param blocks; raises ConfigError for another.
+    """
+    protos = list(layer.conf.param)
+    if len(protos) not in blocks:
+        names = [f'param {{ name: "{layer.name}_{kind}" }}' for kind in "wb"][: max(blocks)]
+        expected = f"{' or '.join(map(str, blocks))} param blocks (weight, bias)"
+        raise fault(layer, expected, str(len(protos)), f"write {' '.join(names)}", "param")
+    weight = ParamSpec("weight", shape, protos[0], matrix, saved)
+    return (weight, *(ParamSpec("bias", matrix[:1], proto, None, matrix[:1]) for proto in protos[1:]))
+
+
+def bias_need(layer: Layer, outputs: tuple[int, int], term: Region | None) -> tuple[Region | None, ...]:
+    """The needed region of the bias: only the term that contains the origin adds it (regions.md, D1)."""
+    if len(layer.params) < 2:
+        return ()
+    return ((outputs,) if term is None or all(lo == 0 for lo, _ in term) else None,)
+
+
+def bias(call: Call, arrays: list[Array]) -> Array | None:
+    """The bias among ``arrays`` (``call.w`` or ``call.dw``), None if this part adds none."""
+    return arrays[1] if len(arrays) > 1 and call.needs.params[1] is not None else None
+
+
+def wanted(gradients: list[Array], k: int) -> Array | None:
+    """Gradient buffer ``k``, None if it is not wanted or holds no element."""
+    found = gradients[k] if k < len(gradients) else None
+    return None if found is None or found.size == 0 else found

@@ -1,0 +1,100 @@
+"""Sliding windows on regions: what convolution and pooling read to produce a part of their output.
+
+One axis, stride 2, kernel 3, pad 1 over 6 inputs, the part that makes outputs 1 and 2:
+
+    padded   .  0  1  2  3  4  5  .
+    output 0 [-----]
+    output 1       [-----]              reads inputs 1..5; the uncut input's last output would
+    output 2             [-----]        also take a tail no window reaches, so parts tile it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netpart.kernels.op import Array, Window
+from netpart.layers.checks import at_least, fault
+from netpart.layers.layer import Layer
+from netpart.spec import Region, Shape, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """Windows over the spatial axes of an uncut tensor; every field has one entry per spatial axis."""
+
+    extent: Shape
+    kernel: Shape
+    stride: Shape
+    pad: Shape
+
+    @property
+    def outputs(self) -> Shape:
+        """Number of window positions per axis: floor((n + 2 pad - kernel) / stride) + 1."""
+        fields = zip(self.extent, self.kernel, self.stride, self.pad, strict=True)
+        return tuple((n + 2 * p - k) // s + 1 for n, k, s, p in fields)
+
+    def reads(self, outputs: Region) -> Region:
+        """Input ranges under the windows of ``outputs``; a range is empty where all of it is padding."""
+        return tuple(self._axis(i, *span)[0] for i, span in enumerate(outputs))
+
+    def window(self, outputs: Region) -> Window:
+        """Geometry of a part: its pads fill the inputs of ``reads`` up to what its windows cover."""
+        pads = tuple(self._axis(i, *span)[1] for i, span in enumerate(outputs))
+        return Window(self.kernel, self.stride, pads)
+
+    def _axis(self, axis: int, lo: int, hi: int) -> tuple[Range, Range]:
+        n, k, s, p = self.extent[axis], self.kernel[axis], self.stride[axis], self.pad[axis]
+        first, stop = lo * s - p, (hi - 1) * s - p + k
+        if hi == self.outputs[axis]:
+            stop = max(stop, n)  # whoever owns the last output owns the tail, so the whole needs the whole
+        start, end = max(first, 0), min(stop, n)
+        if start >= end:
+            return (min(start, n), min(start, n)), (stop - first, 0)
+        return (start, end), (start - first, stop - end)
+
+
+def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
+    """Reads spatial_axes, kernel, stride and pad of the conf named ``field``; raises ConfigError.
+
+    ``kernel`` sets all axes, ``kernel_x`` (the last), ``kernel_y`` and ``kernel_z`` override one; so do pad, stride.
+    """
+    conf = getattr(layer.conf, field)
+    axes: int = conf.spatial_axes
+    if not 1 <= axes <= 3:
+        raise fault(layer, "1, 2 or 3 spatial axes", str(axes), "correct spatial_axes", field, "spatial_axes")
+    if spec.rank not in (axes + 1, axes + 2):
+        expected = f"a source of {axes + 2} axes (batch, channels, {axes} spatial), or {axes + 1} for one channel"
+        raise fault(layer, expected, str(spec.shape), "set spatial_axes or change the source", field)
+
+    def each(name: str, low: int) -> Shape:
+        fields = [f"{name}_{axis}" for axis in "zyx"[-axes:]]
+        used = [f if conf.HasField(f) else name for f in fields]
+        return tuple(at_least(layer, low, int(getattr(conf, f)), field, f) for f in used)
+
+    found = Sliding(spec.shape[-axes:], each("kernel", 1), each("stride", 1), each("pad", 0))
+    for n, k, p in zip(found.extent, found.kernel, found.pad, strict=True):
+        if k > n + 2 * p:
+            got = f"{k} over {n} + 2 * {p}"
+            raise fault(layer, "a kernel no larger than the padded input", got, "use a smaller kernel", field, "kernel")
+    return found
+
+
+def channels(spec: Spec, sliding: Sliding) -> int:
+    """Channels of a tensor (batch, channels, spatial...), 1 if it has no channel axis."""
+    return spec.shape[1] if spec.rank == len(sliding.extent) + 2 else 1
+
+
+def with_channels(x: Array, sliding: Sliding) -> Array:
+    """A view of ``x`` (batch, [channels,] spatial...) that has the channel axis."""
+    return x if x is None or x.ndim == len(sliding.extent) + 2 else x[:, None]
+
+
+def nothing(kernels: Kernels, *shape: int) -> Array:
+    """The zero-extent input of a part whose windows all lie in padding."""
+    return kernels.xp.empty(shape, kernels.dtype)

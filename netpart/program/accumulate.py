@@ -1,0 +1,41 @@
+"""Where gradients meet: decides who may overwrite, who adds, and what must be zeroed first."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from netpart.spec import Region, intersect, size
+
+
+class Accumulator:
+    """Plans the contributions to one gradient that covers ``region``.
+
+    ``contributions`` are (key, region) in the order in which backward makes them. If they tile the region, or
+    the first covers it, nothing is zeroed and the first touch overwrites.
+    """
+
+    def __init__(self, region: Region, contributions: Sequence[tuple[Hashable, Region]]) -> None:
+        self.region, self.contributions = region, dict(contributions)
+        self.tiled = self.tiles([box for _, box in contributions])
+        first = contributions[0] if contributions else None
+        self.first = first[0] if first else None
+        self.zero_first = not self.tiled and (first is None or first[1] != region)
+
+    def tiles(self, boxes: list[Region]) -> bool:
+        """True if the boxes are disjoint and cover the region."""
+        if sum(size(b) for b in boxes) != size(self.region):
+            return False
+        return not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
+
+    def overwrites(self, key: Hashable) -> bool:
+        """True if contribution ``key`` may overwrite its box instead of adding to it."""
+        return self.tiled or (key == self.first and not self.zero_first)
+
+    def must_zero(self, key: Hashable) -> bool:
+        """True if the whole region has to be zeroed before contribution ``key``."""
+        return key == self.first and self.zero_first
+
+    @property
+    def sole(self) -> bool:
+        """True if one contribution makes the whole gradient."""
+        return len(self.contributions) == 1 and self.tiled

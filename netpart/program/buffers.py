@@ -1,0 +1,69 @@
+"""Buffers and views: the memory of a Program, named before any of it is allocated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from netpart.spec import FLOAT, INT, RECORD, Region, Shape
+
+ARENA, FIXED, ALIAS = "arena", "fixed", "alias"
+"""Lives from its first to its last use in a step; lives as long as the worker; a range of another buffer."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One array. ``kind`` says how long it lives; an ALIAS starts at element ``offset`` of flat buffer ``parent``.
+
+    ``dtype`` is FLOAT (the compute dtype), INT, RECORD (one opaque object) or a NumPy dtype name.
+    """
+
+    name: str
+    shape: Shape
+    dtype: str = FLOAT
+    kind: str = ARENA
+    parent: int = -1
+    offset: int = 0
+
+    def nbytes(self, float_size: int) -> int:
+        """Bytes of the array when FLOAT takes ``float_size``."""
+        return prod(self.shape) * item_size(self.dtype, float_size)
+
+
+@dataclass(frozen=True)
+class View:
+    """A box of a buffer: ``box`` is relative to the buffer and covers all its axes."""
+
+    buffer: int
+    box: Region
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(hi - lo for lo, hi in self.box)
+
+    def crop(self, region: Region, origin: Region) -> View:
+        """The view of ``region`` where this view holds ``origin`` (both in the tensor's coordinates)."""
+        if region == origin:
+            return self
+        offsets = [start - lo for (start, _), (lo, _) in zip(self.box, origin, strict=True)]
+        return View(self.buffer, tuple((lo + d, hi + d) for (lo, hi), d in zip(region, offsets, strict=True)))
+
+
+def item_size(dtype: str, float_size: int) -> int:
+    """Bytes of one element."""
+    if dtype == FLOAT:
+        return float_size
+    if dtype == RECORD:
+        return 0
+    return {INT: 4, "int32": 4, "uint8": 1, "bool": 1, "float64": 8, "float32": 4, "int64": 8, "uint32": 4}[dtype]
+
+
+def is_contiguous(view: View, shape: Shape) -> bool:
+    """True if ``view`` of a buffer of ``shape`` is one run of memory: whole on all axes behind the first cut one,
+    and one index on all axes before it."""
+    cut = False
+    for (lo, hi), n in reversed(list(zip(view.box, shape, strict=True))):
+        if cut and hi - lo > 1:
+            return False
+        cut = cut or hi - lo < n
+    return True

@@ -1,0 +1,128 @@
+"""What a worker can be told to do. A Program is a flat list of these over numbered buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+from netpart.program.buffers import View
+
+
+class Way(IntEnum):
+    """What a message carries."""
+
+    FORWARD = 0
+    BACKWARD = 1
+    BUCKET = 2
+    REDUCE = 3
+    DONE = 4
+
+
+class Channel(NamedTuple):
+    """Static name of a stream of messages between two workers: one message a step.
+
+    ``edge`` is the index of the receiving bridge in its graph, or of the bucket or group; ``chunk`` the step
+    of a collective's schedule.
+    """
+
+    phase: int
+    way: Way
+    micro: int
+    edge: int
+    chunk: int = 0
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Runs part ``part`` (index into the micro-batch's graph) forward."""
+
+    micro: int
+    part: int
+    x: tuple[View | None, ...]
+    w: tuple[View | None, ...]
+    y: tuple[View, ...]
+    aux: tuple[View, ...]
+    metrics: View | None
+
+
+@dataclass(frozen=True)
+class Backward:
+    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted."""
+
+    micro: int
+    part: int
+    dy: tuple[View | None, ...]
+    dx: tuple[View | None, ...]
+    dw: tuple[View | None, ...]
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Fills ``target`` with zeros."""
+
+    target: View
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Copies ``source`` to ``target``."""
+
+    target: View
+    source: View
+
+
+@dataclass(frozen=True)
+class Add:
+    """Adds ``source`` to ``target``."""
+
+    target: View
+    source: View
+
+
+@dataclass(frozen=True)
+class Send:
+    """Sends ``source`` to worker ``peer``; may be read until the call returns."""
+
+    source: View
+    peer: int
+    channel: Channel
+    name: str
+
+
+@dataclass(frozen=True)
+class Receive:
+    """Waits for a message and copies it to ``target``."""
+
+    target: View
+    peer: int
+    channel: Channel
+    name: str
+
+
+@dataclass(frozen=True)
+class ReduceStart:
+    """Starts the ring all-reduce of flat buffer ``target`` among ``members``; other instructions go on meanwhile."""
+
+    target: View
+    members: tuple[int, ...]
+    channel: Channel
+    name: str
+
+
+@dataclass(frozen=True)
+class ReduceWait:
+    """Waits until the all-reduce on ``channel`` is complete."""
+
+    channel: Channel
+    name: str
+
+
+@dataclass(frozen=True)
+class Update:
+    """Updates holding number ``holding`` from its gradient."""
+
+    holding: int
+
+
+Instruction = Forward | Backward | Zero | Copy | Add | Send | Receive | ReduceStart | ReduceWait | Update

@@ -1,0 +1,113 @@
+# mypy: ignore-errors
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Optional as _Optional
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class StoreProto(_message.Message):
+    __slots__ = ("backend", "path", "separator", "mean_file", "std_file", "mean_value", "std_value", "batchsize", "shape", "encoded", "random_skip", "has_label", "prefetching", "shuffle")
+    BACKEND_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    SEPARATOR_FIELD_NUMBER: _ClassVar[int]
+    MEAN_FILE_FIELD_NUMBER: _ClassVar[int]
+    STD_FILE_FIELD_NUMBER: _ClassVar[int]
+    MEAN_VALUE_FIELD_NUMBER: _ClassVar[int]
+    STD_VALUE_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    ENCODED_FIELD_NUMBER: _ClassVar[int]
+    RANDOM_SKIP_FIELD_NUMBER: _ClassVar[int]
+    HAS_LABEL_FIELD_NUMBER: _ClassVar[int]
+    PREFETCHING_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    backend: str
+    path: str
+    separator: str
+    mean_file: str
+    std_file: str
+    mean_value: float
+    std_value: float
+    batchsize: _containers.RepeatedScalarFieldContainer[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    encoded: bool
+    random_skip: int
+    has_label: bool
+    prefetching: bool
+    shuffle: bool
+    def __init__(self, backend: _Optional[str] = ..., path: _Optional[str] = ..., separator: _Optional[str] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., encoded: bool = ..., random_skip: _Optional[int] = ..., has_label: bool = ..., prefetching: bool = ..., shuffle: bool = ...) -> None: ...
+
+class SyntheticProto(_message.Message):
+    __slots__ = ("batchsize", "shape", "classes", "noise")
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
+    NOISE_FIELD_NUMBER: _ClassVar[int]
+    batchsize: _containers.RepeatedScalarFieldContainer[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    classes: int
+    noise: float
+    def __init__(self, batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., classes: _Optional[int] = ..., noise: _Optional[float] = ...) -> None: ...
+
+class CharRNNProto(_message.Message):
+    __slots__ = ("path", "vocab_path", "unroll_len", "batchsize")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    VOCAB_PATH_FIELD_NUMBER: _ClassVar[int]
+    UNROLL_LEN_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    vocab_path: str
+    unroll_len: int
+    batchsize: int
+    def __init__(self, path: _Optional[str] = ..., vocab_path: _Optional[str] = ..., unroll_len: _Optional[int] = ..., batchsize: _Optional[int] = ...) -> None: ...
+
+class OnehotProto(_message.Message):
+    __slots__ = ("vocab_size",)
+    VOCAB_SIZE_FIELD_NUMBER: _ClassVar[int]
+    vocab_size: int
+    def __init__(self, vocab_size: _Optional[int] = ...) -> None: ...
+
+class DataProto(_message.Message):
+    __slots__ = ("path", "batchsize", "random_skip")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    RANDOM_SKIP_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    batchsize: int
+    random_skip: int
+    def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[int] = ..., random_skip: _Optional[int] = ...) -> None: ...
+
+class MnistProto(_message.Message):
+    __slots__ = ("norm_a", "norm_b", "kernel", "sigma", "alpha", "beta", "gamma", "resize", "elastic_freq")
+    NORM_A_FIELD_NUMBER: _ClassVar[int]
+    NORM_B_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    ALPHA_FIELD_NUMBER: _ClassVar[int]
+    BETA_FIELD_NUMBER: _ClassVar[int]
+    GAMMA_FIELD_NUMBER: _ClassVar[int]
+    RESIZE_FIELD_NUMBER: _ClassVar[int]
+    ELASTIC_FREQ_FIELD_NUMBER: _ClassVar[int]
+    norm_a: float
+    norm_b: float
+    kernel: int
+    sigma: float
+    alpha: float
+    beta: float
+    gamma: float
+    resize: int
+    elastic_freq: int
+    def __init__(self, norm_a: _Optional[float] = ..., norm_b: _Optional[float] = ..., kernel: _Optional[int] = ..., sigma: _Optional[float] = ..., alpha: _Optional[float] = ..., beta: _Optional[float] = ..., gamma: _Optional[float] = ..., resize: _Optional[int] = ..., elastic_freq: _Optional[int] = ...) -> None: ...
+
+class RGBImageProto(_message.Message):
+    __slots__ = ("scale", "cropsize", "mirror", "meanfile")
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    CROPSIZE_FIELD_NUMBER: _ClassVar[int]
+    MIRROR_FIELD_NUMBER: _ClassVar[int]
+    MEANFILE_FIELD_NUMBER: _ClassVar[int]
+    scale: float
+    cropsize: int
+    mirror: bool
+    meanfile: str
+    def __init__(self, scale: _Optional[float] = ..., cropsize: _Optional[int] = ..., mirror: bool = ..., meanfile: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,202 @@
+# mypy: ignore-errors
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ActivationProto(_message.Message):
+    __slots__ = ("type",)
+    class ActivationType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        RELU: _ClassVar[ActivationProto.ActivationType]
+        SIGMOID: _ClassVar[ActivationProto.ActivationType]
+        TANH: _ClassVar[ActivationProto.ActivationType]
+        STANH: _ClassVar[ActivationProto.ActivationType]
+    RELU: ActivationProto.ActivationType
+    SIGMOID: ActivationProto.ActivationType
+    TANH: ActivationProto.ActivationType
+    STANH: ActivationProto.ActivationType
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    type: ActivationProto.ActivationType
+    def __init__(self, type: _Optional[_Union[ActivationProto.ActivationType, str]] = ...) -> None: ...
+
+class ConvolutionProto(_message.Message):
+    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z")
+    NUM_FILTERS_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_FIELD_NUMBER: _ClassVar[int]
+    PAD_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_X_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_Y_FIELD_NUMBER: _ClassVar[int]
+    PAD_X_FIELD_NUMBER: _ClassVar[int]
+    PAD_Y_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_X_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_Y_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_BYTE_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    SPATIAL_AXES_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_Z_FIELD_NUMBER: _ClassVar[int]
+    PAD_Z_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_Z_FIELD_NUMBER: _ClassVar[int]
+    num_filters: int
+    kernel: int
+    pad: int
+    stride: int
+    kernel_x: int
+    kernel_y: int
+    pad_x: int
+    pad_y: int
+    stride_x: int
+    stride_y: int
+    workspace_byte_limit: int
+    spatial_axes: int
+    kernel_z: int
+    pad_z: int
+    stride_z: int
+    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ...) -> None: ...
+
+class PoolingProto(_message.Message):
+    __slots__ = ("kernel", "pool", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "spatial_axes", "kernel_z", "pad_z", "stride_z")
+    class PoolMethod(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        MAX: _ClassVar[PoolingProto.PoolMethod]
+        AVG: _ClassVar[PoolingProto.PoolMethod]
+    MAX: PoolingProto.PoolMethod
+    AVG: PoolingProto.PoolMethod
+    KERNEL_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    PAD_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_X_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_Y_FIELD_NUMBER: _ClassVar[int]
+    PAD_X_FIELD_NUMBER: _ClassVar[int]
+    PAD_Y_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_X_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_Y_FIELD_NUMBER: _ClassVar[int]
+    SPATIAL_AXES_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_Z_FIELD_NUMBER: _ClassVar[int]
+    PAD_Z_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_Z_FIELD_NUMBER: _ClassVar[int]
+    kernel: int
+    pool: PoolingProto.PoolMethod
+    pad: int
+    stride: int
+    kernel_x: int
+    kernel_y: int
+    pad_x: int
+    pad_y: int
+    stride_x: int
+    stride_y: int
+    spatial_axes: int
+    kernel_z: int
+    pad_z: int
+    stride_z: int
+    def __init__(self, kernel: _Optional[int] = ..., pool: _Optional[_Union[PoolingProto.PoolMethod, str]] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ...) -> None: ...
+
+class InnerProductProto(_message.Message):
+    __slots__ = ("num_output", "bias_term", "transpose")
+    NUM_OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    BIAS_TERM_FIELD_NUMBER: _ClassVar[int]
+    TRANSPOSE_FIELD_NUMBER: _ClassVar[int]
+    num_output: int
+    bias_term: bool
+    transpose: bool
+    def __init__(self, num_output: _Optional[int] = ..., bias_term: bool = ..., transpose: bool = ...) -> None: ...
+
+class LRNProto(_message.Message):
+    __slots__ = ("local_size", "alpha", "beta", "knorm")
+    LOCAL_SIZE_FIELD_NUMBER: _ClassVar[int]
+    ALPHA_FIELD_NUMBER: _ClassVar[int]
+    BETA_FIELD_NUMBER: _ClassVar[int]
+    KNORM_FIELD_NUMBER: _ClassVar[int]
+    local_size: int
+    alpha: float
+    beta: float
+    knorm: float
+    def __init__(self, local_size: _Optional[int] = ..., alpha: _Optional[float] = ..., beta: _Optional[float] = ..., knorm: _Optional[float] = ...) -> None: ...
+
+class ReLUProto(_message.Message):
+    __slots__ = ("negative_slope",)
+    NEGATIVE_SLOPE_FIELD_NUMBER: _ClassVar[int]
+    negative_slope: float
+    def __init__(self, negative_slope: _Optional[float] = ...) -> None: ...
+
+class DropoutProto(_message.Message):
+    __slots__ = ("dropout_ratio",)
+    DROPOUT_RATIO_FIELD_NUMBER: _ClassVar[int]
+    dropout_ratio: float
+    def __init__(self, dropout_ratio: _Optional[float] = ...) -> None: ...
+
+class BMProto(_message.Message):
+    __slots__ = ("bn_mode", "epsilon", "momentum")
+    class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        GLOBAL: _ClassVar[BMProto.Mode]
+        LOCAL: _ClassVar[BMProto.Mode]
+    GLOBAL: BMProto.Mode
+    LOCAL: BMProto.Mode
+    BN_MODE_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    MOMENTUM_FIELD_NUMBER: _ClassVar[int]
+    bn_mode: BMProto.Mode
+    epsilon: float
+    momentum: float
+    def __init__(self, bn_mode: _Optional[_Union[BMProto.Mode, str]] = ..., epsilon: _Optional[float] = ..., momentum: _Optional[float] = ...) -> None: ...
+
+class SoftmaxProto(_message.Message):
+    __slots__ = ("num_softmax_per_instance",)
+    NUM_SOFTMAX_PER_INSTANCE_FIELD_NUMBER: _ClassVar[int]
+    num_softmax_per_instance: int
+    def __init__(self, num_softmax_per_instance: _Optional[int] = ...) -> None: ...
+
+class EmbeddingProto(_message.Message):
+    __slots__ = ("vocab_size", "feature_dim")
+    VOCAB_SIZE_FIELD_NUMBER: _ClassVar[int]
+    FEATURE_DIM_FIELD_NUMBER: _ClassVar[int]
+    vocab_size: int
+    feature_dim: int
+    def __init__(self, vocab_size: _Optional[int] = ..., feature_dim: _Optional[int] = ...) -> None: ...
+
+class GRUProto(_message.Message):
+    __slots__ = ("dim_hidden", "bias_term")
+    DIM_HIDDEN_FIELD_NUMBER: _ClassVar[int]
+    BIAS_TERM_FIELD_NUMBER: _ClassVar[int]
+    dim_hidden: int
+    bias_term: bool
+    def __init__(self, dim_hidden: _Optional[int] = ..., bias_term: bool = ...) -> None: ...
+
+class RBMProto(_message.Message):
+    __slots__ = ("hdim", "bias_term", "gaussian")
+    HDIM_FIELD_NUMBER: _ClassVar[int]
+    BIAS_TERM_FIELD_NUMBER: _ClassVar[int]
+    GAUSSIAN_FIELD_NUMBER: _ClassVar[int]
+    hdim: int
+    bias_term: bool
+    gaussian: bool
+    def __init__(self, hdim: _Optional[int] = ..., bias_term: bool = ..., gaussian: bool = ...) -> None: ...
+
+class DummyProto(_message.Message):
+    __slots__ = ("input", "output", "shape")
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    input: bool
+    output: bool
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, input: bool = ..., output: bool = ..., shape: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class SoftmaxLossProto(_message.Message):
+    __slots__ = ("topk", "scale")
+    TOPK_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    topk: int
+    scale: float
+    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ...) -> None: ...
+
+class ArgSortProto(_message.Message):
+    __slots__ = ("topk",)
+    TOPK_FIELD_NUMBER: _ClassVar[int]
+    topk: int
+    def __init__(self, topk: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,160 @@
+"""Plain frozen values: Spec, Region, Shard, Placement. Everything about cutting is said with these.
+
+A Region is one half-open range ``(lo, hi)`` per axis, in the coordinates of the uncut tensor. The
+region of a rank-0 tensor is ``()``: it is not empty, so "no region" is always ``None``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+
+Region = tuple[tuple[int, int], ...]
+Shape = tuple[int, ...]
+
+FLOAT, INT, RECORD = "float", "int", "record"
+"""Kinds of element: the compute dtype (float32 or float64), int32 labels, opaque records."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Shape of an uncut tensor (axis 0 is the batch) and the kind of its elements.
+
+    A batch of opaque records has shape ``()`` and counts its records in ``rows``.
+    """
+
+    shape: Shape
+    dtype: str = FLOAT
+    rows: int = 0
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def whole(self) -> Region:
+        return whole(self.shape)
+
+
+def whole(shape: Iterable[int]) -> Region:
+    """The region that covers a tensor of ``shape``."""
+    return tuple((0, n) for n in shape)
+
+
+def extent(region: Region) -> Shape:
+    """Shape of a region."""
+    return tuple(hi - lo for lo, hi in region)
+
+
+def size(region: Region) -> int:
+    """Number of elements of a region (1 for rank 0)."""
+    return prod(hi - lo for lo, hi in region)
+
+
+def intersect(a: Region, b: Region) -> Region | None:
+    """The common part of two regions of one tensor, None where they share no element."""
+    box = []
+    for (alo, ahi), (blo, bhi) in zip(a, b, strict=True):
+        lo = alo if alo > blo else blo
+        hi = ahi if ahi < bhi else bhi
+        if lo >= hi:
+            return None
+        box.append((lo, hi))
+    return tuple(box)
+
+
+def contains(outer: Region, inner: Region) -> bool:
+    """True if every element of ``inner`` lies in ``outer``."""
+    return all(o[0] <= i[0] and i[1] <= o[1] for o, i in zip(outer, inner, strict=True))
+
+
+def subtract(a: Region, b: Region) -> list[Region]:
+    """The elements of ``a`` outside ``b`` as at most two boxes per axis, disjoint."""
+    common = intersect(a, b)
+    if common is None:
+        return [a]
+    rest: list[Region] = []
+    for axis, (lo, hi) in enumerate(common):
+        before, after = (a[axis][0], lo), (hi, a[axis][1])
+        sides = [side for side in (before, after) if side[0] < side[1]]
+        rest += [common[:axis] + (side,) + a[axis + 1 :] for side in sides]
+    return rest
+
+
+def hull(regions: Sequence[Region]) -> Region:
+    """The smallest region that contains all of ``regions``."""
+    return tuple((min(lo for lo, _ in r), max(hi for _, hi in r)) for r in zip(*regions, strict=True))
+
+
+def relative(box: Region, origin: Region) -> tuple[slice, ...]:
+    """Slices that cut ``box`` out of an array that holds ``origin``."""
+    return tuple(slice(lo - start, hi - start) for (lo, hi), (start, _) in zip(box, origin, strict=True))
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One worker's part of a layer: the output region it computes and, if it computes only an addend
+    of it, the ``term``: a box of the contraction space (regions.md, D1)."""
+
+    worker: int
+    region: Region
+    term: Region | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.worker, self.region))
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the parts of a layer live. ``sum_gradient``: replicas all-reduce their output gradient."""
+
+    shards: tuple[Shard, ...]
+    sum_gradient: bool = False
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.shards, self.sum_gradient)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def workers(self) -> tuple[int, ...]:
+        return tuple(sorted({s.worker for s in self.shards}))
+
+    @cached_property
+    def terms(self) -> dict[Region | None, list[int]]:
+        """Indices of the shards of each term, in order of first appearance."""
+        found: dict[Region | None, list[int]] = {}
+        for i, s in enumerate(self.shards):
+            found.setdefault(s.term, []).append(i)
+        return found
+
+    @cached_property
+    def classes(self) -> dict[tuple[Region, Region | None], list[int]]:
+        """Indices of the shards of each class: replicas have equal region and term."""
+        found: dict[tuple[Region, Region | None], list[int]] = {}
+        for i, s in enumerate(self.shards):
+            found.setdefault((s.region, s.term), []).append(i)
+        return found
+
+    @cached_property
+    def exact(self) -> bool:
+        """True if two shards of one term are always equal or disjoint."""
+        return not any(
+            a[1] == b[1] and intersect(a[0], b[0]) is not None
+            for i, a in enumerate(self.classes)
+            for b in list(self.classes)[:i]
+        )
+
+    @cached_property
+    def alone(self) -> bool:
+        """True if no two shards of one term share an element: there are no replicas at all."""
+        return self.exact and len(self.classes) == len(self.shards)
+
+
+def one(worker: int, spec: Spec) -> Placement:
+    """The placement of an uncut tensor on one worker."""
+    return Placement((Shard(worker, spec.whole),))

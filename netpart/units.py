@@ -1,0 +1,40 @@
+"""Numbers as a person reads them: bytes in powers of 1024, counts in powers of 1000, seconds in parts of an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+COUNT_UNITS = ("", "k", "M", "G", "T", "P")
+SECOND_UNITS = ("ns", "µs", "ms", "s")
+
+
+def bytes_text(count: float) -> str:
+    """Writes a number of bytes: ``1536`` is ``"1.5 KiB"``; below one KiB the bytes are given whole."""
+    return _scaled(count, 1024, BYTE_UNITS)
+
+
+def count_text(count: float) -> str:
+    """Writes a number of things (parameters, FLOPs, samples): ``431080`` is ``"431.1 k"``."""
+    return _scaled(count, 1000, COUNT_UNITS)
+
+
+def seconds_text(seconds: float) -> str:
+    """Writes a duration given in seconds: ``0.0042`` is ``"4.2 ms"``, ``125`` is ``"2 min 05 s"``."""
+    if seconds <= 0:
+        return f"-{seconds_text(-seconds)}" if seconds else "0 s"
+    if round(seconds, 1) < 60:
+        return _scaled(seconds * 1e9, 1000, SECOND_UNITS)
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes:02d} min"
+
+
+def _scaled(value: float, base: int, units: Sequence[str]) -> str:
+    """``value`` in the smallest of ``units`` that leaves fewer than ``base`` of it, after rounding."""
+    power = 0
+    while round(abs(value), 1 if power else 0) >= base and power < len(units) - 1:
+        value, power = value / base, power + 1
+    return f"{value:.{1 if power else 0}f} {units[power]}".rstrip()

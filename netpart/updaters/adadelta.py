@@ -1,0 +1,35 @@
+"""AdaDelta (Zeiler, arXiv:1212.5701, algorithm 1), with a learning rate on top as in SINGA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netpart.kernels.op import Array
+from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.updaters.base import Updater, average, root
+from netpart.updaters.checks import fraction, positive
+
+
+class AdaDelta(Updater):
+    """h <- rho h + (1 - rho) g²; s = g sqrt(u + delta) / sqrt(h + delta); u <- rho u + (1 - rho) s²; w <- w - lr s."""
+
+    types = ("kAdaDelta",)
+    slots = ("square_mean", "update_square_mean")
+    temporaries = 2
+
+    def __init__(self, conf: UpdaterProto) -> None:
+        super().__init__(conf)
+        self.rho = fraction(conf.adadelta_conf.rho, "adadelta_conf.rho")
+        self.delta = positive(conf.delta, "delta", "without it the first update is 0 for ever")
+
+    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        (h, u), (s, other) = state, t
+        xp.multiply(g, g, out=s)
+        average(xp, h, self.rho, s, s)
+        xp.multiply(g, root(xp, u, self.delta, s), out=s)
+        xp.divide(s, root(xp, h, self.delta, other), out=s)
+        xp.multiply(s, s, out=other)
+        average(xp, u, self.rho, other, other)
+        xp.multiply(s, lr, out=s)
+        xp.subtract(w, s, out=w)

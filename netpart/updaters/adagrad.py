@@ -1,0 +1,31 @@
+"""AdaGrad (Duchi, Hazan, Singer, JMLR 12, 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netpart.kernels.op import Array
+from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.updaters.base import Updater, root
+from netpart.updaters.checks import positive
+
+
+class AdaGrad(Updater):
+    """h <- h + g²; w <- w - lr g / sqrt(h + delta)."""
+
+    types = ("kAdaGrad",)
+    slots = ("square_sum",)
+    temporaries = 1
+
+    def __init__(self, conf: UpdaterProto) -> None:
+        super().__init__(conf)
+        self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+
+    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        (h,), (step,) = state, t
+        xp.multiply(g, g, out=step)
+        xp.add(h, step, out=h)
+        xp.divide(g, root(xp, h, self.delta, step), out=step)
+        xp.multiply(step, lr, out=step)
+        xp.subtract(w, step, out=w)

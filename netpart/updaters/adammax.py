@@ -1,0 +1,36 @@
+"""AdaMax (Kingma and Ba, arXiv:1412.6980, algorithm 2) without bias correction, as in SINGA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netpart.kernels.op import Array
+from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.updaters.base import Updater, average
+from netpart.updaters.checks import fraction, positive
+
+
+class AdamMax(Updater):
+    """m <- beta1 m + (1 - beta1) g; u <- max(beta2 u, |g|) + delta; w <- w - lr m / u."""
+
+    types = ("kAdamMax",)
+    slots = ("mean", "largest")
+    temporaries = 1
+
+    def __init__(self, conf: UpdaterProto) -> None:
+        super().__init__(conf)
+        self.beta1 = fraction(conf.adammax_conf.beta1, "adammax_conf.beta1")
+        self.beta2 = fraction(conf.adammax_conf.beta2, "adammax_conf.beta2")
+        self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+
+    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        (m, u), (step,) = state, t
+        average(xp, m, self.beta1, g, step)
+        xp.abs(g, out=step)
+        xp.multiply(u, self.beta2, out=u)
+        xp.maximum(u, step, out=u)
+        xp.add(u, self.delta, out=u)
+        xp.divide(m, u, out=step)
+        xp.multiply(step, lr, out=step)
+        xp.subtract(w, step, out=w)

@@ -1,0 +1,32 @@
+"""Nesterov's accelerated gradient (Sutskever et al., ICML 2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netpart.kernels.op import Array
+from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.updaters.base import Updater
+from netpart.updaters.checks import fraction
+
+
+class Nesterov(Updater):
+    """p <- momentum h; h <- p + lr g; w <- w - ((1 + momentum) h - p)."""
+
+    types = ("kNesterov",)
+    slots = ("momentum",)
+    temporaries = 2
+
+    def __init__(self, conf: UpdaterProto) -> None:
+        super().__init__(conf)
+        self.momentum = fraction(conf.momentum, "momentum")
+
+    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        (h,), (previous, step) = state, t
+        xp.multiply(h, self.momentum, out=previous)
+        xp.multiply(g, lr, out=step)
+        xp.add(previous, step, out=h)
+        xp.multiply(h, 1 + self.momentum, out=step)
+        xp.subtract(step, previous, out=step)
+        xp.subtract(w, step, out=w)

@@ -1,0 +1,34 @@
+"""Stochastic gradient descent, with heavy-ball momentum if any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netpart.kernels.op import Array
+from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.updaters.base import Updater
+from netpart.updaters.checks import fraction
+
+
+class SGD(Updater):
+    """h <- momentum h - lr g; w <- w + h. Without momentum w <- w - lr g, and no state."""
+
+    types = ("kSGD",)
+    slots: tuple[str, ...] = ("momentum",)
+    temporaries = 1
+
+    def __init__(self, conf: UpdaterProto) -> None:
+        super().__init__(conf)
+        self.momentum = fraction(conf.momentum, "momentum")
+        self.slots = SGD.slots if self.momentum > 0 else ()
+
+    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        xp.multiply(g, lr, out=t[0])
+        if not state:
+            xp.subtract(w, t[0], out=w)
+            return
+        (h,) = state
+        xp.multiply(h, self.momentum, out=h)
+        xp.subtract(h, t[0], out=h)
+        xp.add(w, h, out=w)

@@ -1,0 +1,54 @@
+"""The pages agree with the tree: links lead somewhere and the layout is the one described."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT, name, top_level_folders
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+OF_THEIR_OWN = {"data", "end2end", "graphs", "house", "laws", "workers"}
+
+
+def slug(heading: str) -> str:
+    """The anchor that forges give a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def anchors(page: Path) -> set[str]:
+    return {slug(h) for h in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)}
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    if "://" in link or link.startswith("mailto:"):
+        return True
+    file, _, anchor = link.partition("#")
+    target = (page.parent / file).resolve() if file else page
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)\s]+)", prose)
+    assert not [link for link in links if not leads_somewhere(page, link)]
+
+
+def test_every_folder_is_on_the_map() -> None:
+    page = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^(\w+)/ ", page, flags=re.MULTILINE))
+    assert {folder.name for folder in top_level_folders()} <= described
+
+
+def test_tests_mirror_the_code() -> None:
+    packages = {p.name for p in (ROOT / "netpart").iterdir() if p.is_dir()}
+    folders = {p.name for p in (ROOT / "tests").iterdir() if p.is_dir() and any(p.glob("**/*.*"))}
+    assert folders - {"__pycache__"} <= packages | OF_THEIR_OWN
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    records = sorted(p.name for p in (ROOT / "docs" / "decisions").glob("*.md"))
+    assert [r[:4] for r in records] == [f"{i:04d}" for i in range(1, len(records) + 1)]

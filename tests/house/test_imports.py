@@ -1,0 +1,52 @@
+"""Starting is cheap: nothing large is imported before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from tests.house.tree import ROOT
+
+HEAVY = {"cupy", "google.protobuf", "networkx", "numpy", "rich", "safetensors", "sklearn", "zmq"}
+
+HELP = """
+import runpy, sys
+sys.argv = ["netpart", "--help"]
+try:
+    runpy.run_module("netpart", run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+
+
+def python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def loaded_by(code: str) -> set[str]:
+    return set(python(f"{code}\nimport sys; print(*sys.modules)").splitlines()[-1].split())
+
+
+def seconds_of(code: str) -> float:
+    started = time.perf_counter()
+    python(code)
+    return time.perf_counter() - started
+
+
+def test_importing_netpart_imports_nothing_large() -> None:
+    assert not loaded_by("import netpart") & HEAVY
+
+
+def test_help_imports_nothing_large() -> None:
+    assert not loaded_by(HELP) & HEAVY
+
+
+def test_help_answers_at_once() -> None:
+    """0.15 s is what we aim for on an idle machine; the bound here leaves room for a busy one."""
+    assert min(seconds_of(HELP) for _ in range(5)) < 0.5
+
+
+def test_help_names_the_verbs() -> None:
+    text = python(HELP)
+    assert not {verb for verb in ("run", "check", "draw", "verify", "data", "zoo") if verb not in text.split()}
