@@ -36,9 +36,9 @@ def committed(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((root / PACKAGE).glob("*_pb2.py*"))}
 
 
-def stale(root: Path = ROOT) -> list[str]:
-    """Names of generated files below ``root`` that are missing, left over or different from a fresh run."""
-    fresh, present = fresh_files(), committed(root)
+def stale() -> list[str]:
+    """Names of generated files of this checkout that are missing, left over or different from a fresh run."""
+    fresh, present = fresh_files(), committed(ROOT)
     return sorted(name for name in fresh.keys() | present.keys() if fresh.get(name) != present.get(name))
 
 

@@ -35,7 +35,11 @@ def write_folder(folder: Path, train: Labelled, test: Labelled) -> None:
 def holds(folder: Path, train: int, test: int) -> bool:
     """True if the folder has a mean file and whole stores of so many records."""
     try:
-        with open_store("kvfile", folder / TRAIN) as a, open_store("kvfile", folder / TEST) as b:
-            return (len(a), len(b)) == (train, test) and (folder / MEAN).is_file()
+        return [_count(folder / name) for name in (TRAIN, TEST, MEAN)] == [train, test, 1]
     except DataError:
         return False
+
+
+def _count(path: Path) -> int:
+    with open_store("kvfile", path) as store:
+        return len(store)

@@ -111,7 +111,7 @@ class RowReader:
     def _permutation(self, epoch: int) -> NDArray[np.int64]:
         if epoch not in self._epochs and self._order is not None:
             # A mini-batch may span the end of one epoch and the start of the next: keep two.
-            self._epochs = {e: p for e, p in self._epochs.items() if e >= epoch - 1}
+            self._epochs = {e: p for e, p in self._epochs.items() if abs(e - epoch) <= 1}
             self._epochs[epoch] = np.asarray(self._order(epoch), np.int64)
         return self._epochs[epoch]
 

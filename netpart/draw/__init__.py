@@ -1,0 +1,31 @@
+"""Drawings of nets: ``render`` writes a partitioned or uncut net as DOT, SVG, JSON or text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from netpart.errors import NetpartError
+
+if TYPE_CHECKING:
+    from netpart.graph.graph import Graph
+    from netpart.graph.net import Net
+
+FORMATS = ("dot", "json", "svg", "txt")
+
+
+def render(drawn: Graph | Net, format: str, itemsize: int = 4) -> str:
+    """Writes a net in one of FORMATS. ``itemsize`` is the bytes of an activation, 4 or 8.
+
+    Raises NetpartError for a format that is not one of them, and for svg where no Graphviz is installed.
+    """
+    return _writer(format)(drawn, itemsize)
+
+
+def _writer(format: str) -> Callable[[Graph | Net, int], str]:
+    from netpart.draw import dot, graph_json, svg, text
+
+    writers = {"dot": dot.to_dot, "json": graph_json.to_json, "svg": svg.to_svg, "txt": text.to_text}
+    if format not in writers:
+        raise NetpartError(f"drawing: expected a format out of {', '.join(FORMATS)}, got {format!r}; end the file's name in one of them")
+    return writers[format]

@@ -11,7 +11,7 @@ from netpart.errors import ConfigError, FieldPath
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer, ParamSpec
-from netpart.proto.reader import in_phase
+from netpart.proto.phase import in_phase
 from netpart.spec import Spec
 
 if TYPE_CHECKING:

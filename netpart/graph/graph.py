@@ -41,10 +41,11 @@ class Part:
     says that a gradient of ``region`` is computed here. Of a loss, ``owned`` are the row ranges whose loss this
     part differentiates, and ``reports`` that it reports them (regions.md, D10).
     ``trains`` says, per parameter, whether this part adds to its gradient. ``peer`` is the other half of a bridge.
+    ``members`` are the replicas (itself too) that all-reduce the gradient of this part, if they must.
     """
 
     __slots__ = (
-        "feeds", "index", "kind", "live", "name", "node", "output", "owned", "peer", "region", "reports", "shard",
+        "feeds", "index", "kind", "live", "members", "name", "node", "output", "owned", "peer", "region", "reports", "shard",
         "term", "trains", "worker",
     )  # fmt: skip
 
@@ -61,6 +62,7 @@ class Part:
         self.reports = True
         self.trains: tuple[bool, ...] = ()
         self.peer: Part | None = None
+        self.members: tuple[Part, ...] = ()
 
     def __repr__(self) -> str:
         return f"Part({self.name} {self.kind} on {self.worker} {list(self.region)})"

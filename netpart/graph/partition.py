@@ -15,7 +15,7 @@ from netpart.graph.passes.connect import connect
 from netpart.graph.passes.gradients import plan_gradients
 from netpart.graph.passes.place import Fallback, place, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
-from netpart.proto.reader import in_phase
+from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one
 
 if TYPE_CHECKING:

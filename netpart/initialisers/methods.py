@@ -11,32 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from netpart.errors import ConfigError, FieldPath
-from netpart.kernels.philox import normals, uniforms
+from netpart.kernels.op import Array
+from netpart.kernels.philox import Key, normals, uniforms
 from netpart.proto.param_pb2 import InitMethod, ParamGenProto
 from netpart.registry import Registry
 from netpart.spec import Region, Shape, extent
 
-if TYPE_CHECKING:
-    Values = npt.NDArray[np.float64]
-    Key = tuple[int, int]
-    Matrix = tuple[int, int]
+Matrix = tuple[int, int]
 
 
-def _constant(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Values:
+def _constant(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Array:
     return np.full(extent(box), conf.value, dtype=np.float64)
 
 
-def _gaussian(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Values:
+def _gaussian(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Array:
     return (conf.mean + conf.std * normals(key, box, shape)) * conf.value
 
 
-def _uniform(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Values:
+def _uniform(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Array:
     return (conf.low + (conf.high - conf.low) * uniforms(key, box, shape)) * conf.value
 
 
@@ -44,7 +40,7 @@ def _uniform(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> Values
 class Method:
     """``draw`` fills a box; ``factor`` of (rows, columns) scales it, None where no matrix is needed."""
 
-    draw: Callable[[ParamGenProto, Key, Region, Shape], Values]
+    draw: Callable[[ParamGenProto, Key, Region, Shape], Array]
     factor: Callable[[int, int], float] | None = None
 
 
@@ -81,7 +77,7 @@ def check(conf: ParamGenProto, matrix: Matrix | None, who: str = "init", at: Fie
     return method
 
 
-def initialise(conf: ParamGenProto, key: Key, box: Region, shape: Shape, matrix: Matrix | None) -> Values:
+def initialise(conf: ParamGenProto, key: Key, box: Region, shape: Shape, matrix: Matrix | None) -> Array:
     """Draws the initial values of region ``box`` of a parameter of uncut ``shape``.
 
     Returns float64 of the extent of ``box``, bit for bit the same elements as of any other box that holds

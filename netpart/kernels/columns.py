@@ -99,7 +99,7 @@ class Columns:
         columns = self._columns(flat, rows, padded.shape[-1])
         for offset, box in rows.moves:
             self.xp.copyto(columns[offset], padded[box])
-        return columns.reshape(self.channels * prod(self.kernel), -1)
+        return columns.reshape(self.channels * prod(self.kernel), prod(columns.shape[1 + len(self.kernel) :]))
 
     def scatter(self, padded: Array, flat: Array, rows: Rows) -> None:
         """col2im: adds the columns to the padded images that they came from."""

@@ -8,11 +8,11 @@
 | activation                  | |y| (relu) or 4·|y|             | 2·|y|                           |
 | dropout, lrn, softmax, loss | |y|                             | |y|                             |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
-| copy, zero, upload          | 0                               |                                 |
+| copy, zero, upload, largest | 0                               |                                 |
 
 |y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
 input channels times kernel elements of a convolution, input features of an inner product. Padding
-counts like input; random draws and comparisons with labels count nothing.
+counts like input; random draws count nothing.
 """
 
 from __future__ import annotations

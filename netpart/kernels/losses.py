@@ -98,6 +98,23 @@ class Losses(Verbs):
 
         return Op(run, [((len(x_bn), 1), self.dtype), *report.scratch(len(x_bn)), *ranking.scratch])
 
+    def largest(self, x: Array, y: Array) -> Op:
+        """y (B, k) int32 = the classes of each row's k largest x, largest first; ties: the lower class first."""
+        if not y.size:
+            return NOTHING
+        xp, x_bn = self.xp, matrix(x)
+        classes = xp.arange(x_bn.shape[1], dtype="int32")
+
+        def run(rest: Array, taken: Array, best: Array) -> None:
+            xp.copyto(rest, x_bn)
+            for k in range(y.shape[1]):
+                xp.argmax(rest, axis=1, out=best)
+                xp.copyto(y[:, k], best, casting="same_kind")
+                xp.equal(classes, best.reshape(-1, 1), out=taken)
+                xp.copyto(rest, -xp.inf, where=taken)
+
+        return Op(run, [(x_bn.shape, self.dtype), (x_bn.shape, bool), ((len(x_bn),), "int64")])
+
 
 class _Ranking:
     """Where the label stands among the scores of its row."""

@@ -115,8 +115,10 @@ class Draw:
         self, out: Array, rows: Array, step: int, words: Array, spare: Array, grid: Array, picked: Array
     ) -> None:
         xp, grid, picked = self.xp, grid[: len(rows)], picked[: len(rows)]
-        for word, value in zip(words, (step & WORD, self.phase, rows, self.quads), strict=True):
-            xp.copyto(word, value)
+        words[0].fill(step & WORD)
+        words[1].fill(self.phase)
+        xp.copyto(words[2], rows)
+        xp.copyto(words[3], self.quads)
         for lane, word in enumerate(philox4x32(xp, words, spare, self.key)):
             xp.right_shift(word, 8, out=word)
             xp.copyto(grid[:, :, lane], word)

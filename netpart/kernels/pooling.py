@@ -90,6 +90,8 @@ class Pooling(Verbs):
         # Backwards and with >=, so that of equal elements the first one has the last word.
         steps = [(tap, x[tap.inputs], y[tap.outputs]) for tap in reversed(taps(*shapes, window))]
         empty = [y[box] for box in padding_only(*shapes, window)]
+        # Arrays, as cupy casts no signed number to an unsigned one.
+        numbers = [] if arg is None else xp.arange(prod(window.kernel), dtype=arg.dtype).reshape(-1, 1)
 
         def run(wins: Array | None = None) -> None:
             y.fill(-xp.inf)
@@ -97,7 +99,7 @@ class Pooling(Verbs):
                 if arg is not None and wins is not None:
                     better = wins[tap.outputs]
                     xp.greater_equal(x_tap, y_tap, out=better)
-                    xp.copyto(arg[tap.outputs], tap.index, where=better)
+                    xp.copyto(arg[tap.outputs], numbers[tap.index], where=better)
                 xp.maximum(x_tap, y_tap, out=y_tap)
             for view in empty:
                 view.fill(0)

@@ -1,0 +1,59 @@
+"""Layer types by the names a job gives them; a new type is a module listed here."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from netpart.layers.layer import Layer
+from netpart.registry import Registry
+
+MODULES = (
+    "accuracy",
+    "activation",
+    "add",
+    "concate",
+    "convolution",
+    "csv_input",
+    "dropout",
+    "euclidean_loss",
+    "identity",
+    "image_preprocess",
+    "inner_product",
+    "label",
+    "lrn",
+    "mnist",
+    "pooling",
+    "record_input",
+    "relu",
+    "shard_data",
+    "sigmoid",
+    "slice",
+    "softmax",
+    "softmax_loss",
+    "stanh",
+    "synthetic",
+)
+"""Every module of this package that holds a layer type."""
+
+
+def layer_class(type_name: str) -> type[Layer]:
+    """The class that implements a LayerType or user_type; raises ConfigError with the nearest names."""
+    return _registry().get(type_name)
+
+
+def names() -> tuple[str, ...]:
+    """All registered type names, sorted; packages add theirs with entry points of group netpart.layers."""
+    return _registry().names()
+
+
+@cache
+def _registry() -> Registry[type[Layer]]:
+    registry: Registry[type[Layer]] = Registry("layer type")
+    for name in MODULES:
+        module = import_module(f"netpart.layers.{name}")
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, Layer) and kind.__module__ == module.__name__:
+                registry.add(*kind.types)(kind)
+    registry.load_entry_points("netpart.layers")
+    return registry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
+from netpart.kernels.activation import Kind
 from netpart.layers.elementwise import Elementwise
 
 
@@ -13,7 +14,6 @@ class Activation(Elementwise):
 
     types: ClassVar[tuple[str, ...]] = ("kActivation", "kCudnnActivation")
 
-    def kind(self) -> str:
-        from netpart.proto.job_pb2 import ActivationProto
-
-        return ActivationProto.ActivationType.Name(self.conf.activation_conf.type).lower()
+    def kind(self) -> Kind:
+        kinds: tuple[Kind, ...] = ("relu", "sigmoid", "tanh", "stanh")
+        return kinds[self.conf.activation_conf.type - 1]

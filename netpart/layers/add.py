@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, final
 
+from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, numbers
 from netpart.layers.layer import Call, Cost, Layer, Needs
 from netpart.layers.weights import wanted
-from netpart.spec import Region, Spec
+from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -34,7 +35,7 @@ class Add(Layer):
         return Needs((region,) * len(self.inputs))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        raise NotImplementedError
+        return Cost(flops.total(size(region), len(self.inputs)), 0)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.total(call.y[0], call.x)

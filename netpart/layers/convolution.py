@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, final
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import at_least, one_source
 from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
-from netpart.layers.weights import bias, bias_need, wanted, weight_and_bias
+from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
 from netpart.layers.windows import channels, nothing, sliding, with_channels
-from netpart.spec import Region, Shape, Spec, extent
+from netpart.spec import Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -49,7 +49,8 @@ class Convolution(Layer):
         return Needs((None if empty else (region[0], *middle, *ranges),), (weight, *bias_need(self, region[1], term)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        raise NotImplementedError
+        needs = self.needs(region, term)
+        return product_cost(needs, size(region), size(term or ((0, self.channels),)) * prod(self.sliding.kernel))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         window = self.sliding.window(call.region[2:])

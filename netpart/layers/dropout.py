@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.kernels.philox import Draw, key
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Call, Cost, Layer, Needs
 from netpart.layers.weights import wanted
-from netpart.kernels.op import Op, chain
-from netpart.spec import FLOAT, Region, Shape, Spec, extent
+from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -33,7 +35,7 @@ class Dropout(Layer):
         return Needs((region,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        raise NotImplementedError
+        return Cost(flops.elementwise(size(region)), flops.elementwise(size(region)))
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), FLOAT),)
@@ -41,10 +43,20 @@ class Dropout(Layer):
     def forward(self, kernels: Kernels, call: Call) -> Op:
         if call.phase != TRAIN:
             return kernels.copy(call.y[0], call.x[0])
-        return kernels.dropout(call.x[0], call.y[0], call.aux[0], self._draw(call), self.ratio, call.clock)
+        return kernels.dropout(call.x[0], call.y[0], call.aux[0], self._draw(kernels, call), self.ratio, call.clock)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted(call.dx, 0)
         if dx is None:
             return chain()
-        return kernels.dropout_gradient(call.dy[0], call.aux[0], dx) if call.phase == TRAIN else kernels.copy(dx, call.dy[0])
+        return (
+            kernels.dropout_gradient(call.dy[0], call.aux[0], dx)
+            if call.phase == TRAIN
+            else kernels.copy(dx, call.dy[0])
+        )
+
+    def _draw(self, kernels: Kernels, call: Call) -> Draw:
+        (lo, hi), *box = call.region
+        rows = call.first_row + lo, call.first_row + hi
+        stream = key(call.seed, self.name, "dropout")
+        return Draw(kernels.xp, stream, rows, tuple(box), self.output.shape[1:], call.phase)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from netpart.kernels import flops
+from netpart.kernels.activation import Kind
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import one_source
 from netpart.layers.layer import Call, Cost, Layer, Needs
 from netpart.layers.weights import wanted
-from netpart.spec import Region, Spec
+from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -21,7 +23,7 @@ class Elementwise(Layer):
     slope: float = 0.0
 
     @abstractmethod
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """Name of the activation: relu, sigmoid, tanh or stanh."""
 
     def infer(self) -> tuple[Spec, ...]:
@@ -31,7 +33,7 @@ class Elementwise(Layer):
         return Needs((region,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        raise NotImplementedError
+        return Cost(flops.activation(self.kind(), size(region)), flops.activation_gradient(size(region)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.activation(self.kind(), call.x[0], call.y[0], self.slope)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import at_least, one_source
 from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
-from netpart.layers.weights import bias, bias_need, wanted, weight_and_bias
-from netpart.spec import Region, Shape, Spec, whole
+from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
+from netpart.spec import Region, Shape, Spec, size, whole
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -48,7 +48,7 @@ class InnerProduct(Layer):
         return Needs(((region[0], *seen),), (weight, *bias_need(self, region[1], term)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        raise NotImplementedError
+        return product_cost(self.needs(region, term), size(region), size(term or whole(self.features)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.inner_product(call.x[0], call.w[0], bias(call, call.w), call.y[0], self.transpose)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Call, Cost, Layer, Needs
 from netpart.layers.weights import wanted
-from netpart.spec import FLOAT, Region, Shape, Spec, extent
+from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -33,12 +34,10 @@ class LRN(Layer):
         return (one_source(self),)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        lo, hi = region[1]
-        seen = max(lo - self.half, 0), min(hi + self.half, self.output.shape[1])
-        return Needs(((region[0], seen, *region[2:]),))
+        return Needs(((region[0], self._seen(region[1]), *region[2:]),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        raise NotImplementedError
+        return Cost(flops.elementwise(size(region)), flops.elementwise(size(region)))
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), FLOAT),)
@@ -55,4 +54,7 @@ class LRN(Layer):
 
     def _offset(self, call: Call) -> int:
         """Where the part's first channel lies in the channels it sees."""
-        return call.region[1][0] - self.needs(call.region).inputs[0][1][0]
+        return call.region[1][0] - self._seen(call.region[1])[0]
+
+    def _seen(self, channels: tuple[int, int]) -> tuple[int, int]:
+        return max(channels[0] - self.half, 0), min(channels[1] + self.half, self.output.shape[1])

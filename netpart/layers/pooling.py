@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
-from netpart.kernels.pooling import winner_dtype
+from netpart.kernels.pooling import Method, winner_dtype
 from netpart.layers.checks import one_source
 from netpart.layers.layer import Call, Cost, Layer, Needs
 from netpart.layers.weights import wanted
 from netpart.layers.windows import nothing, sliding
-from netpart.spec import Region, Shape, Spec, extent
+from netpart.spec import Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -28,11 +29,11 @@ class Pooling(Layer):
     types: ClassVar[tuple[str, ...]] = ("kPooling", "kCPooling", "kCudnnPool")
 
     def infer(self) -> tuple[Spec, ...]:
-        from netpart.proto.job_pb2 import PoolingProto
+        from netpart.proto.neuron_pb2 import PoolingProto
 
         source = one_source(self)
         self.sliding = sliding(self, "pooling_conf", source)
-        self.method = PoolingProto.PoolMethod.Name(self.conf.pooling_conf.pool)
+        self.method: Method = "MAX" if self.conf.pooling_conf.pool == PoolingProto.MAX else "AVG"
         self.axes, self.area = len(self.sliding.kernel), prod(self.sliding.kernel)
         return (Spec((*source.shape[: -self.axes], *self.sliding.outputs)),)
 
@@ -41,7 +42,8 @@ class Pooling(Layer):
         return Needs((box if all(lo < hi for lo, hi in box) else None,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        raise NotImplementedError
+        price = flops.pooling(size(region), self.sliding.kernel)
+        return Cost(price, price if self.needs(region).inputs[0] else 0)
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), winner_dtype(self.sliding.kernel)),) if self.method == "MAX" else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
+from netpart.kernels.activation import Kind
 from netpart.layers.elementwise import Elementwise
 from netpart.spec import Spec
 
@@ -18,5 +19,5 @@ class ReLU(Elementwise):
         self.slope = self.conf.relu_conf.negative_slope
         return super().infer()
 
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         return "relu"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
+from netpart.kernels.activation import Kind
 from netpart.layers.elementwise import Elementwise
 
 
@@ -13,5 +14,5 @@ class Sigmoid(Elementwise):
 
     types: ClassVar[tuple[str, ...]] = ("kSigmoid",)
 
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         return "sigmoid"

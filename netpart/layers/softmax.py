@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, final
 
+from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import at_least, fault, one_source
 from netpart.layers.layer import Call, Cost, Layer, Needs
 from netpart.layers.weights import wanted
-from netpart.spec import Region, Spec
+from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -37,7 +38,7 @@ class Softmax(Layer):
         return Needs(((region[0], *self.output.whole[1:]),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        raise NotImplementedError
+        return Cost(flops.elementwise(size(region)), flops.elementwise(size(region)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.softmax(call.x[0], call.y[0], self.groups)

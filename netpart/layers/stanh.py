@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
+from netpart.kernels.activation import Kind
 from netpart.layers.elementwise import Elementwise
 
 
@@ -13,5 +14,5 @@ class STanh(Elementwise):
 
     types: ClassVar[tuple[str, ...]] = ("kSTanh",)
 
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         return "stanh"

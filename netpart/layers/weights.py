@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netpart.kernels import flops
 from netpart.kernels.op import Array
 from netpart.layers.checks import fault
-from netpart.layers.layer import Call, Layer, ParamSpec
+from netpart.layers.layer import Call, Cost, Layer, Needs, ParamSpec
 from netpart.spec import Region, Shape
 
 
@@ -42,3 +43,10 @@ def wanted(gradients: list[Array], k: int) -> Array | None:
     """Gradient buffer ``k``, None if it is not wanted or holds no element."""
     found = gradients[k] if k < len(gradients) else None
     return None if found is None or found.size == 0 else found
+
+
+def product_cost(needs: Needs, outputs: int, terms: int) -> Cost:
+    """The price of a part with ``outputs`` elements, each the sum of ``terms`` products and perhaps a bias."""
+    biased = len(needs.params) > 1 and needs.params[1] is not None
+    gradients = [False] * (needs.inputs[0] is not None) + [biased]
+    return Cost(flops.convolution(outputs, terms, biased), sum(flops.convolution(outputs, terms, b) for b in gradients))

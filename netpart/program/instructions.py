@@ -35,7 +35,7 @@ class Channel(NamedTuple):
 
 @dataclass(frozen=True)
 class Forward:
-    """Runs part ``part`` (index into the micro-batch's graph) forward."""
+    """Runs part ``part`` (index into the micro-batch's graph) forward; ``metrics`` is where its sums are added."""
 
     micro: int
     part: int
@@ -43,7 +43,7 @@ class Forward:
     w: tuple[View | None, ...]
     y: tuple[View, ...]
     aux: tuple[View, ...]
-    metrics: View | None
+    metrics: int | None
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,9 @@ class ReduceStart:
 
 @dataclass(frozen=True)
 class ReduceWait:
-    """Waits until the all-reduce on ``channel`` is complete."""
+    """Waits until the all-reduce of ``target`` on ``channel`` is complete."""
 
+    target: View
     channel: Channel
     name: str
 

@@ -184,9 +184,11 @@ def mark_live(graph: Graph) -> None:
         part.live = part.kind == LAYER and node.layer.is_loss and graph.net.trained[part.node]
         if part.kind == LAYER and graph.reduced[part.node]:
             members.setdefault((part.node, part.region, part.term), []).append(part)
+    for replicas in members.values():
+        for part in replicas:
+            part.members = tuple(replicas) if len(replicas) > 1 else ()
     for part in reversed(graph.parts):
-        if part.kind == LAYER and graph.reduced[part.node]:
-            part.live = any(p.live for p in members[part.node, part.region, part.term])
+        part.live = part.live or any(p.live for p in part.members)
         for feed in part.feeds:
             feed.gradient = feed.gradient and part.live
             feed.part.live = feed.part.live or feed.gradient

@@ -1,0 +1,175 @@
+"""Picture: what a drawing says, as plain values: boxes, arrows, one field per worker, a legend.
+
+Writers turn a Picture into DOT, text or JSON and decide nothing about the net.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from netpart.draw.palette import Colour, colour
+from netpart.graph.build import type_name
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, Feed, Graph, Part
+from netpart.graph.net import Net
+from netpart.graph.partition import partition_net
+from netpart.layers.layer import Layer
+from netpart.spec import INT, RECORD, Shape, Spec, one, size
+from netpart.units import bytes_text
+
+HELPER_TYPES = {"slice": "Slice", "split": "Split", "concate": "Concate", "sum": "Sum"}
+LABEL_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Box:
+    """A part: ``type`` says what it does, ``extent`` what it holds (``"8×27×27"``), ``holds`` which elements of what."""
+
+    name: str
+    kind: str
+    type: str
+    shape: Shape
+    extent: str
+    holds: str
+    worker: int
+
+    @property
+    def is_helper(self) -> bool:
+        return self.kind != LAYER
+
+    @property
+    def colour(self) -> Colour:
+        return colour(self.worker)
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """One input of a box. ``forward`` and ``backward`` are the bytes that cross workers in one step, 0 within one;
+    ``gradient``: backward returns the gradient along it."""
+
+    source: str
+    target: str
+    crosses: bool
+    gradient: bool
+    forward: int = 0
+    backward: int = 0
+
+    @property
+    def label(self) -> str:
+        """Bytes down with the values and up with their gradient; empty within a worker."""
+        return _bytes(self.forward, self.backward) if self.crosses else ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A partitioned net as it is drawn; ``boxes`` in topological order, inputs first."""
+
+    name: str
+    phase: str
+    workers: int
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+
+    @property
+    def title(self) -> str:
+        """What is drawn, in one line."""
+        return f"{self.name}, {self.phase}: {_count(len(self.boxes), 'part')} on {_count(self.workers, 'worker')}"
+
+    @property
+    def traffic(self) -> str:
+        """What crosses workers in one step, all bridges together; empty if nothing does."""
+        forward, backward = sum(a.forward for a in self.arrows), sum(a.backward for a in self.arrows)
+        bridges = sum(a.crosses for a in self.arrows)
+        return f"{_count(bridges, 'bridge')}, {_bytes(forward, backward)} per step" if bridges else ""
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """The kinds of line that occur beside the plain one: ``"bridge"``, ``"no gradient"``."""
+        found = {"bridge": any(a.crosses for a in self.arrows), "no gradient": any(not a.gradient for a in self.arrows)}
+        return tuple(kind for kind, occurs in found.items() if occurs)
+
+    @cached_property
+    def fields(self) -> dict[int, list[Box]]:
+        """The boxes of each worker that has some, by worker."""
+        found: dict[int, list[Box]] = {}
+        for box in self.boxes:
+            found.setdefault(box.worker, []).append(box)
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def by_name(self) -> dict[str, Box]:
+        """The boxes by name."""
+        return {box.name: box for box in self.boxes}
+
+    @cached_property
+    def into(self) -> dict[str, list[Arrow]]:
+        """The arrows that end at each box, by its name, in order of its inputs."""
+        found: dict[str, list[Arrow]] = {box.name: [] for box in self.boxes}
+        for arrow in self.arrows:
+            found[arrow.target].append(arrow)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Picture({self.title})"
+
+
+def picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
+    """The Picture of a partitioned net, or of an uncut one as on one worker.
+
+    ``itemsize`` is the bytes of one activation: 4, or 8 with ``dtype: FLOAT64``; labels always have 4.
+    """
+    graph = uncut(drawn) if isinstance(drawn, Net) else drawn
+    boxes = tuple(box(graph, part) for part in graph.parts)
+    arrows = tuple(arrow(graph, part, feed, itemsize) for part in graph.parts for feed in part.feeds)
+    return Picture(graph.net.name, graph.net.phase, graph.workers, boxes, arrows)
+
+
+def uncut(net: Net) -> Graph:
+    """``net`` as a Graph on one worker: the rewrite adds nothing to it."""
+    return partition_net(net, [one(0, node.layer.output) for node in net.nodes], 1)
+
+
+def box(graph: Graph, part: Part) -> Box:
+    """The Box of one part."""
+    layer = graph.net.nodes[part.node].layer
+    spec, shape = layer.outputs[part.output], graph.shape(part)
+    extent = f"{spec.rows} records" if spec.dtype == RECORD else "×".join(map(str, shape))
+    return Box(part.name, part.kind, _type(layer, part), shape, extent, _holds(layer, spec, part), part.worker)
+
+
+def arrow(graph: Graph, part: Part, feed: Feed, itemsize: int) -> Arrow:
+    """The Arrow of one feed of ``part``."""
+    source = feed.part
+    if source.worker == part.worker:
+        return Arrow(source.name, part.name, False, feed.gradient)
+    spec = graph.net.nodes[part.node].layer.outputs[part.output]
+    forward = size(feed.region) * (LABEL_BYTES if spec.dtype == INT else itemsize)
+    return Arrow(source.name, part.name, True, feed.gradient, forward, forward if feed.gradient else 0)
+
+
+def _type(layer: Layer, part: Part) -> str:
+    if part.peer is not None and part.kind == BRIDGE_SRC:
+        return f"to worker {part.peer.worker}"
+    if part.peer is not None and part.kind == BRIDGE_DST:
+        return f"from worker {part.peer.worker}"
+    return HELPER_TYPES.get(part.kind) or type_name(layer.conf).removeprefix("k")
+
+
+def _holds(layer: Layer, spec: Spec, part: Part) -> str:
+    """``"conv1[0:2, 0:8]"``, and for an addend of a sum the box of the contraction it covers."""
+    output = f".{layer.output_names[part.output]}" if part.output else ""
+    term = f" over inputs [{_ranges(part.term)}]" if part.term is not None else ""
+    return f"{layer.name}{output}[{_ranges(part.region) if spec.shape else '...'}]{term}"
+
+
+def _ranges(region: tuple[tuple[int, int], ...]) -> str:
+    return ", ".join(f"{lo}:{hi}" for lo, hi in region)
+
+
+def _bytes(forward: int, backward: int) -> str:
+    down = f"↓ {bytes_text(forward)}"
+    return f"{down}  ↑ {bytes_text(backward)}" if backward else down
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"

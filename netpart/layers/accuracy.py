@@ -1,0 +1,51 @@
+"""kAccuracy: the share of rows whose label is among the topk largest predictions."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import at_least, fault, labels, numbers, sources
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.spec import INT, Region, Spec, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Accuracy(Layer):
+    """y (batch, topk) are the classes of the largest predictions, best first; it has no gradient."""
+
+    types: ClassVar[tuple[str, ...]] = ("kAccuracy",)
+    metrics: ClassVar[tuple[str, ...]] = ("accuracy",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        sources(self, "the prediction", "the labels")
+        prediction = numbers(self)
+        labels(self, 1, prediction.shape[0])
+        self.topk = at_least(self, 1, self.conf.argsort_conf.topk, "argsort_conf", "topk")
+        if self.topk > prod(prediction.shape[1:]):
+            expected = f"topk up to the {prod(prediction.shape[1:])} classes"
+            raise fault(self, expected, str(self.topk), "write a smaller topk", "argsort_conf", "topk")
+        return (Spec((prediction.shape[0], self.topk), INT),)
+
+    @classmethod
+    def wants(cls, k: int) -> str:
+        return "label" if k == 1 else "data"
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (0,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(((region[0], *self.inputs[0].whole[1:]), (region[0],)))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        seen = self.needs(region).inputs[0]
+        return Cost(flops.elementwise(size(seen or ())), 0)
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        count = kernels.accuracy(call.x[0], call.x[1], call.metrics, self.topk, call.owned)
+        return chain(count, kernels.largest(call.x[0], call.y[0]))

@@ -1,0 +1,55 @@
+"""kEuclideanLoss: the squared distance of prediction and target."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, numbers, sources
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Spec, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class EuclideanLoss(Layer):
+    """Objective: the sum of (x - t)^2 / 2 over the rows of the global mini-batch; y = x - t.
+
+    Reports the sum of (x - t)^2, as SINGA prints it. The target's rows may have other axes than the
+    prediction's (an image against a vector) if they hold as many elements.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kEuclideanLoss",)
+    metrics: ClassVar[tuple[str, ...]] = ("loss",)
+    is_loss: ClassVar[bool] = True
+
+    def infer(self) -> tuple[Spec, ...]:
+        sources(self, "the prediction", "the target")
+        prediction, target = numbers(self, 0), numbers(self, 1)
+        rows = [(spec.shape[0], prod(spec.shape[1:])) for spec in (prediction, target)]
+        if rows[0] != rows[1]:
+            expected = f"a target of {rows[0][0]} rows with {rows[0][1]} elements each"
+            raise fault(self, expected, str(target.shape), "make the sources match", "srclayers", 1)
+        return (prediction,)
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (0,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(tuple((region[0], *spec.whole[1:]) for spec in self.inputs))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        return Cost(flops.elementwise(size(region)), 2 * flops.elementwise(size(region)))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.euclidean_loss(call.x[0], call.x[1], call.y[0], call.metrics, call.owned)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        signs = ((wanted(call.dx, 0), 1), (wanted(call.dx, 1), -1))
+        factors = [(dx, sign / call.rows) for dx, sign in signs if dx is not None]
+        return chain(*(kernels.euclidean_loss_gradient(call.y[0], dx, f, call.owned) for dx, f in factors))

@@ -1,0 +1,61 @@
+"""kImagePreprocess: crops, mirrors and scales images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, final
+
+import numpy as np
+
+from netpart.data.image import crop_images
+from netpart.kernels.op import Op
+from netpart.kernels.philox import Draw, key
+from netpart.layers.checks import at_least, fault, one_source
+from netpart.layers.layer import Call, Layer, Needs
+from netpart.spec import Region, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+TRAIN = 1
+
+
+@final
+class ImagePreprocess(Layer):
+    """Training takes a random square, mirrored half of the time if rgbimage_conf says so; testing the first
+    (top left), as SINGA does. Which square depends on (seed, name, step, global row) only; no gradient."""
+
+    types: ClassVar[tuple[str, ...]] = ("kImagePreprocess",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        source, conf = one_source(self), self.conf.rgbimage_conf
+        if source.rank != 4:
+            raise fault(self, "a source (batch, channels, height, width)", str(source.shape), "", "srclayers", 0)
+        if conf.meanfile:
+            hint = "write the mean as store_conf.mean_file of the input layer"
+            raise fault(self, "no meanfile", repr(conf.meanfile), hint, "rgbimage_conf", "meanfile")
+        sides, at = source.shape[2:], ("rgbimage_conf", "cropsize")
+        self.side = at_least(self, 0, conf.cropsize, *at) or sides[0]
+        if self.side > min(sides) or (not conf.cropsize and sides[0] != sides[1]):
+            expected = f"a cropsize within the image of {sides[0]}x{sides[1]}"
+            raise fault(self, expected, str(conf.cropsize), "write a cropsize that fits", *at)
+        return (Spec((*source.shape[:2], self.side, self.side)),)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(((*region[:2], *self.inputs[0].whole[2:]),))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        (lo, hi), (c0, c1), *sides = call.region
+        box, scale = ((0, c1 - c0), *sides), self.conf.rgbimage_conf.scale
+        stream, three = key(call.seed, self.name, "crop"), ((0, 3),)
+        draw = Draw(np, stream, (call.first_row + lo, call.first_row + hi), three, (3,), call.phase)
+        uniform, scratch = np.zeros((hi - lo, 3)), [np.empty(*s) for s in draw.scratch]
+        free = np.array([extent - self.side + 1 for extent in self.inputs[0].shape[2:]])
+
+        def run() -> None:
+            if call.phase == TRAIN:
+                draw.uniform(uniform, call.clock.step, *scratch)
+            tops, lefts = (uniform[:, :2] * free).astype(int).T.tolist()
+            mirrors = (self.conf.rgbimage_conf.mirror & (uniform[:, 2] >= 0.5)).tolist()
+            crop_images(call.x[0], tops, lefts, mirrors, self.side, scale, call.y[0], box)
+
+        return Op(run)

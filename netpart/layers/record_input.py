@@ -1,0 +1,35 @@
+"""kRecordInput: RecordProto records of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+from netpart.data.decode import record_decoder, record_shape
+from netpart.data.mean import read_mean, read_std
+from netpart.data.rows import RowSource
+from netpart.layers.rows import RowInput
+from netpart.layers.stores import layer_store, store_rows
+from netpart.spec import Shape
+
+
+@final
+class RecordInput(RowInput):
+    """Rows are (element - mean) / std in the shape of store_conf, or of the first record."""
+
+    types: ClassVar[tuple[str, ...]] = ("kRecordInput",)
+    field: ClassVar[str] = "store_conf"
+
+    def sample(self) -> Shape:
+        if self.conf.store_conf.shape:
+            return tuple(self.conf.store_conf.shape)
+        with layer_store(self, "kvfile") as store:
+            return record_shape(store)
+
+    def open(self, batch: int, seed: int, phase: int) -> RowSource:
+        store = layer_store(self, "kvfile")
+        return store_rows(self, store, record_decoder(self.output.shape[1:]), self._file, batch, seed)
+
+    def _file(self, path: Path, purpose: str) -> Any:
+        read = read_std if purpose == "std" else read_mean
+        return read(path, self.output.shape[1:], self.conf.store_conf.backend or "kvfile")

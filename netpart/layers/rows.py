@@ -1,0 +1,88 @@
+"""What all input layers that read rows share: a data output, a label output, and rows by global number."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from netpart.data.rows import RowSource
+from netpart.kernels.op import Clock, Op, chain
+from netpart.layers.checks import fault, sources
+from netpart.layers.layer import Call, Layer, Needs
+from netpart.spec import INT, Region, Shape, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+class RowInput(Layer):
+    """Outputs data (batch, *sample) and label (batch,). The part of a cut reads its own rows and no others.
+
+    What a row holds depends on (step, global row) only, so every phase starts at its first record and a
+    cut, a micro-batch or a resumed run reads what the uncut run would have read.
+    """
+
+    is_input: ClassVar[bool] = True
+    output_names: ClassVar[tuple[str, ...]] = ("data", "label")
+    field: ClassVar[str]
+    """The LayerProto field of the type's conf, which has a repeated ``batchsize``."""
+    labelled: bool = True
+
+    @abstractmethod
+    def sample(self) -> Shape:
+        """Shape of one row; may open the data if the conf does not say."""
+
+    @abstractmethod
+    def open(self, batch: int, seed: int, phase: int) -> RowSource:
+        """The source of the rows of mini-batches of ``batch``; raises DataError where it cannot be used."""
+
+    def infer(self) -> tuple[Spec, ...]:
+        sources(self)
+        if not self.conf.HasField(self.field):
+            raise fault(self, f"a {self.field}", "none", f"add {self.field} {{ ... }}")
+        self._open: dict[int, tuple[Clock, RowSource]] = {}
+        sizes = self.row_sizes()
+        if not sizes or min(sizes) < 1:
+            got = ", ".join(map(str, sizes)) or "none"
+            raise fault(self, "a batchsize of 1 or more", got, "write the rows per step", self.field, "batchsize")
+        rows = self.rows_override or sum(sizes)
+        return (Spec((rows, *self.sample())), Spec((rows,), INT))[: 1 + self.labelled]
+
+    def row_sizes(self) -> tuple[int, ...]:
+        """Rows of the mini-batch, one entry per part if the conf repeats batchsize."""
+        return tuple(getattr(self.conf, self.field).batchsize)
+
+    def check_data(self) -> None:
+        self.open(self.output.shape[0], 0, 1)
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (0,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(())
+
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        return (region, region[:1])[: len(self.outputs)]
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        source, first = self._source(call), call.first_row
+        lo, hi = (first + end for end in call.region[0])
+        arrays = [*call.y, None][:2]
+        data, label = hosts = [host_array(y) for y in arrays]
+        read = Op(lambda: source.read(call.clock.step, lo, hi, data, label))
+        pairs = zip(arrays, hosts, strict=True)
+        return chain(read, *(kernels.upload(y, host) for y, host in pairs if y is not host))
+
+    def _source(self, call: Call) -> RowSource:
+        # A worker's micro-batches share its clock: they share one reader and its cache, other workers do not.
+        if id(call.clock) not in self._open:
+            rows = call.rows or self.output.shape[0]
+            self._open[id(call.clock)] = call.clock, self.open(rows, call.seed, call.phase)
+        return self._open[id(call.clock)][1]
+
+
+def host_array(y: Any) -> Any:
+    """``y`` itself if the host can write to it, else an array like it in host memory; None stays None."""
+    return y if y is None or isinstance(y, np.ndarray) else np.empty(y.shape, y.dtype)

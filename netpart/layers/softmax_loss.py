@@ -1,0 +1,62 @@
+"""kSoftmaxLoss and kCudnnSoftmaxLoss: softmax, then the cross-entropy with the label of each row."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import at_least, fault, labels, numbers, sources
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Spec, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class SoftmaxLoss(Layer):
+    """Objective: scale * mean over the rows of the global mini-batch of -log p(label); y are the probabilities.
+
+    Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kSoftmaxLoss", "kCudnnSoftmaxLoss")
+    metrics: ClassVar[tuple[str, ...]] = ("loss", "accuracy")
+    is_loss: ClassVar[bool] = True
+
+    def infer(self) -> tuple[Spec, ...]:
+        sources(self, "the prediction", "the labels")
+        prediction, conf = numbers(self), self.conf.softmaxloss_conf
+        labels(self, 1, prediction.shape[0])
+        self.scale, classes = float(conf.scale), prod(prediction.shape[1:])
+        self.topk = at_least(self, 1, conf.topk, "softmaxloss_conf", "topk")
+        if self.topk > classes:
+            hint = "write a smaller topk"
+            raise fault(self, f"topk up to the {classes} classes", str(self.topk), hint, "softmaxloss_conf", "topk")
+        return (prediction,)
+
+    @classmethod
+    def wants(cls, k: int) -> str:
+        return "label" if k == 1 else "data"
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (0,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(((region[0], *self.output.whole[1:]), (region[0],)))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        return Cost(flops.elementwise(size(region)), flops.elementwise(size(region)))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        arrays = call.x[0], call.x[1], call.y[0], call.metrics
+        return kernels.softmax_loss(*arrays, call.owned, self.topk, self.scale)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        if dx is None:
+            return chain()
+        return kernels.softmax_loss_gradient(call.y[0], call.x[1], dx, call.owned, self.scale / call.rows)

@@ -1,0 +1,141 @@
+"""Compiles the backward pass of one micro-batch on one worker: the parts in reverse, along live feeds only."""
+
+from __future__ import annotations
+
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SLICE, SPLIT, Feed, Part
+from netpart.program.accumulate import Accumulator
+from netpart.program.buffers import View
+from netpart.program.forward import ForwardCompiler
+from netpart.program.instructions import (
+    Add, Backward, Channel, Copy, Instruction, Receive, ReduceStart, ReduceWait, Send, Way, Zero,
+)  # fmt: skip
+from netpart.spec import extent
+
+Consumer = tuple[Part, int]
+"""A part and the position of the feed through which it reads."""
+
+
+class BackwardCompiler:
+    """Emits backward instructions of the micro-batch that ``forward`` compiled."""
+
+    def __init__(self, forward: ForwardCompiler) -> None:
+        self.forward, self.memory, self.graph = forward, forward.memory, forward.graph
+        self.parameters = forward.parameters
+        self.out: list[Instruction] = []
+        self.views: dict[int, View] = {}
+        self.sums: dict[int, Accumulator] = {}
+        self.consumers: dict[int, list[Consumer]] = {}
+        for part in reversed(forward.parts):
+            for i, feed in enumerate(part.feeds):
+                if feed.gradient and part.kind != BRIDGE_DST:
+                    self.consumers.setdefault(feed.part.index, []).append((part, i))
+
+    def run(self) -> list[Instruction]:
+        """Instructions of the whole backward pass."""
+        for part in reversed(self.forward.parts):
+            if part.live:
+                self.part(part)
+        return self.out
+
+    def part(self, part: Part) -> None:
+        if part.kind == LAYER:
+            self.layer(part)
+        elif part.kind == BRIDGE_DST:
+            self.send(part)
+        else:
+            if part.kind == BRIDGE_SRC:
+                self.receive(part)
+            for i, feed in enumerate(part.feeds):
+                if feed.gradient:
+                    self.hand_back(part, i, feed)
+
+    def sum_of(self, part: Part) -> Accumulator:
+        """How the gradient of ``part`` comes together from its readers on this worker."""
+        found = self.sums.get(part.index)
+        if found is None:
+            readers = self.consumers.get(part.index, [])
+            contributions = [((reader.index, i), reader.feeds[i].region) for reader, i in readers]
+            found = self.sums[part.index] = Accumulator(part.region, contributions)
+        return found
+
+    def gradient(self, part: Part) -> View:
+        """Where the gradient of ``part`` lies: in its source's, if it may overwrite its box of that."""
+        view = self.views.get(part.index)
+        if view is None:
+            view = self.views[part.index] = self.borrowed(part) or self.memory.new(
+                f"d({part.name})", extent(part.region)
+            )
+            self.forward.program.gradients[self.forward.micro, part.index] = view
+            total = self.sum_of(part)
+            if not total.contributions and not (part.kind in (BRIDGE_SRC,)):
+                self.out.append(Zero(view))
+        return view
+
+    def borrowed(self, part: Part) -> View | None:
+        """A view into the source's gradient for a part that only passes gradients on."""
+        if part.kind not in (SLICE, SPLIT, BRIDGE_SRC):
+            return None
+        feed = part.feeds[0]
+        if not self.sum_of(feed.part).tiled:
+            return None
+        view = self.gradient(feed.part).crop(feed.region, feed.part.region)
+        return view if part.kind == BRIDGE_SRC or self.memory.contiguous(view) else None
+
+    def hand_back(self, part: Part, i: int, feed: Feed) -> None:
+        """Gives a box of a helper's gradient to its source: nothing to do where it was written there."""
+        source = self.gradient(part).crop(feed.region, part.region)
+        target = self.gradient(feed.part).crop(feed.region, feed.part.region)
+        if source == target:
+            return
+        total, key = self.sum_of(feed.part), (part.index, i)
+        if total.must_zero(key):
+            self.out.append(Zero(self.gradient(feed.part)))
+        self.out.append(Copy(target, source) if total.overwrites(key) else Add(target, source))
+
+    def layer(self, part: Part) -> None:
+        node = self.graph.net.nodes[part.node]
+        dy: tuple[View | None, ...] = ()
+        if not node.layer.is_loss:
+            dy = (self.gradient(part), *(None for _ in node.layer.outputs[1:]))
+            if part.members:
+                self.all_reduce(part, self.gradient(part))
+        after: list[Instruction] = []
+        dx: list[View | None] = [None] * len(node.sources)
+        for i, feed in enumerate(part.feeds):
+            if feed.gradient:
+                dx[feed.k] = self.wanted(part, i, feed, after)
+        dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
+        if any(v is not None for v in (*dx, *dw)):
+            self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw)))
+        self.out += after + weights_after
+        self.parameters.complete(self.forward.micro, part, self.forward.phase, self.out)
+
+    def wanted(self, part: Part, i: int, feed: Feed, after: list[Instruction]) -> View:
+        """Where the layer writes the gradient of one input: in place, or aside to be added afterwards."""
+        target = self.gradient(feed.part).crop(feed.region, feed.part.region)
+        total, key = self.sum_of(feed.part), (part.index, i)
+        if total.must_zero(key):
+            self.out.append(Zero(self.gradient(feed.part)))
+        if total.overwrites(key) and self.memory.contiguous(target):
+            return target
+        aside = self.memory.new(f"{part.name}.dx{feed.k}", extent(feed.region))
+        after.append(Copy(target, aside) if total.overwrites(key) else Add(target, aside))
+        return aside
+
+    def all_reduce(self, part: Part, view: View) -> None:
+        """Makes the partial gradients of replicas whole."""
+        group = min(p.index for p in part.members)
+        channel = Channel(self.forward.phase, Way.REDUCE, self.forward.micro, group)
+        name = f"d({part.name})"
+        self.out.append(ReduceStart(view, tuple(sorted(p.worker for p in part.members)), channel, name))
+        self.out.append(ReduceWait(view, channel, name))
+
+    def send(self, part: Part) -> None:
+        assert part.peer is not None
+        channel = self.forward.channel(Way.BACKWARD, part)
+        self.out.append(Send(self.gradient(part), part.peer.worker, channel, part.name))
+
+    def receive(self, part: Part) -> None:
+        assert part.peer is not None
+        channel = self.forward.channel(Way.BACKWARD, part.peer)
+        self.out.append(Receive(self.gradient(part), part.peer.worker, channel, part.name))

@@ -1,0 +1,84 @@
+"""Compiles a worker's parts into its Programs: a restriction of the one global order to this worker.
+
+A Slice, Split or sending bridge is a view of its source, not a copy; a gradient that has one origin is written
+where it is wanted. Copies appear only where a kernel needs contiguous memory that the view cannot give.
+"""
+
+from __future__ import annotations
+
+from netpart.graph.partition import Micro, Partition
+from netpart.program.arena import ALIGN, lifetimes, plan_arena
+from netpart.program.backward import BackwardCompiler
+from netpart.program.forward import ForwardCompiler
+from netpart.program.instructions import Instruction
+from netpart.program.memory import Memory
+from netpart.program.parameters import ParameterMemory
+from netpart.program.program import MetricSlot, Program, WorkerProgram
+
+PHASE_CODES = {"train": 1, "val": 2, "test": 4}
+
+
+def compile_worker(partition: Partition, worker: int, slots: int = 0, keep: bool = False) -> WorkerProgram:
+    """Compiles all phases for ``worker``. ``slots`` is the number of state arrays the updater keeps per parameter.
+
+    ``keep`` gives every buffer memory of its own, so that all values can be read after the step.
+    """
+    float_size = 8 if partition.job.dtype == 1 else 4
+    memory = Memory()
+    parameters = ParameterMemory(memory, partition, worker)
+    phases = {
+        phase: compile_phase(phase, micros, worker, memory, parameters, float_size, keep)
+        for phase, micros in partition.phases.items()
+    }
+    return WorkerProgram(
+        worker, partition.workers, float_size, memory.buffers, partition.holdings[worker],
+        parameters.values, parameters.gradients, phases, slots,
+    )  # fmt: skip
+
+
+def compile_phase(
+    phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, float_size: int,
+    keep: bool,
+) -> Program:  # fmt: skip
+    """Forward of every micro-batch, then backward of every micro-batch, then the updates (GPipe's order)."""
+    program = Program(phase, micros)
+    code = PHASE_CODES[phase]
+    parts = [[p for p in micro.graph.parts if p.worker == worker] for micro in micros]
+    program.metrics = plan_metrics(micros)
+    forwards = [
+        ForwardCompiler(micro.graph, parts[m], m, code, memory, parameters, program) for m, micro in enumerate(micros)
+    ]
+    for forward in forwards:
+        program.instructions += forward.run()
+    if phase == "train":
+        parameters.expect(micros, parts)
+        program.instructions += parameters.start(code)
+        for forward in forwards:
+            program.instructions += BackwardCompiler(forward).run()
+        program.instructions += parameters.finish(code)
+    if keep:
+        program.offsets, program.arena = side_by_side(memory, program.instructions, float_size)
+    else:
+        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, float_size)
+    return program
+
+
+def plan_metrics(micros: list[Micro]) -> list[MetricSlot]:
+    """One slot per layer that reports sums; every worker has the same slots."""
+    slots: list[MetricSlot] = []
+    offset = 0
+    for node in micros[0].graph.net.nodes:
+        if node.layer.metrics:
+            slots.append(MetricSlot(node.name, node.layer.metrics, offset))
+            offset += len(node.layer.metrics)
+    return slots
+
+
+def side_by_side(memory: Memory, instructions: list[Instruction], float_size: int) -> tuple[dict[int, int], int]:
+    """A memory plan in which nothing shares memory."""
+    offsets, end = {}, 0
+    for b in lifetimes(memory.buffers, instructions):
+        offsets[b] = end
+        end += -(-memory.buffers[b].nbytes(float_size) // ALIGN) * ALIGN
+    return offsets, end
+

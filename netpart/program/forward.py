@@ -1,0 +1,110 @@
+"""Compiles the forward pass of one micro-batch on one worker."""
+
+from __future__ import annotations
+
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Graph, Part
+from netpart.program.buffers import View
+from netpart.program.instructions import Add, Channel, Copy, Forward, Instruction, Receive, Send, Way
+from netpart.program.memory import Memory
+from netpart.program.parameters import ParameterMemory
+from netpart.program.program import Program
+from netpart.spec import Region, Spec, extent, size
+
+
+class ForwardCompiler:
+    """Emits forward instructions; remembers where every value lies for backward and for verify."""
+
+    def __init__(
+        self, graph: Graph, parts: list[Part], micro: int, phase: int, memory: Memory, parameters: ParameterMemory,
+        program: Program,
+    ) -> None:  # fmt: skip
+        self.graph, self.parts, self.micro, self.phase = graph, parts, micro, phase
+        self.memory, self.parameters, self.program = memory, parameters, program
+        self.values: dict[tuple[int, int], View] = {}
+        self.calls: dict[int, Forward] = {}
+        self.out: list[Instruction] = []
+
+    def run(self) -> list[Instruction]:
+        """Instructions of the whole forward pass."""
+        for part in self.parts:
+            if part.kind == LAYER:
+                self.layer(part)
+            elif part.kind == BRIDGE_DST:
+                self.receive(part)
+            elif part.kind in (CONCATE, SUM):
+                self.join(part)
+            else:
+                self.set(part, 0, self.fed(part.feeds[0]))
+                if part.kind == BRIDGE_SRC:
+                    self.send(part)
+        return self.out
+
+    def set(self, part: Part, output: int, view: View) -> None:
+        self.values[part.index, output] = view
+        self.program.values[self.micro, part.index, output] = view
+
+    def fed(self, feed: Feed) -> View:
+        """The value of a feed: a box of what its part holds."""
+        return self.values[feed.part.index, feed.output].crop(feed.region, self.held(feed.part, feed.output))
+
+    def held(self, part: Part, output: int) -> Region:
+        """The region of output ``output`` that ``part`` holds."""
+        if part.kind == LAYER and output:
+            return self.graph.net.nodes[part.node].layer.outputs_of(part.region)[output]
+        return part.region
+
+    def layer(self, part: Part) -> None:
+        node = self.graph.net.nodes[part.node]
+        layer = node.layer
+        x: list[View | None] = [None] * len(node.sources)
+        for feed in part.feeds:
+            x[feed.k] = self.packed(self.fed(feed), f"{part.name}.x{feed.k}")
+        w = self.parameters.views(node, layer.needs(part.region, part.term).params)
+        regions = layer.outputs_of(part.region)
+        y = [self.fresh(part, o, spec, regions[o]) for o, spec in enumerate(layer.outputs)]
+        aux = [self.memory.new(f"{part.name}.aux", s, d) for s, d in layer.aux(part.region, part.term)]
+        offsets = {m.layer: m.offset for m in self.program.metrics}
+        metrics = offsets.get(node.name) if part.reports else None
+        call = Forward(self.micro, part.index, tuple(x), tuple(w), tuple(y), tuple(aux), metrics)
+        self.calls[part.index] = call
+        self.out.append(call)
+
+    def fresh(self, part: Part, output: int, spec: Spec, region: Region) -> View:
+        view = self.memory.new(f"{part.name}.y{output or ''}", extent(region), spec.dtype)
+        self.set(part, output, view)
+        return view
+
+    def packed(self, view: View, name: str) -> View:
+        """``view`` itself if it is one run of memory, else a contiguous copy."""
+        if self.memory.contiguous(view):
+            return view
+        copy = self.memory.new(name, view.shape, self.memory.buffers[view.buffer].dtype)
+        self.out.append(Copy(copy, view))
+        return copy
+
+    def receive(self, part: Part) -> None:
+        assert part.peer is not None
+        spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
+        view = self.memory.new(part.name, extent(part.region), spec.dtype)
+        self.set(part, 0, view)
+        self.out.append(Receive(view, part.peer.worker, self.channel(Way.FORWARD, part), part.name))
+
+    def send(self, part: Part) -> None:
+        assert part.peer is not None
+        view = self.values[part.index, 0]
+        self.out.append(Send(view, part.peer.worker, self.channel(Way.FORWARD, part.peer), part.name))
+
+    def channel(self, way: Way, receiver: Part) -> Channel:
+        """A bridge is known by its receiving half, both ways."""
+        return Channel(self.phase, way, self.micro, receiver.index)
+
+    def join(self, part: Part) -> None:
+        """Copies boxes into place; in a Sum the first term is copied and the others are added."""
+        spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
+        view = self.memory.new(part.name, extent(part.region), spec.dtype)
+        self.set(part, 0, view)
+        covered = 0
+        for feed in part.feeds:
+            target, source = view.crop(feed.region, part.region), self.fed(feed)
+            self.out.append(Copy(target, source) if covered < size(part.region) else Add(target, source))
+            covered += size(feed.region)

@@ -1,0 +1,28 @@
+"""Memory: the growing table of a worker's buffers while its Programs are compiled."""
+
+from __future__ import annotations
+
+from netpart.program.buffers import ALIAS, ARENA, Buffer, View, is_contiguous
+from netpart.spec import FLOAT, Shape, whole
+
+
+class Memory:
+    """Names buffers and hands out views of them."""
+
+    def __init__(self) -> None:
+        self.buffers: list[Buffer] = []
+
+    def new(self, name: str, shape: Shape, dtype: str = FLOAT, kind: str = ARENA) -> View:
+        """A view of a new buffer, whole."""
+        self.buffers.append(Buffer(name, shape, dtype, kind))
+        return View(len(self.buffers) - 1, whole(shape))
+
+    def alias(self, name: str, shape: Shape, parent: View, offset: int) -> View:
+        """A view of ``shape`` that starts at element ``offset`` of the flat buffer of ``parent``."""
+        dtype = self.buffers[parent.buffer].dtype
+        self.buffers.append(Buffer(name, shape, dtype, ALIAS, parent.buffer, offset))
+        return View(len(self.buffers) - 1, whole(shape))
+
+    def contiguous(self, view: View) -> bool:
+        """True if ``view`` is one run of memory."""
+        return is_contiguous(view, self.buffers[view.buffer].shape)

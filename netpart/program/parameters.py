@@ -1,0 +1,173 @@
+"""Parameters of one worker: where values and gradients lie, who adds to them, when their buckets may leave."""
+
+from __future__ import annotations
+
+from netpart.graph.graph import LAYER, Part
+from netpart.graph.net import Node
+from netpart.graph.partition import Micro, Partition
+from netpart.graph.passes.synchronise import Bucket, Cell
+from netpart.program.accumulate import Accumulator
+from netpart.program.buffers import FIXED, View
+from netpart.program.instructions import (
+    Add, Channel, Copy, Instruction, ReduceStart, ReduceWait, Update, Way, Zero,
+)  # fmt: skip
+from netpart.program.memory import Memory
+from netpart.spec import FLOAT, Region, contains, extent, size
+
+Key = tuple[int, int, int]
+"""(micro-batch, part, slot) of one contribution to a parameter's gradient."""
+
+
+class ParameterMemory:
+    """Buffers of the holdings of one worker. Gradients lie in their bucket where a bucket's cell is the holding."""
+
+    def __init__(self, memory: Memory, partition: Partition, worker: int) -> None:
+        self.memory, self.partition, self.worker = memory, partition, worker
+        self.holdings = partition.holdings[worker]
+        self.buckets = [(b, bucket) for b, bucket in enumerate(partition.buckets) if worker in bucket.workers]
+        self.values = [memory.new(h.parameter.name, extent(h.box), FLOAT, FIXED) for h in self.holdings]
+        self.flat = {b: memory.new(f"bucket {b}", (bucket.elements,), FLOAT, FIXED) for b, bucket in self.buckets}
+        self.cells: dict[tuple[int, Region], tuple[int, View]] = {}
+        self.by_name: dict[str, list[int]] = {}
+        for h, holding in enumerate(self.holdings):
+            self.by_name.setdefault(holding.parameter.name, []).append(h)
+        self.copies: list[tuple[int, View, int, Region]] = []
+        self.gradients: list[View | None] = [None] * len(self.holdings)
+        self.place_gradients()
+        self.sums: dict[int, Accumulator] = {}
+        self.keys: dict[Key, tuple[int, Region]] = {}
+        self.remaining: dict[int, set[Key]] = {}
+        self.started: set[int] = set()
+
+    def place_gradients(self) -> None:
+        """Puts a gradient into its bucket's buffer when it is a cell of it; else beside, copied in and out."""
+        for b, bucket in self.buckets:
+            offset = 0
+            for cell in bucket.cells:
+                h = self.holding(cell.parameter.name, cell.box)
+                view = self.memory.alias(f"d({cell.parameter.name})", extent(cell.box), self.flat[b], offset)
+                offset += size(cell.box)
+                if self.holdings[h].box == cell.box:
+                    self.gradients[h] = view
+                else:
+                    self.copies.append((b, view, h, cell.box))
+        for h, holding in enumerate(self.holdings):
+            if self.gradients[h] is None and holding.parameter.name in self.partition.trained:
+                name = f"d({holding.parameter.name})"
+                self.gradients[h] = self.memory.new(name, extent(holding.box), FLOAT, FIXED)
+
+    def holding(self, name: str, box: Region) -> int:
+        """Index of the holding that contains ``box`` of a parameter."""
+        return next(h for h in self.by_name[name] if contains(self.holdings[h].box, box))
+
+    def views(self, node: Node, boxes: tuple[Region | None, ...]) -> list[View | None]:
+        """Where the parameters that a part needs lie."""
+        found: list[View | None] = []
+        for parameter, box in zip(node.params, boxes, strict=True):
+            if box is None:
+                found.append(None)
+                continue
+            h = self.holding(parameter.name, box)
+            found.append(self.values[h].crop(box, self.holdings[h].box))
+        return found
+
+    def expect(self, micros: list[Micro], parts: list[list[Part]]) -> None:
+        """Lists every contribution to every gradient in the order in which backward makes them."""
+        order: dict[int, list[tuple[Key, Region]]] = {}
+        for m, micro in enumerate(micros):
+            for part in reversed(parts[m]):
+                node = micro.graph.net.nodes[part.node]
+                if part.kind != LAYER or not any(part.trains):
+                    continue
+                boxes = node.layer.needs(part.region, part.term).params
+                for slot, box in enumerate(boxes):
+                    if part.trains[slot] and box is not None:
+                        h = self.holding(node.params[slot].name, box)
+                        order.setdefault(h, []).append(((m, part.index, slot), box))
+        for h, holding in enumerate(self.holdings):
+            if self.gradients[h] is None:
+                continue
+            self.sums[h] = Accumulator(holding.box, order.get(h, []))
+            self.keys.update({key: (h, box) for key, box in order.get(h, [])})
+        for b, bucket in self.buckets:
+            held = {self.holding(c.parameter.name, c.box) for c in bucket.cells}
+            self.remaining[b] = {key for key, (h, _) in self.keys.items() if h in held}
+
+    def gradient_targets(
+        self, micro: int, part: Part, node: Node, before: list[Instruction]
+    ) -> tuple[list[View | None], list[Instruction]]:
+        """Where a part writes its parameters' gradients, and what adds them up afterwards."""
+        targets: list[View | None] = [None] * len(node.params)
+        after: list[Instruction] = []
+        for slot in range(len(node.params)):
+            key = (micro, part.index, slot)
+            if key not in self.keys:
+                continue
+            h, box = self.keys[key]
+            whole = self.gradients[h]
+            assert whole is not None
+            target, total = whole.crop(box, self.holdings[h].box), self.sums[h]
+            if total.must_zero(key):
+                before.append(Zero(whole))
+            if total.overwrites(key) and self.memory.contiguous(target):
+                targets[slot] = target
+                continue
+            targets[slot] = aside = self.memory.new(f"{part.name}.dw{slot}", extent(box))
+            after.append(Copy(target, aside) if total.overwrites(key) else Add(target, aside))
+        return targets, after
+
+    def start(self, phase: int) -> list[Instruction]:
+        """Before backward: zeroes gradients that nobody here adds to, and starts buckets that wait for nothing."""
+        out: list[Instruction] = [
+            Zero(view)
+            for h, view in enumerate(self.gradients)
+            if view is not None and not self.sums[h].contributions
+        ]
+        for b, _ in self.buckets:
+            self.leave_if_ready(b, phase, out)
+        return out
+
+    def complete(self, micro: int, part: Part, phase: int, out: list[Instruction]) -> None:
+        """After a part's backward: starts the buckets whose last contribution it made."""
+        made = {(micro, part.index, slot) for slot in range(len(part.trains))}
+        for b, waiting in self.remaining.items():
+            if waiting & made:
+                waiting -= made
+                self.leave_if_ready(b, phase, out)
+
+    def leave_if_ready(self, b: int, phase: int, out: list[Instruction]) -> None:
+        if self.remaining[b] or b in self.started:
+            return
+        self.started.add(b)
+        out += [Copy(cell, self.cropped(h, box)) for c, cell, h, box in self.copies if c == b]
+        out.append(ReduceStart(self.flat[b], self.bucket(b).workers, self.channel(phase, b), f"bucket {b}"))
+
+    def finish(self, phase: int) -> list[Instruction]:
+        """After backward: updates what travels in no bucket, then waits for the buckets and updates the rest."""
+        waiting: dict[int, set[int]] = {h: set() for h, g in enumerate(self.gradients) if g is not None}
+        for b, bucket in self.buckets:
+            for cell in bucket.cells:
+                waiting[self.holding(cell.parameter.name, cell.box)].add(b)
+        out: list[Instruction] = [Update(h) for h, buckets in waiting.items() if not buckets]
+        for b, _ in self.buckets:
+            out.append(ReduceWait(self.flat[b], self.channel(phase, b), f"bucket {b}"))
+            out += [Copy(self.cropped(h, box), cell) for c, cell, h, box in self.copies if c == b]
+            for h, buckets in waiting.items():
+                if b in buckets:
+                    buckets.discard(b)
+                    out += [] if buckets else [Update(h)]
+        return out
+
+    def cropped(self, h: int, box: Region) -> View:
+        gradient = self.gradients[h]
+        assert gradient is not None
+        return gradient.crop(box, self.holdings[h].box)
+
+    def bucket(self, b: int) -> Bucket:
+        return self.partition.buckets[b]
+
+    def channel(self, phase: int, b: int) -> Channel:
+        return Channel(phase, Way.BUCKET, 0, b)
+
+
+__all__ = ["Cell", "ParameterMemory"]

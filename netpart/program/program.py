@@ -1,0 +1,84 @@
+"""Program: what one worker does in one step of one phase, compiled before step 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from netpart.graph.partition import Micro
+from netpart.graph.passes.synchronise import Holding
+from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
+from netpart.program.instructions import Instruction, Receive, ReduceStart, Send
+from netpart.spec import Shape
+
+
+@dataclass(frozen=True)
+class MetricSlot:
+    """Where the sums of one layer's metrics stand in the metrics buffer."""
+
+    layer: str
+    names: tuple[str, ...]
+    offset: int
+
+
+@dataclass
+class Program:
+    """A flat list of instructions. ``offsets`` places the arena buffers; ``arena`` is its size in bytes."""
+
+    phase: str
+    micros: list[Micro]
+    instructions: list[Instruction] = field(default_factory=list)
+    metrics: list[MetricSlot] = field(default_factory=list)
+    offsets: dict[int, int] = field(default_factory=dict)
+    arena: int = 0
+    values: dict[tuple[int, int, int], View] = field(default_factory=dict)
+    gradients: dict[tuple[int, int], View] = field(default_factory=dict)
+
+    @property
+    def receivers(self) -> set[int]:
+        """Workers that this one sends to."""
+        sent = {i.peer for i in self.instructions if isinstance(i, Send)}
+        return sent | {m for i in self.instructions if isinstance(i, ReduceStart) for m in i.members}
+
+    @property
+    def senders(self) -> set[int]:
+        """Workers that this one hears from."""
+        heard = {i.peer for i in self.instructions if isinstance(i, Receive)}
+        return heard | {m for i in self.instructions if isinstance(i, ReduceStart) for m in i.members}
+
+
+@dataclass
+class WorkerProgram:
+    """Everything one worker plays: buffers, the parameters it holds, one Program per phase."""
+
+    worker: int
+    workers: int
+    float_size: int
+    buffers: list[Buffer]
+    holdings: list[Holding]
+    parameters: list[View]
+    gradients: list[View | None]
+    phases: dict[str, Program]
+    slots: int = 0
+
+    def shape(self, view: View) -> Shape:
+        return self.buffers[view.buffer].shape
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Bytes of everything that lives from step to step: parameters, updater state, gradients, metrics."""
+        total = sum(b.nbytes(self.float_size) for b in self.buffers if b.kind == FIXED)
+        held = sum(self.buffers[v.buffer].nbytes(self.float_size) for v in self.parameters)
+        return total + self.slots * held
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of the arena that the phases share."""
+        return max((p.arena for p in self.phases.values()), default=0)
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes this worker needs for parameters, gradients, updater state and activations."""
+        return self.fixed_bytes + self.arena_bytes
+
+
+__all__ = ["ALIAS", "ARENA", "FIXED", "Buffer", "MetricSlot", "Program", "View", "WorkerProgram"]

@@ -1,0 +1,56 @@
+"""What the language's error messages say about fields: their kind, their values, the names close to a wrong one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+FEW = 12
+"""Up to this many names are listed in full where none is close to the wrong one."""
+
+KINDS = {
+    FieldDescriptor.CPPTYPE_INT32: "a whole number of 32 bits",
+    FieldDescriptor.CPPTYPE_INT64: "a whole number of 64 bits",
+    FieldDescriptor.CPPTYPE_UINT32: "a whole number from 0, of 32 bits",
+    FieldDescriptor.CPPTYPE_UINT64: "a whole number from 0, of 64 bits",
+    FieldDescriptor.CPPTYPE_FLOAT: "a number",
+    FieldDescriptor.CPPTYPE_DOUBLE: "a number",
+    FieldDescriptor.CPPTYPE_BOOL: "true or false",
+    FieldDescriptor.CPPTYPE_STRING: "a string",
+}
+
+
+def descriptor(message: type[Message] | Message) -> Descriptor:
+    """The descriptor of a message; its type has two names, for protobuf in Python and in C."""
+    return cast(Descriptor, message.DESCRIPTOR)
+
+
+def fields_of(message: type[Message] | Message) -> Mapping[str, FieldDescriptor]:
+    """The fields of a message by name."""
+    return descriptor(message).fields_by_name
+
+
+def is_repeated(field: FieldDescriptor) -> bool:
+    """True for a repeated field. Its default is a list in every protobuf; ``label`` went away with 7."""
+    return isinstance(field.default_value, list)
+
+
+def kind(field: FieldDescriptor) -> str:
+    """Says what a value of ``field`` is, e.g. ``a LayerType`` or ``a whole number of 32 bits``."""
+    if field.enum_type:
+        return f"a value of {field.enum_type.name}"
+    if field.message_type:
+        return f"a block {{ ... }} ({field.message_type.name})"
+    return KINDS[field.cpp_type]
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint with the ``known`` names closest to ``name``: all of them if none is close and they are few."""
+    names = list(known)
+    if close := difflib.get_close_matches(name, names, 2):
+        return f"did you mean {' or '.join(close)}?"
+    return f"known: {', '.join(names)}" if 0 < len(names) <= FEW else ""

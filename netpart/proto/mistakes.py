@@ -1,0 +1,188 @@
+"""Turns protobuf's complaints about a job's text into errors that say where, what was expected and what to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import inf
+from typing import Any, cast
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.text_format import ParseError
+
+from netpart.errors import ConfigError, FieldPath, Position
+from netpart.proto.fields import descriptor, kind, nearest
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.positions import END, Token, tokens
+
+_UNKNOWN_FIELD = re.compile(r'has no field named "([^"]*)"')
+_TWICE = re.compile(r'should not have multiple "([^"]*)"')
+_BOTH = re.compile(r'Field "([^"]*)" is specified along with field "([^"]*)"')
+_UNCLOSED = re.compile(r'Expected "[}>]"')
+_EXPECTED = re.compile(r"Expected (.*?)(, got .*)?\.?$")
+_PREFIX = re.compile(r"^\d+:\d+ : ('.*': )?", re.DOTALL)
+
+
+@dataclass
+class Block:
+    """A block that is open where the error is; ``label`` is the layer's name if it has been read."""
+
+    name: str
+    descriptor: Descriptor | None
+    line: int
+    column: int
+    label: str
+
+
+@dataclass
+class Place:
+    """What surrounds the error: open blocks, outermost first; the token there and the one before it; the field."""
+
+    blocks: list[Block]
+    token: Token = END
+    previous: Token = END
+    name: Token = END
+
+    @property
+    def inner(self) -> Block:
+        return self.blocks[-1]
+
+    @property
+    def field(self) -> FieldDescriptor | None:
+        """The field whose value stands at the error."""
+        return self.inner.descriptor.fields_by_name.get(self.name.text) if self.inner.descriptor else None
+
+    def who(self, *fields: str) -> str:
+        """Path of the error as --set writes it, e.g. ``conv1.convolution_conf.kernel``."""
+        named = [k for k, block in enumerate(self.blocks) if block.label != block.name]
+        labels = [block.label for block in self.blocks[named[-1] if named else 1 :]]
+        return ".".join([*labels, *fields]) or "job"
+
+
+def diagnose(error: ParseError, text: str, file: str) -> ConfigError:
+    """The ConfigError for ``error``, which parsing ``text`` as a JobProto raised."""
+    message = _PREFIX.sub("", str(error))
+    line, column = error.GetLine() or 1, error.GetColumn() or 1
+    place = surroundings(text, line, column)
+    if _UNCLOSED.match(message):
+        place = surroundings(text, inf, inf)
+        line, column = place.inner.line, place.inner.column
+    made = explain(place, message)
+    made.position = Position(file, line, column)
+    return made
+
+
+def surroundings(text: str, line: float, column: float) -> Place:
+    """Reads ``text`` up to a line and column and says what is open there."""
+    place = Place([Block("", descriptor(JobProto), 1, 1, "")])
+    for place.token in tokens(text):
+        if (place.token.line, place.token.column) >= (line, column):
+            return place
+        advance(place, place.token)
+        place.previous = place.token
+    place.token = END
+    return place
+
+
+def advance(place: Place, token: Token) -> None:
+    """Follows one token: names, brackets and the names of layers."""
+    if token.text in (":", "{", "<") and place.previous.text.isidentifier():
+        place.name = place.previous
+    if token.text in ("{", "<"):
+        name, field = place.name, place.field
+        inner = field.message_type if field else None
+        place.blocks.append(Block(name.text, inner, name.line, name.column, name.text))
+    elif token.text in ("}", ">") and len(place.blocks) > 1:
+        closed = place.blocks.pop()
+        place.name = Token(closed.name, closed.line, closed.column)
+    elif place.inner.name == "layer" and place.name.text == "name" and token.text[:1] in ('"', "'"):
+        place.inner.label = token.text.strip("\"'")
+
+
+def explain(place: Place, message: str) -> ConfigError:
+    """Picks the words for a mistake at ``place`` about which protobuf said ``message``."""
+    if found := _UNKNOWN_FIELD.search(message):
+        return unknown_field(place, found[1])
+    if found := _TWICE.search(message):
+        return ConfigError(place.who(), f"one {found[1]}", "a second one", "remove one of them")
+    if found := _BOTH.search(message):
+        return ConfigError(place.who(), f"{found[2]} or {found[1]}", "both", "remove one of them")
+    if _UNCLOSED.match(message):
+        return ConfigError(place.who(), "} or > that closes the block opened here", "the end of the file", "add it")
+    if place.token.text in ("}", ">"):
+        return wrong_bracket(place)
+    if place.field and place.previous.text in (":", "[", ","):
+        return wrong_value(place, place.field, message)
+    expected = _EXPECTED.match(message)
+    got = repr(place.token.text) if expected else message.split(". ")[0]
+    hint = "a field is written name: value, or name { ... }"
+    return ConfigError(place.who(), expected[1] if expected else "protobuf text", got, hint)
+
+
+def unknown_field(place: Place, name: str) -> ConfigError:
+    """A field that its block does not have: perhaps an outer or an inner one has it."""
+    block, known = place.inner, place.inner.descriptor.fields_by_name if place.inner.descriptor else {}
+    expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
+    hint = belongs_outside(place, name) or belongs_inside(place, name) or nearest(name, known)
+    return ConfigError(place.who(), expected, repr(name), hint)
+
+
+def belongs_outside(place: Place, name: str) -> str:
+    """A hint if an outer block has field ``name``: the inner one was not closed."""
+    for outer in reversed(place.blocks[:-1]):
+        if outer.descriptor and name in outer.descriptor.fields_by_name:
+            owner = f"{outer.name!r}" if outer.name else "the job"
+            inner = place.inner
+            return f"{name!r} is a field of {owner}: close the {inner.name!r} block opened at line {inner.line} first"
+    return ""
+
+
+def belongs_inside(place: Place, name: str) -> str:
+    """A hint if blocks that may stand here have field ``name``."""
+    fields = place.inner.descriptor.fields if place.inner.descriptor else []
+    owners = [f.name for f in fields if f.message_type and name in f.message_type.fields_by_name]
+    where = f"{owners[0]} {{ {name} ... }}" if len(owners) == 1 else "it in that block"
+    return f"{name!r} is a field of {' or '.join(owners)}: write {where}" if owners else ""
+
+
+def wrong_bracket(place: Place) -> ConfigError:
+    """A closing bracket that nothing waits for."""
+    if len(place.blocks) == 1:
+        return ConfigError("job", "a field or the end of the file", repr(place.token.text), "remove this bracket")
+    got = f"{place.token.text!r} (the block opens at line {place.inner.line})"
+    return ConfigError(place.who(), "a field, or the bracket that closes the block", got, "{ closes with }, < with >")
+
+
+def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigError:
+    """A value that its field cannot have."""
+    got, who = place.token.text, place.who(field.name)
+    if field.enum_type:
+        return ConfigError(who, kind(field), got, nearest(got, field.enum_type.values_by_name))
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[:1] not in ('"', "'"):
+        return ConfigError(who, kind(field), got, f'put it in quotes: {field.name}: "{got}"')
+    return ConfigError(who, kind(field), got, message)
+
+
+def missing_field(job: JobProto) -> ConfigError | None:
+    """The error for the first required field that ``job`` does not set."""
+    missing = cast(Any, job).FindInitializationErrors()
+    return absent(job, field_path(missing[0])) if missing else None
+
+
+def absent(job: JobProto, path: FieldPath) -> ConfigError:
+    """The error for required field ``path``: where it belongs is the block around it."""
+    block = ".".join(str(step) for step in path[:-1] if isinstance(step, str))
+    who = layer_label(job, path) if path[:2] == ("neuralnet", "layer") else block
+    return ConfigError(who, f"{path[-1]} in {block}", "none", f"add {path[-1]}: ...", at=path)
+
+
+def layer_label(job: JobProto, path: FieldPath) -> str:
+    """The name of the layer on ``path``, or its number while it has none."""
+    index = int(path[2])
+    return job.neuralnet.layer[index].name or f"layer {index}"
+
+
+def field_path(text: str) -> FieldPath:
+    """Reads protobuf's ``neuralnet.layer[3].(package.name).x`` as a FieldPath."""
+    steps = re.findall(r"\([^)]*\)|\w+", text)
+    return tuple(int(s) if s.isdigit() else s.replace("(", "[").replace(")", "]") for s in steps)

@@ -1,0 +1,185 @@
+"""``--set``: changes fields of a job after it is read.
+
+fc1.partition_dim=0                     a layer's field (every layer of that name)
+data@test.store_conf.path=digits.bin    the layer of that name that is kept in a phase
+updater.learning_rate.base_lr=0.1       a field of the job
+conv1.location=0,1,2                    a repeated field: replaces all elements
+fc1.param[0].init.std=0.1               one element; the index after the last adds one
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from google.protobuf import text_format
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from netpart.errors import ConfigError, FieldPath, Position
+from netpart.proto.fields import descriptor, fields_of, is_repeated, kind, nearest
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.phase import PHASES, in_phase
+
+_STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
+
+_READERS: dict[int, Callable[[str], Any]] = {
+    FieldDescriptor.CPPTYPE_INT32: partial(text_format.ParseInteger, is_signed=True),
+    FieldDescriptor.CPPTYPE_INT64: partial(text_format.ParseInteger, is_signed=True, is_long=True),
+    FieldDescriptor.CPPTYPE_UINT32: text_format.ParseInteger,
+    FieldDescriptor.CPPTYPE_UINT64: partial(text_format.ParseInteger, is_long=True),
+    FieldDescriptor.CPPTYPE_FLOAT: text_format.ParseFloat,
+    FieldDescriptor.CPPTYPE_DOUBLE: text_format.ParseFloat,
+    FieldDescriptor.CPPTYPE_BOOL: text_format.ParseBool,
+    FieldDescriptor.CPPTYPE_STRING: str,
+}
+
+
+class Option(Position):
+    """The place of a field that an override has set: the command line."""
+
+    def __str__(self) -> str:
+        return self.file
+
+
+@dataclass(frozen=True)
+class Target:
+    """A message to change and its path in the JobProto."""
+
+    message: Message
+    at: FieldPath
+
+
+def apply(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, Position]:
+    """Applies ``overrides`` to ``job`` in order; returns path -> place of every field they set.
+
+    Raises ConfigError that quotes the override and names the nearest layers, fields or values.
+    """
+    changed: dict[FieldPath, Position] = {}
+    for text in overrides:
+        changed |= dict.fromkeys(Override(text).apply(job), Option(f"--set {text}", 1, 1))
+    return changed
+
+
+class Override:
+    """One override, ``TARGET.FIELD=VALUE``."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.target, self.equals, self.value = (part.strip() for part in text.partition("="))
+
+    def wrong(self, expected: str, got: str, hint: str = "") -> ConfigError:
+        return ConfigError(f"--set {self.text}", expected, got, hint)
+
+    def apply(self, job: JobProto) -> list[FieldPath]:
+        """Sets the field in every message the target names; returns the paths set or added."""
+        if not self.equals:
+            raise self.wrong("TARGET.FIELD=VALUE", repr(self.text), "e.g. --set fc1.partition_dim=0")
+        targets, steps = self.resolve(job)
+        return [path for target in targets for path in self.set(target, steps)]
+
+    def resolve(self, job: JobProto) -> tuple[list[Target], list[str]]:
+        """The layers the override starts with, or else the job; and the steps from there to the field."""
+        layers = layers_by_key(job)
+        named = [key for key in layers if self.target.startswith(f"{key}.")]
+        first = re.split(r"[.\[]", self.target)[0]
+        if named:
+            key = max(named, key=len)
+            self.check_clash(key, layers[key])
+            return layers[key], self.target[len(key) + 1 :].split(".")
+        if first in fields_of(JobProto):
+            return [Target(job, ())], self.target.split(".")
+        raise self.unknown_target(first, layers)
+
+    def check_clash(self, key: str, layers: list[Target]) -> None:
+        if key in fields_of(JobProto):
+            number = layers[0].at[-1]
+            hint = f"for the layer write neuralnet.layer[{number}], or rename it"
+            raise self.wrong("a layer or a field of the job", f"{key!r}, which is both", hint)
+
+    def unknown_target(self, first: str, layers: dict[str, list[Target]]) -> ConfigError:
+        if self.target in layers:
+            return self.wrong("a field of the layer", "none", f"write {self.target}.FIELD=VALUE")
+        keys = [key for key in layers if ("@" in key) == ("@" in first)]
+        hint = nearest(first, [*keys, *fields_of(JobProto)])
+        return self.wrong("a layer or a field of the job", repr(first), hint)
+
+    def set(self, target: Target, steps: list[str]) -> list[FieldPath]:
+        """Walks ``steps`` from ``target`` and sets the last; returns the paths set or added on the way."""
+        paths: list[FieldPath] = []
+        for step in steps[:-1]:
+            target = self.descend(target, *self.step(target, step), paths)
+        field, index = self.step(target, steps[-1])
+        if field.message_type:
+            hint = f"go on with one of its fields: {', '.join(field.message_type.fields_by_name)}"
+            raise self.wrong("a field that holds a value", f"{field.name}, a block", hint)
+        paths.append(self.assign(target, field, index))
+        return paths
+
+    def step(self, target: Target, step: str) -> tuple[FieldDescriptor, int | None]:
+        """Reads ``name`` or ``name[index]`` as a field of the target."""
+        found = _STEP.fullmatch(step)
+        known = fields_of(target.message)
+        name = found[1] if found else step
+        if not found or name not in known:
+            expected = f"a field of {descriptor(target.message).name}"
+            raise self.wrong(expected, repr(step), nearest(name, known))
+        index = int(found[2]) if found[2] else None
+        if index is not None:
+            self.check_index(target, known[name], index)
+        return known[name], index
+
+    def check_index(self, target: Target, field: FieldDescriptor, index: int) -> None:
+        if not is_repeated(field):
+            raise self.wrong(f"{field.name} without an index", f"[{index}]", f"{field.name} has one value")
+        count = len(getattr(target.message, field.name))
+        if index > count:
+            raise self.wrong(f"an index up to {count}", f"[{index}]", f"{field.name} has {count} elements")
+
+    def descend(self, target: Target, field: FieldDescriptor, index: int | None, paths: list[FieldPath]) -> Target:
+        """The block that ``field`` of the target holds; adds an element for the index after the last."""
+        if not field.message_type:
+            raise self.wrong("a block", f"{field.name}, which holds {kind(field)}", f"stop at {field.name}")
+        child = getattr(target.message, field.name)
+        if not is_repeated(field):
+            return Target(child, (*target.at, field.name))
+        if index is None:
+            raise self.wrong(f"{field.name}[INDEX]", field.name, f"there are {len(child)}, counted from 0")
+        at = (*target.at, field.name, index)
+        if index == len(child):
+            child.add()
+            paths.append(at)
+        return Target(child[index], at)
+
+    def assign(self, target: Target, field: FieldDescriptor, index: int | None) -> FieldPath:
+        at: FieldPath = (*target.at, field.name)
+        if not is_repeated(field):
+            setattr(target.message, field.name, self.read(field, self.value))
+            return at
+        elements = getattr(target.message, field.name)
+        if index is None:
+            elements[:] = [self.read(field, v.strip()) for v in self.value.split(",")] if self.value else []
+            return at
+        elements[index : index + 1] = [self.read(field, self.value)]
+        return (*at, index)
+
+    def read(self, field: FieldDescriptor, value: str) -> Any:
+        try:
+            return text_format.ParseEnum(field, value) if field.enum_type else _READERS[field.cpp_type](value)
+        except ValueError:
+            hint = nearest(value, field.enum_type.values_by_name) if field.enum_type else ""
+            raise self.wrong(kind(field), repr(value), hint) from None
+
+
+def layers_by_key(job: JobProto) -> dict[str, list[Target]]:
+    """Layers by name, and by ``name@phase`` for the phases each is in."""
+    found: dict[str, list[Target]] = {}
+    for i, layer in enumerate(job.neuralnet.layer):
+        at = ("neuralnet", "layer", i)
+        phases = [f"{layer.name}@{phase}" for phase in PHASES if in_phase(layer, phase, at)]
+        for key in (layer.name, *phases):
+            found.setdefault(key, []).append(Target(layer, at))
+    return found

@@ -1,0 +1,32 @@
+"""Which phases a layer belongs to."""
+
+from __future__ import annotations
+
+from netpart.errors import ConfigError, FieldPath
+from netpart.proto.job_pb2 import LayerProto, NetProto, Phase
+
+PHASES = {"train": Phase.kTrain, "val": Phase.kVal, "test": Phase.kTest}
+"""Name of a phase on the command line -> its value in ``include`` and ``exclude``."""
+
+_HINT = "say it with include alone: exclude is deprecated"
+
+
+def in_phase(layer: LayerProto, phase: str, at: FieldPath = ()) -> bool:
+    """True if ``layer`` is in ``phase`` (train, val or test): a layer with neither include nor exclude is in all.
+
+    Raises ConfigError, ``at`` the layer's path, for a layer that has both.
+    """
+    if layer.include and layer.exclude:
+        raise ConfigError(layer.name, "include or exclude", "both", _HINT, at=(*at, "exclude"))
+    if layer.include:
+        return PHASES[phase] in layer.include
+    return PHASES[phase] not in layer.exclude
+
+
+def check_phases(net: NetProto) -> None:
+    """Raises ConfigError if one layer of ``net`` uses include and another exclude, as SINGA does."""
+    including = next((layer.name for layer in net.layer if layer.include), None)
+    excluding = next((i for i, layer in enumerate(net.layer) if layer.exclude), None)
+    if including is not None and excluding is not None:
+        name, at = net.layer[excluding].name, ("neuralnet", "layer", excluding, "exclude")
+        raise ConfigError(name, f"include, as layer {including} has it", "exclude", _HINT, at=at)

@@ -1,0 +1,114 @@
+"""Where each field of a job stands in its text: a second pass, run only when an error wants to point there.
+
+protobuf's text parser keeps positions of mistakes only; these are those of valid fields.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple, cast
+
+from google.protobuf import text_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from netpart.errors import FieldPath, Position
+from netpart.proto.fields import is_repeated
+
+
+class Token(NamedTuple):
+    """A token of protobuf text; line and column count from 1."""
+
+    text: str
+    line: int
+    column: int
+
+
+END = Token("", 0, 0)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yields the tokens of ``text`` without comments; wrong text yields wrong tokens, never an error."""
+    tokenizer = text_format.Tokenizer(text.split("\n"))
+    while not tokenizer.AtEnd():
+        # The tokenizer tells its place only through the errors it makes; typeshed asks a Message of them.
+        place = cast(Any, tokenizer).ParseError("")
+        yield Token(tokenizer.token, place.GetLine(), place.GetColumn())
+        tokenizer.NextToken()
+
+
+def positions(text: str, file: str, root: Descriptor) -> dict[FieldPath, Position]:
+    """Positions of all fields of ``text``, a valid message of type ``root``.
+
+    A field's position is that of its name; an element of a list ``[a, b]`` has its own. A repeated field is
+    found with its index, ``("neuralnet", "layer", 3)``, and without: its first element. An extension's name
+    is written as in the text, ``"[package.name]"``.
+    """
+    locator = _Locator(text, file)
+    locator.block((), root)
+    return locator.found
+
+
+class _Locator:
+    def __init__(self, text: str, file: str) -> None:
+        self.file = file
+        self.found: dict[FieldPath, Position] = {}
+        self.stream = tokens(text)
+        self.token = next(self.stream, END)
+
+    def take(self) -> Token:
+        token, self.token = self.token, next(self.stream, END)
+        return token
+
+    def accept(self, *texts: str) -> bool:
+        found = self.token.text in texts
+        if found:
+            self.take()
+        return found
+
+    def block(self, path: FieldPath, descriptor: Descriptor) -> None:
+        """Reads fields up to the closing bracket or the end of the text."""
+        counts: Counter[str] = Counter()
+        while self.token is not END and not self.accept("}", ">"):
+            self.field(path, descriptor, counts)
+
+    def field(self, path: FieldPath, descriptor: Descriptor, counts: Counter[str]) -> None:
+        start = self.token
+        name, field = self.name(descriptor)
+        self.accept(":")
+        if is_repeated(field) and self.accept("["):
+            while not self.accept("]"):
+                self.element(path, name, field, counts, self.token)
+                self.accept(",")
+        elif is_repeated(field):
+            self.element(path, name, field, counts, start)
+        else:
+            self.value((*path, name), field, start)
+        self.accept(",", ";")
+
+    def name(self, descriptor: Descriptor) -> tuple[str, FieldDescriptor]:
+        if not self.accept("["):
+            name = self.take().text
+            return name, descriptor.fields_by_name[name]
+        name = ""
+        while not self.accept("]"):
+            name += self.take().text
+        return f"[{name}]", descriptor.file.pool.FindExtensionByName(name)
+
+    def element(self, path: FieldPath, name: str, field: FieldDescriptor, counts: Counter[str], start: Token) -> None:
+        self.mark((*path, name), start)
+        self.value((*path, name, counts[name]), field, start)
+        counts[name] += 1
+
+    def value(self, path: FieldPath, field: FieldDescriptor, start: Token) -> None:
+        self.mark(path, start)
+        if self.accept("{", "<"):
+            if field.message_type:
+                self.block(path, field.message_type)
+            return
+        adjacent = self.take().text.startswith(('"', "'"))
+        while adjacent and self.token.text.startswith(('"', "'")):
+            self.take()
+
+    def mark(self, path: FieldPath, start: Token) -> None:
+        self.found.setdefault(path, Position(self.file, start.line, start.column))

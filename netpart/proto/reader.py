@@ -1,0 +1,129 @@
+"""Reads a job's configuration: protobuf text, with errors that point at file:line:column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from google.protobuf import text_format
+
+from netpart.errors import ConfigError, FieldPath, Position
+from netpart.proto.fields import descriptor, nearest
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.mistakes import diagnose, missing_field
+from netpart.proto.override import apply
+from netpart.proto.phase import check_phases, in_phase
+from netpart.proto.positions import positions
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it was read: the JobProto, and the text it stands in.
+
+    ``path`` is None for text that came from no file. ``overridden`` has the fields that --set changed.
+    """
+
+    proto: JobProto
+    path: Path | None
+    name: str
+    text: str = field(repr=False)
+    overridden: Mapping[FieldPath, Position] = field(default_factory=dict, repr=False)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative data paths resolve against first."""
+        return self.path.parent if self.path else Path()
+
+    def locate(self, at: FieldPath) -> Position | None:
+        """Where field ``at``, or a list or block it is in, was set by --set; else where it stands in the text."""
+        prefixes = (at[:n] for n in range(1, len(at) + 1))
+        set_by = next((self.overridden[prefix] for prefix in prefixes if prefix in self.overridden), None)
+        return set_by or self._written.get(at)
+
+    def explain(self, error: ConfigError) -> ConfigError:
+        """Fills in ``error.position`` from ``error.at`` and returns ``error``.
+
+        A field that is not in the text is placed at the innermost block around it.
+        """
+        if error.at is not None and error.position is None:
+            prefixes = (error.at[:n] for n in range(len(error.at), 0, -1))
+            found = (self.locate(prefix) for prefix in prefixes)
+            error.position = next(filter(None, found), Position(self.name, 1, 1))
+        return error
+
+    @cached_property
+    def _written(self) -> dict[FieldPath, Position]:
+        return positions(self.text, self.name, descriptor(JobProto))
+
+    def __repr__(self) -> str:
+        return f"Job({self.name}, {len(self.proto.neuralnet.layer)} layers)"
+
+
+def load(path: str | Path, overrides: Iterable[str] = ()) -> Job:
+    """Reads the job in file ``path`` and applies ``overrides`` (see netpart.proto.override).
+
+    Raises ConfigError for a file that cannot be read and everything ``loads`` raises.
+    """
+    return _read(decode(read_bytes(Path(path)), str(path)), str(path), Path(path), overrides)
+
+
+def loads(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job:
+    """Reads the job in ``text``; ``name`` stands for the file in errors.
+
+    Raises ConfigError, with its position, for text that is no JobProto, a required field that is missing, an
+    override that fits nothing, and layers that mix include and exclude.
+    """
+    return _read(text, name, None, overrides)
+
+
+def _read(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
+    try:
+        proto = text_format.Parse(text, JobProto())
+    except text_format.ParseError as error:
+        raise diagnose(error, text, name) from None
+    job = Job(proto, path, name, text)
+    try:
+        job = Job(proto, path, name, text, apply(proto, overrides))
+        check(proto)
+    except ConfigError as error:
+        raise job.explain(error) from None
+    return job
+
+
+def check(proto: JobProto) -> None:
+    """Raises ConfigError for what the schema demands and the text parser lets pass."""
+    if error := missing_field(proto):
+        raise error
+    check_phases(proto.neuralnet)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of ``path``; raises ConfigError with the nearest names in its folder."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        hint = neighbours(path) if isinstance(error, FileNotFoundError) else ""
+        raise ConfigError(str(path), "a job configuration file", str(error.strerror).lower(), hint) from None
+
+
+def neighbours(path: Path) -> str:
+    """A hint for a file that does not exist: what does exist there."""
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    return nearest(path.name, sorted(p.name for p in path.parent.glob("*.conf")))
+
+
+def decode(data: bytes, name: str) -> str:
+    """UTF-8 text of ``data``, without a byte-order mark; raises ConfigError at the first wrong byte."""
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        start = data.rfind(b"\n", 0, error.start) + 1
+        line, column = data.count(b"\n", 0, start) + 1, len(data[start : error.start].decode()) + 1
+        got, hint = f"byte 0x{data[error.start]:02x}", "save the file as UTF-8"
+        raise ConfigError(name, "UTF-8 text", got, hint, position=Position(name, line, column)) from None
+
+
+__all__ = ["Job", "in_phase", "load", "loads"]

@@ -1,0 +1,218 @@
+"""Binds the instructions of a Program to arrays, kernels and a transport: the last work before step 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netpart.collectives import RingState, all_reduce
+from netpart.graph.graph import Part
+from netpart.kernels.op import Array, Op
+from netpart.layers.layer import Call
+from netpart.program.compile import PHASE_CODES
+from netpart.program.instructions import (
+    Add, Backward, Channel, Copy, Forward, Instruction, Receive, ReduceStart, ReduceWait, Send, Update, Way, Zero,
+)  # fmt: skip
+from netpart.program.program import Program
+from netpart.updaters import Scale
+from netpart.worker.machine import Machine
+
+if TYPE_CHECKING:
+    from netpart.transport.transport import Transport
+
+RUN, SEND, RECEIVE, REDUCE_START, REDUCE_WAIT = range(5)
+
+
+@dataclass
+class Action:
+    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people."""
+
+    kind: int
+    name: str
+    run: Callable[[], None] | None = None
+    array: Array = None
+    peer: int = -1
+    channel: Channel | None = None
+    ring: RingState | None = None
+
+
+@dataclass
+class Bound:
+    """A Program ready to be played. ``metrics`` are the sums that losses add to since they were last read."""
+
+    program: Program
+    actions: list[Action]
+    metrics: np.ndarray[Any, Any]
+    scratch: list[tuple[int, Op]] = field(default_factory=list)
+
+
+class Binder:
+    """Binds one phase of a Machine."""
+
+    def __init__(self, machine: Machine, phase: str, transport: Transport | None) -> None:
+        self.machine, self.transport = machine, transport
+        self.program = machine.program.phases[phase]
+        self.code = PHASE_CODES[phase]
+        self.arrays = machine.arrays(phase)
+        self.kernels = machine.kernels
+        size = sum(len(slot.names) for slot in self.program.metrics)
+        self.metrics = machine.xp.zeros(size, np.float64)
+        self.calls: dict[tuple[int, int], Call] = {}
+        self.parts: dict[tuple[int, int], Part] = {}
+        for m, micro in enumerate(self.program.micros):
+            self.parts.update({(m, p.index): p for p in micro.graph.parts if p.worker == machine.program.worker})
+        self.rings: dict[Channel, RingState] = {}
+        self.ops: list[tuple[int, Op]] = []
+
+    def bind(self) -> Bound:
+        """Binds every instruction and tells the transport what to expect."""
+        actions = [self.action(i, instruction) for i, instruction in enumerate(self.program.instructions)]
+        return Bound(self.program, actions, self.metrics, self.ops)
+
+    def action(self, i: int, instruction: Instruction) -> Action:
+        match instruction:
+            case Forward():
+                return self.op(i, f"forward {self.name(instruction)}", self.forward(instruction))
+            case Backward():
+                return self.op(i, f"backward {self.name(instruction)}", self.backward(instruction))
+            case Zero(target):
+                return self.op(i, "zero", self.kernels.zero(self.arrays(target)))
+            case Copy(target, source):
+                return self.op(i, "copy", self.kernels.copy(self.arrays(target), self.arrays(source)))
+            case Add(target, source):
+                return self.op(i, "add", self.kernels.add(self.arrays(target), self.arrays(source)))
+            case Update(holding):
+                name = self.machine.program.holdings[holding].parameter.name
+                return self.op(i, f"update {name}", self.update(holding))
+            case Send(source, peer, channel, name):
+                return Action(SEND, f"send {name}", array=self.arrays(source), peer=peer, channel=channel)
+            case Receive(target, peer, channel, name):
+                array = self.arrays(target)
+                self.expect(channel, peer, array.shape, array.dtype)
+                return Action(RECEIVE, f"receive {name}", array=array, peer=peer, channel=channel)
+            case ReduceStart(target, members, channel, name):
+                ring = self.ring(self.arrays(target), members, channel)
+                return Action(REDUCE_START, f"all-reduce {name}", channel=channel, ring=ring)
+            case ReduceWait(_, channel, name):
+                return Action(REDUCE_WAIT, f"all-reduce {name}", channel=channel, ring=self.rings[channel])
+
+    def name(self, instruction: Forward | Backward) -> str:
+        return self.parts[instruction.micro, instruction.part].name
+
+    def op(self, i: int, name: str, op: Op) -> Action:
+        if op.scratch:
+            self.ops.append((i, op))
+            return Action(RUN, name)
+        return Action(RUN, name, run=op.run)
+
+    def expect(self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any) -> None:
+        if self.transport is not None:
+            self.transport.expect(channel, peer, shape, dtype)
+
+    def ring(self, array: Array, members: tuple[int, ...], channel: Channel) -> RingState:
+        flat = array.reshape(-1)
+        steps = all_reduce(members, flat.size)[self.machine.program.worker]
+        for chunk, step in enumerate(steps):
+            lo, hi = step.receive
+            if hi > lo:
+                self.expect(channel._replace(chunk=chunk), step.receive_from, (hi - lo,), flat.dtype)
+        self.rings[channel] = RingState(steps, flat)
+        return self.rings[channel]
+
+    def forward(self, instruction: Forward) -> Op:
+        micro = self.program.micros[instruction.micro]
+        part = self.parts[instruction.micro, instruction.part]
+        layer = micro.graph.net.nodes[part.node].layer
+        needs = layer.needs(part.region, part.term)
+        xs = zip(instruction.x, needs.inputs, layer.inputs, strict=True)
+        call = Call(
+            region=part.region,
+            needs=needs,
+            term=part.term,
+            x=[self.array(view) if view else self.nothing(need, spec.rank) for view, need, spec in xs],
+            w=[self.array(view) for view in instruction.w],
+            y=[self.array(view) for view in instruction.y],
+            aux=[self.array(view) for view in instruction.aux],
+            metrics=self.metric_sums(instruction, len(layer.metrics)),
+            owned=self.owned(part),
+            rows=self.program.micros[-1].rows[1],
+            first_row=micro.rows[0],
+            phase=self.code,
+            seed=self.machine.seed,
+            clock=self.machine.clock,
+        )
+        self.calls[instruction.micro, instruction.part] = call
+        return layer.forward(self.kernels, call)
+
+    def backward(self, instruction: Backward) -> Op:
+        part = self.parts[instruction.micro, instruction.part]
+        call = self.calls[instruction.micro, instruction.part]
+        call.dy = [self.array(view) for view in instruction.dy]
+        call.dx = [self.array(view) for view in instruction.dx]
+        call.dw = [self.array(view) for view in instruction.dw]
+        layer = self.program.micros[instruction.micro].graph.net.nodes[part.node].layer
+        return layer.backward(self.kernels, call)
+
+    def array(self, view: Any) -> Array:
+        return None if view is None else self.arrays(view)
+
+    def nothing(self, need: Any, rank: int) -> Array:
+        """The zero-extent array that stands for an input of which nothing is needed."""
+        shape = (0,) * rank if need is None else tuple(max(0, hi - lo) for lo, hi in need)
+        return self.machine.xp.empty(shape, self.machine.dtype)
+
+    def metric_sums(self, instruction: Forward, count: int) -> Array:
+        if instruction.metrics is None:
+            return self.machine.xp.zeros(count, np.float64)
+        return self.metrics[instruction.metrics : instruction.metrics + count]
+
+    def owned(self, part: Part) -> Array:
+        """Mask of the rows whose loss this part differentiates; None is all of them."""
+        if part.owned is None:
+            return None
+        (lo, hi), *_ = part.region
+        mask = np.zeros(hi - lo, bool)
+        for a, b in part.owned:
+            mask[a - lo : b - lo] = True
+        return self.machine.xp.asarray(mask)
+
+    def update(self, holding: int) -> Op:
+        machine, program = self.machine, self.machine.program
+        gradient = program.gradients[holding]
+        assert machine.updater is not None
+        assert gradient is not None
+        proto = program.holdings[holding].parameter.spec.proto
+        scale = Scale(proto.lr_scale, proto.wd_scale)
+        state = list(machine.state[holding].values())
+        w, g = self.arrays(program.parameters[holding]), self.arrays(gradient)
+        return machine.updater.bind(machine.xp, w, g, state, scale, machine.clock)
+
+
+def scratch_bytes(ops: list[tuple[int, Op]]) -> int:
+    """Size of the workspace that all ``ops`` can share, one after another."""
+    return max((sum(_nbytes(s, d) for s, d in op.scratch) for _, op in ops), default=0)
+
+
+def attach(bound: Bound, workspace: Array) -> None:
+    """Hands every Op its slices of the workspace."""
+    for i, op in bound.scratch:
+        bound.actions[i].run = partial(op.run, *_slices(op, workspace))
+
+
+def _slices(op: Op, workspace: Array) -> Iterator[Array]:
+    start = 0
+    for shape, dtype in op.scratch:
+        count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        yield workspace[start : start + count].view(dtype).reshape(shape)
+        start += _nbytes(shape, dtype)
+
+
+def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
+    return -(-int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize // 64) * 64
+
+
+__all__ = ["Action", "Binder", "Bound", "Way", "attach", "scratch_bytes"]

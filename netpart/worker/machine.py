@@ -1,0 +1,109 @@
+"""Machine: the memory of one worker, and its Programs bound to kernels and to a transport."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netpart.errors import MemoryRefused
+from netpart.kernels.op import Array, Clock
+from netpart.kernels.reference import Kernels
+from netpart.program.buffers import ALIAS, FIXED, View, item_size
+from netpart.program.program import WorkerProgram
+from netpart.spec import FLOAT, RECORD
+from netpart.units import bytes_text
+from netpart.worker.limits import available_memory
+
+if TYPE_CHECKING:
+    from netpart.updaters import Updater
+
+ALIGN = 64
+
+
+class Machine:
+    """Arrays of a WorkerProgram, allocated once. ``clock`` is shared by every Op that depends on the step.
+
+    Raises MemoryRefused, before allocating anything, when the worker may not have what it needs.
+    """
+
+    def __init__(self, program: WorkerProgram, xp: Any, updater: Updater | None, seed: int, poison: bool = False) -> None:
+        self.program, self.xp, self.updater, self.seed = program, xp, updater, seed
+        self.dtype = np.float64 if program.float_size == 8 else np.float32
+        self.kernels = Kernels(xp, self.dtype)
+        self.clock = Clock()
+        self.refuse_if_too_large()
+        self.fixed: dict[int, Array] = {
+            b: xp.zeros(buffer.shape, self.element(buffer.dtype))
+            for b, buffer in enumerate(program.buffers)
+            if buffer.kind == FIXED
+        }
+        self.memory = xp.empty(program.arena_bytes + ALIGN, np.uint8)
+        if poison:
+            self.memory.fill(0xFF)
+        self.poisoned = poison
+        slots = updater.slots if updater else ()
+        self.state: list[dict[str, Array]] = [
+            {slot: xp.zeros(program.buffers[v.buffer].shape, self.dtype) for slot in slots} for v in program.parameters
+        ]
+
+    def refuse_if_too_large(self) -> None:
+        """Compares what the program needs with what the process may still have."""
+        free = available_memory()
+        if free is not None and self.program.total_bytes > free and self.xp is np:
+            p = self.program
+            raise MemoryRefused(
+                f"worker {p.worker}: needs {p.total_bytes} bytes ({bytes_text(p.total_bytes)}: parameters, gradients and "
+                f"updater state {bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}) but may have "
+                f"{bytes_text(free)}; cut the net over more workers, use more micro_batches, or raise the limit"
+            )
+
+    def element(self, dtype: str) -> Any:
+        """NumPy dtype of a buffer."""
+        return self.dtype if dtype == FLOAT else np.dtype(dtype if dtype != "int" else "int32")
+
+    def arrays(self, phase: str) -> PhaseArrays:
+        """The arrays of one phase: all phases share the arena."""
+        return PhaseArrays(self, phase)
+
+
+class PhaseArrays:
+    """Turns views into arrays, with the arena laid out for one phase."""
+
+    def __init__(self, machine: Machine, phase: str) -> None:
+        self.machine, self.program = machine, machine.program
+        self.offsets = self.program.phases[phase].offsets
+        start = machine.memory.__array_interface__["data"][0] if machine.xp is np else machine.memory.data.ptr
+        self.base = -start % ALIGN
+        self.made: dict[int, Array] = {}
+
+    def __call__(self, view: View) -> Array:
+        """The array of ``view``; a one-element list for opaque records."""
+        whole = self.buffer(view.buffer)
+        shape = self.program.buffers[view.buffer].shape
+        if isinstance(whole, list) or view.shape == shape:
+            return whole
+        return whole[tuple(slice(lo, hi) for lo, hi in view.box)]
+
+    def buffer(self, b: int) -> Array:
+        found = self.made.get(b)
+        if found is None:
+            found = self.made[b] = self.make(b)
+        return found
+
+    def make(self, b: int) -> Array:
+        buffer = self.program.buffers[b]
+        if buffer.dtype == RECORD:
+            return [None]
+        if buffer.kind == FIXED:
+            return self.machine.fixed[b]
+        count = prod(buffer.shape)
+        if buffer.kind == ALIAS:
+            return self.buffer(buffer.parent)[buffer.offset : buffer.offset + count].reshape(buffer.shape)
+        if b not in self.offsets:
+            return self.machine.xp.empty(buffer.shape, self.machine.element(buffer.dtype))
+        start = self.base + self.offsets[b]
+        nbytes = count * item_size(buffer.dtype, self.program.float_size)
+        flat = self.machine.memory[start : start + nbytes].view(self.machine.element(buffer.dtype))
+        return flat.reshape(buffer.shape)

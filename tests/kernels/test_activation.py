@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from math import exp, tanh
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpart.kernels.activation import Kind
+from netpart.kernels.reference import Kernels
+from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
+
+KINDS: tuple[Kind, ...] = "relu", "sigmoid", "tanh", "stanh"
+
+
+def naive(kind: Kind, x: float, slope: float) -> float:
+    if kind == "relu":
+        return x if x > 0 else slope * x
+    if kind == "sigmoid":
+        return 1 / (1 + exp(-x))
+    return tanh(x) if kind == "tanh" else 1.7159047 * tanh(0.66666667 * x)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(KINDS),
+    st.lists(st.integers(0, 4), min_size=1, max_size=3),
+    st.sampled_from([-0.5, 0.0, 0.1, 1.0, 2.0]),
+)
+def test_value_and_gradient(kind: Kind, shape: list[int], slope: float) -> None:
+    x, dy = normal(1, *shape), normal(2, *shape)
+    y, dx = rubbish(*shape), rubbish(*shape)
+    play(K.activation(kind, x, y, slope))
+    play(K.activation_gradient(kind, x, y, dy, dx, slope))
+    close(y, np.array([naive(kind, v, slope) for v in x.ravel()]).reshape(shape))
+    objective = rubbish(*shape)
+    op = K.activation(kind, x, objective, slope)
+
+    def total() -> float:
+        play(op)
+        return float((objective * dy).sum())
+
+    close(dx, derivative(total, x), 1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_extreme_values_raise_no_warning(kind: Kind) -> None:
+    x = np.array([-1e30, -200, -0.0, 0, 200, 1e30], "float32")
+    y, dx = np.empty_like(x), np.empty_like(x)
+    kernels = Kernels(np, "float32")
+    with np.errstate(all="raise", under="ignore"):
+        play(kernels.activation(kind, x, y, 0.0))
+        play(kernels.activation_gradient(kind, x, y, np.ones_like(x), dx, 0.0))
+    assert np.isfinite(y).all()
+    assert np.isfinite(dx).all()
+
+
+def test_the_gradient_of_relu_at_zero_is_the_slope() -> None:
+    x, y, dx = np.zeros(1), np.zeros(1), rubbish(1)
+    play(K.activation_gradient("relu", x, y, np.ones(1), dx, 0.25))
+    assert dx.tolist() == [0.25]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_allocates_nothing(kind: Kind) -> None:
+    x, y = normal(1, 50, 70), normal(2, 50, 70)
+    assert peak_bytes(K.activation(kind, x, y, 0.1)) < 4096
+    assert peak_bytes(K.activation_gradient(kind, x, y, y, np.empty_like(x), 0.1)) < 4096

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from netpart.kernels.op import Op
+from netpart.kernels.reference import Kernels
+from tests.kernels.harness import K, normal, peak_bytes, play, rubbish
+
+
+def test_moves_between_strided_views() -> None:
+    whole, src = np.zeros((4, 6)), normal(1, 2, 3)
+    view = whole[::2, ::2]
+    play(K.copy(view, src))
+    play(K.add(view, src))
+    assert np.array_equal(whole[::2, ::2], 2 * src)
+    assert not whole[1::2].any()
+    play(K.zero(view))
+    assert not whole.any()
+
+
+def test_total_adds_in_the_order_of_the_list() -> None:
+    dst, parts = rubbish(1), [np.array([v]) for v in (1e16, 1.0, -1e16)]
+    play(K.total(dst, parts))
+    assert dst.tolist() == [0.0]
+    play(K.total(dst, [parts[0], parts[2], parts[1]]))
+    assert dst.tolist() == [1.0]
+    play(K.total(dst, []))
+    assert dst.tolist() == [0.0]
+
+
+def test_upload_reads_the_host_array_at_each_run() -> None:
+    dst, host = rubbish(3, dtype="int32"), np.zeros(3, "int32")
+    op = K.upload(dst, host)
+    host[:] = 4, 5, 6
+    play(op)
+    assert dst.tolist() == [4, 5, 6]
+
+
+def test_upload_to_a_device_array_uses_its_own_transfer() -> None:
+    class DeviceArray:
+        def set(self, host: object) -> None:
+            self.got = host
+
+    dst, host = DeviceArray(), np.ones(2)
+    play(K.upload(dst, host))
+    assert dst.got is host
+
+
+def test_empty_arrays_are_nothing_to_do() -> None:
+    empty = np.zeros((0, 3))
+    for op in (K.zero(empty), K.copy(empty, empty.copy()), K.add(empty, empty.copy()), K.total(empty, [empty.copy()])):
+        play(op)
+
+
+def test_allocates_nothing() -> None:
+    dst, src = np.zeros((60, 70))[::2], normal(1, 30, 70)
+    ops = [K.zero(dst), K.copy(dst, src), K.add(dst, src), K.total(dst, [src, src]), K.upload(dst, src)]
+    assert max(map(peak_bytes, ops)) < 4096
+
+
+def test_an_allocation_would_be_seen() -> None:
+    x = normal(1, 100, 100)
+    assert peak_bytes(Op(lambda: np.copyto(x, x + 1))) >= x.nbytes
+
+
+def test_only_two_dtypes_compute() -> None:
+    with pytest.raises(ValueError, match="float32 or float64, got int32"):
+        Kernels(np, "int32")
+    assert repr(K) == "Kernels(numpy, float64)"

@@ -1,0 +1,188 @@
+"""The table of the layer laws: per layer type a strategy of confs and the specs of their sources.
+
+A new layer type is held to every law by adding one line to ``CASES``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from google.protobuf import text_format
+from hypothesis import strategies as st
+
+from netpart.layers import layer_class
+from netpart.layers.layer import Layer
+from netpart.proto.job_pb2 import LayerProto
+from netpart.spec import FLOAT, INT, Shape, Spec
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer to be: its type, the rest of its conf in text format, and what its sources give."""
+
+    type: str
+    conf: str
+    inputs: tuple[Spec, ...]
+
+    def layer(self) -> Layer:
+        """The layer, named ``it``."""
+        return layer_class(self.type)(layer_proto(self.type, self.conf), self.inputs)
+
+
+def layer_proto(type_name: str, conf: str = "") -> LayerProto:
+    """The LayerProto of a layer named ``it``."""
+    return text_format.Parse(f'name: "it" type: {type_name} {conf}', LayerProto())
+
+
+def shapes(least: int = 2, most: int = 4, extent: int = 4) -> st.SearchStrategy[Shape]:
+    """Small shapes, batch first."""
+    return st.lists(st.integers(1, extent), min_size=least, max_size=most).map(tuple)
+
+
+def params(count: int) -> str:
+    """Text of ``count`` param blocks."""
+    return " ".join(f'param {{ name: "p{i}" }}' for i in range(count))
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> tuple[str, Shape]:
+    """Text of kernel, stride and pad, and the shape they fit.
+
+    Aims at kernels wider than a part, strides longer than the kernel, padding wider than both, and tails
+    that no window reaches.
+    """
+    axes = draw(st.integers(1, 3))
+    most = {1: 9, 2: 6, 3: 4}[axes]
+    kernels = [draw(st.integers(1, min(5, most))) for _ in range(axes)]
+    pads = [draw(st.sampled_from([0, 0, 1, k - 1, k, k + 1])) for k in kernels]
+    strides = [draw(st.integers(1, 4)) for _ in range(axes)]
+    extents = [draw(st.integers(max(1, k - 2 * p), most + 1)) for k, p in zip(kernels, pads, strict=True)]
+    fields = zip("zyx"[-axes:], kernels, pads, strides, strict=True)
+    text = " ".join(f"kernel_{a}: {k} pad_{a}: {p} stride_{a}: {s}" for a, k, p, s in fields)
+    channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
+    return f"spatial_axes: {axes} {text}", (draw(st.integers(1, 3)), *channels, *extents)
+
+
+@st.composite
+def convolution(draw: st.DrawFn, name: str) -> Case:
+    text, shape = draw(windows())
+    conf = f"convolution_conf {{ num_filters: {draw(st.integers(1, 4))} {text} }} {params(draw(st.integers(1, 2)))}"
+    return Case(name, conf, (Spec(shape),))
+
+
+@st.composite
+def pooling(draw: st.DrawFn, name: str) -> Case:
+    text, shape = draw(windows())
+    return Case(name, f"pooling_conf {{ pool: {draw(st.sampled_from(['MAX', 'AVG']))} {text} }}", (Spec(shape),))
+
+
+@st.composite
+def inner_product(draw: st.DrawFn, name: str) -> Case:
+    bias, transpose = draw(st.booleans()), draw(st.booleans())
+    flags = f"bias_term: {str(bias).lower()} transpose: {str(transpose).lower()}"
+    conf = f"innerproduct_conf {{ num_output: {draw(st.integers(1, 5))} {flags} }} {params(1 + bias)}"
+    return Case(name, conf, (Spec(draw(shapes())),))
+
+
+@st.composite
+def lrn(draw: st.DrawFn, name: str) -> Case:
+    size, beta = draw(st.sampled_from([1, 3, 5, 7])), draw(st.sampled_from([0.5, 0.75]))
+    rows, channels = draw(st.integers(1, 3)), draw(st.integers(1, 9))
+    conf = f"lrn_conf {{ local_size: {size} alpha: 0.7 beta: {beta} knorm: 1.5 }}"
+    return Case(name, conf, (Spec((rows, channels, *draw(shapes(0, 3, 3)))),))
+
+
+def elementwise(name: str, conf: str = "") -> st.SearchStrategy[Case]:
+    return shapes(1, 4).map(lambda shape: Case(name, conf, (Spec(shape),)))
+
+
+def activation(name: str) -> st.SearchStrategy[Case]:
+    kinds = st.sampled_from(["RELU", "SIGMOID", "TANH", "STANH"])
+    return kinds.flatmap(lambda kind: elementwise(name, f"activation_conf {{ type: {kind} }}"))
+
+
+@st.composite
+def softmax(draw: st.DrawFn, name: str) -> Case:
+    groups = draw(st.integers(1, 3))
+    shape = draw(st.integers(1, 5)), groups * draw(st.integers(1, 4))
+    return Case(name, f"softmax_conf {{ num_softmax_per_instance: {groups} }}", (Spec(shape),))
+
+
+@st.composite
+def add(draw: st.DrawFn, name: str) -> Case:
+    return Case(name, "", (Spec(draw(shapes(1))),) * draw(st.integers(1, 3)))
+
+
+@st.composite
+def concate(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes())
+    axis, widths = draw(st.integers(1, len(shape) - 1)), draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    specs = tuple(Spec((*shape[:axis], width, *shape[axis + 1 :])) for width in widths)
+    return Case(name, f"concate_conf {{ concate_dim: {axis} }}", specs)
+
+
+@st.composite
+def labelled(draw: st.DrawFn, name: str, field: str, more: str = "") -> Case:
+    shape = draw(shapes(2, 3, 5))
+    topk = draw(st.integers(1, prod(shape[1:])))
+    return Case(name, f"{field} {{ topk: {topk} {more} }}", (Spec(shape, FLOAT), Spec(shape[:1], INT)))
+
+
+@st.composite
+def euclidean_loss(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes())
+    target = draw(st.sampled_from([shape, (shape[0], prod(shape[1:]))]))
+    return Case(name, "", (Spec(shape), Spec(target)))
+
+
+@st.composite
+def images(draw: st.DrawFn, name: str) -> Case:
+    rows, channels, side = (draw(st.integers(1, n)) for n in (3, 3, 5))
+    crop = draw(st.integers(0, side))
+    conf = f"rgbimage_conf {{ cropsize: {crop} mirror: {str(draw(st.booleans())).lower()} scale: 0.5 }}"
+    return Case(name, conf, (Spec((rows, channels, side, side)),))
+
+
+CASES: dict[str, st.SearchStrategy[Case]] = {
+    "kConvolution": convolution("kConvolution"),
+    "kCConvolution": convolution("kCConvolution"),
+    "kCudnnConv": convolution("kCudnnConv"),
+    "kPooling": pooling("kPooling"),
+    "kCPooling": pooling("kCPooling"),
+    "kCudnnPool": pooling("kCudnnPool"),
+    "kInnerProduct": inner_product("kInnerProduct"),
+    "kLRN": lrn("kLRN"),
+    "kCudnnLRN": lrn("kCudnnLRN"),
+    "kReLU": elementwise("kReLU", "relu_conf { negative_slope: 0.25 }") | elementwise("kReLU"),
+    "kSigmoid": elementwise("kSigmoid"),
+    "kSTanh": elementwise("kSTanh"),
+    "kActivation": activation("kActivation"),
+    "kCudnnActivation": activation("kCudnnActivation"),
+    "kDropout": elementwise("kDropout", "dropout_conf { dropout_ratio: 0.4 }"),
+    "kSoftmax": softmax("kSoftmax"),
+    "kCudnnSoftmax": softmax("kCudnnSoftmax"),
+    "kAdd": add("kAdd"),
+    "kSum": add("kSum"),
+    "kConcate": concate("kConcate"),
+    "kSplit": elementwise("kSplit"),
+    "kBridgeSrc": elementwise("kBridgeSrc"),
+    "kBridgeDst": elementwise("kBridgeDst"),
+    "kSoftmaxLoss": labelled("kSoftmaxLoss", "softmaxloss_conf", "scale: 1.5"),
+    "kCudnnSoftmaxLoss": labelled("kCudnnSoftmaxLoss", "softmaxloss_conf"),
+    "kEuclideanLoss": euclidean_loss("kEuclideanLoss"),
+    "kAccuracy": labelled("kAccuracy", "argsort_conf"),
+    "kImagePreprocess": images("kImagePreprocess"),
+}
+"""Every layer type with sources of numbers."""
+
+INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput")
+"""Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
+
+REFUSED = ("kSlice",)
+"""Types that no conf may have."""
+
+NO_GRADIENT = ("kAccuracy", "kImagePreprocess")
+
+OBJECTIVES = {"kSoftmaxLoss": 1.0, "kCudnnSoftmaxLoss": 1.0, "kEuclideanLoss": 0.5}
+"""Objective of a loss over its first metric, per row of the global mini-batch."""

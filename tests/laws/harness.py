@@ -1,0 +1,175 @@
+"""Plays parts of a layer as a worker would: what ``needs`` names is cut out of the whole, the rest is poison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from netpart.kernels.op import Clock, Op
+from netpart.kernels.reference import Kernels
+from netpart.layers.layer import INPUT, Call, Layer, Needs
+from netpart.spec import FLOAT, INT, Region, Shape, extent, relative, whole
+
+Arrays = list[Any]
+
+SEED, STEP = 11, 5
+KERNELS = Kernels(np, "float64")
+
+
+def poison(shape: Shape, dtype: Any = FLOAT) -> Any:
+    """An array whose contents nobody may rely on: NaN, or an absurd integer."""
+    kind = np.dtype({FLOAT: "float64", INT: "int32"}.get(dtype, dtype))
+    return np.full(shape, np.nan if kind.kind == "f" else np.iinfo(kind).max if kind.kind in "iu" else True, kind)
+
+
+def run(op: Op) -> None:
+    """Runs an Op in poisoned scratch."""
+    op.run(*(poison(shape, dtype) for shape, dtype in op.scratch))
+
+
+@dataclass
+class Data:
+    """Whole arrays for a layer: inputs, parameters, and the gradient of the output."""
+
+    x: Arrays
+    w: Arrays
+    dy: Any
+
+
+def make_data(layer: Layer, seed: int) -> Data:
+    """Random data with distinct numbers, none near 0, so that neither a tie nor a kink is near."""
+    rng = np.random.default_rng(seed)
+
+    def numbers(shape: Shape) -> Any:
+        n = prod(shape)
+        return ((rng.permutation(n) + 0.25) / max(n, 1) * 2 - 1).reshape(shape)
+
+    classes = prod(layer.inputs[0].shape[1:]) if layer.inputs else 1
+    x = [numbers(s.shape) if s.dtype == FLOAT else rng.integers(0, classes, s.shape, "int32") for s in layer.inputs]
+    return Data(x, [numbers(p.shape) for p in layer.params], numbers(layer.output.shape))
+
+
+@dataclass
+class Played:
+    """What one part left behind; ``dx`` and ``dw`` are empty where backward was not played."""
+
+    needs: Needs
+    y: Any
+    metrics: Any
+    dx: Arrays
+    dw: Arrays
+
+
+def take(array: Any, region: Region | None) -> Any:
+    """A contiguous copy of a region, None of none."""
+    return None if region is None else np.ascontiguousarray(array[relative(region, whole(array.shape))])
+
+
+def play(
+    layer: Layer,
+    data: Data,
+    region: Region | None = None,
+    term: Region | None = None,
+    *,
+    own: Region | None = None,
+    backward: bool = True,
+    kernels: Kernels = KERNELS,
+) -> Played:
+    """Plays one part forward and backward; ``own`` is the box of its region that it answers for (default: all)."""
+    region = layer.output.whole if region is None else region
+    own = region if own is None else own
+    needs = layer.needs(region, term)
+    call = Call(
+        region, needs, term,
+        x=[take(x, need) for x, need in zip(data.x, needs.inputs, strict=True)],
+        w=[take(w, need) for w, need in zip(data.w, needs.params, strict=True)],
+        y=[poison(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)],
+        aux=[poison(*a) for a in layer.aux(region, term)],
+        metrics=np.zeros(len(layer.metrics)), owned=owned_rows(region, own),
+        rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
+    )  # fmt: skip
+    run(layer.forward(kernels, call))
+    if backward:
+        call.dy = [own_gradient(data.dy, region, own)]
+        call.dx = [None if x is None or x.dtype != np.float64 else poison(x.shape) for x in call.x]
+        call.dw = [None if w is None else poison(w.shape) for w in call.w]
+        run(layer.backward(kernels, call))
+    return Played(needs, call.y[0], call.metrics, call.dx, call.dw)
+
+
+def owned_rows(region: Region, own: Region) -> Any:
+    """Mask of the rows of ``region`` that lie in ``own``, None if all do."""
+    rows = np.arange(*region[0])
+    return None if region[0] == own[0] else (rows >= own[0][0]) & (rows < own[0][1])
+
+
+def own_gradient(dy: Any, region: Region, own: Region) -> Any:
+    """The gradient of ``region``, 0 outside ``own``: what a part returns that computed more than it owns."""
+    part = np.zeros(extent(region))
+    part[relative(own, region)] = take(dy, own)
+    return part
+
+
+Cell = tuple[Region, Region]
+"""What a part computes, and the box of it that it owns; the owned boxes tile the output."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Cells on the output times terms of the contraction."""
+
+    cells: tuple[Cell, ...]
+    terms: tuple[Region | None, ...]
+
+    def parts(self) -> Iterator[tuple[Region, Region, Region | None]]:
+        """(region, owned box, term) of every part."""
+        return ((region, own, term) for region, own in self.cells for term in self.terms)
+
+
+@st.composite
+def cuts(draw: st.DrawFn, layer: Layer) -> Cut:
+    """A legal cut: uneven, on any set of the layer's axes, perhaps overlapping, perhaps on its inputs."""
+    axes = [a for a in layer.cuts() if isinstance(a, int) and draw(st.booleans())]
+    widen = draw(st.sampled_from([0, 0, 1, 2]))
+    spans = [draw(ranges(n)) if a in axes else [(0, n)] for a, n in enumerate(layer.output.shape)]
+    owned = [tuple(box) for box in product(*spans)]
+    cells = tuple((tuple(_wider(draw, layer, a, own[a], widen) for a in range(len(own))), own) for own in owned)
+    space = layer.contraction() if INPUT in layer.cuts() and draw(st.booleans()) else None
+    terms = (None,) if space is None else tuple(product(*(draw(ranges(n)) for n in space)))
+    return Cut(cells, terms)
+
+
+@st.composite
+def ranges(draw: st.DrawFn, n: int) -> list[tuple[int, int]]:
+    """1 to 4 uneven ranges that tile ``range(n)``."""
+    inner = draw(st.sets(st.integers(1, max(n - 1, 1)), max_size=3)) if n > 1 else set()
+    return list(pairwise([0, *sorted(inner), n]))
+
+
+def _wider(draw: st.DrawFn, layer: Layer, axis: int, span: tuple[int, int], most: int) -> tuple[int, int]:
+    if axis not in layer.cuts() or not most:
+        return span
+    low, high = draw(st.integers(0, most)), draw(st.integers(0, most))
+    return max(span[0] - low, 0), min(span[1] + high, layer.output.shape[axis])
+
+
+def scatter(total: Any, part: Any, region: Region | None) -> None:
+    """Adds a part's gradient to the whole."""
+    if region is not None:
+        total[relative(region, whole(total.shape))] += part
+
+
+def close(a: Any, b: Any, tolerance: float) -> bool:
+    """True if ``a`` is ``b`` within ``tolerance``, relative to the largest element."""
+    return bool(np.abs(np.asarray(a) - b).max(initial=0) <= tolerance * (1 + np.abs(b).max(initial=0)))
+
+
+def finite(arrays: Sequence[Any]) -> bool:
+    """True if no poison is left in float arrays."""
+    return all(np.isfinite(a).all() for a in arrays if a is not None)

@@ -1,0 +1,54 @@
+"""The generated modules are those that the compiler makes of proto/ today."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def gen_proto() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gen_proto", ROOT / "tools" / "gen_proto.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if trouble := module.compiler_trouble():
+        pytest.skip(f"cannot generate: {trouble}")
+    return module
+
+
+def test_committed_files_are_fresh(gen_proto: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gen_proto.main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_check_names_what_is_stale(
+    gen_proto: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = tmp_path / "netpart" / "proto"
+    package.mkdir(parents=True)
+    for name, content in gen_proto.committed(ROOT).items():
+        (package / name).write_bytes(content)
+    (package / "cut_pb2.py").write_text("edited = True\n")
+    (package / "record_pb2.pyi").unlink()
+    (package / "gone_pb2.py").touch()
+    (tmp_path / "proto").symlink_to(ROOT / "proto")
+    monkeypatch.setattr(gen_proto, "ROOT", tmp_path)
+    assert gen_proto.main(["--check"]) == 1
+    assert "stale: cut_pb2.py, gone_pb2.py, record_pb2.pyi; run" in capsys.readouterr().err
+    assert gen_proto.main([]) == 0
+    assert gen_proto.main(["--check"]) == 0
+    assert not (package / "gone_pb2.py").exists()
+
+
+def test_wrong_compiler_is_refused(
+    gen_proto: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(gen_proto, "COMPILER", "0.0.1")
+    assert gen_proto.main(["--check"]) == 2
+    assert "expected grpcio-tools 0.0.1, got" in capsys.readouterr().err

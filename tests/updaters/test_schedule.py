@@ -1,0 +1,96 @@
+"""Learning rates as pure functions of the step."""
+
+from __future__ import annotations
+
+import pytest
+from google.protobuf import text_format
+
+from netpart.errors import ConfigError
+from netpart.proto.updater_pb2 import LRGenProto
+from netpart.updaters.schedule import METHODS, schedule
+
+TABLE = {
+    "type: kFixed": {0: 0.01, 10**9: 0.01},
+    "type: kFixed base_lr: 0.5": {0: 0.5, 7: 0.5},
+    "type: kLinear base_lr: 1 linear_conf { change_freq: 100 final_lr: 0.5 }": {0: 1, 50: 0.75, 100: 0.5, 200: 0},
+    "type: kExponential base_lr: 1 exponential_conf { change_freq: 10 }": {0: 1, 5: 0.5**0.5, 10: 0.5, 10**6: 0},
+    "type: kInverseT base_lr: 1 inverset_conf { final_lr: 100 }": {0: 1, 100: 0.5, 300: 0.25},
+    "type: kInverse base_lr: 1 inverse_conf { gamma: 0.5 pow: 2 }": {0: 1, 2: 0.25, 6: 0.0625},
+    "type: kInverse base_lr: 0.5 inverse_conf { }": {0: 0.5, 9: 0.5},
+    "type: kStep base_lr: 1 step_conf { gamma: 0.5 change_freq: 10 }": {0: 1, 9: 1, 10: 0.5, 19: 0.5, 20: 0.25},
+    "type: kFixedStep fixedstep_conf { step: 0 step: 10 step: 11 step_lr: 1 step_lr: 0.5 step_lr: 0.25 }": {
+        0: 1,
+        9: 1,
+        10: 0.5,
+        11: 0.25,
+        999: 0.25,
+    },
+    "type: kFixedStep fixedstep_conf { step: 5 step_lr: 0.5 }": {0: 0.5, 5: 0.5, 6: 0.5},
+}
+
+
+def parsed(text: str) -> LRGenProto:
+    return text_format.Parse(text, LRGenProto())
+
+
+def test_every_method_is_tried() -> None:
+    assert {text.split()[1] for text in TABLE} == set(METHODS.names())
+
+
+@pytest.mark.parametrize("text", TABLE)
+def test_values(text: str) -> None:
+    rate = schedule(parsed(text))
+    for step, value in TABLE[text].items():
+        assert rate(step) == pytest.approx(value, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("text", TABLE)
+def test_the_order_of_calls_does_not_matter(text: str) -> None:
+    rate, steps = schedule(parsed(text)), [0, 3, 9, 10, 11, 40, 999]
+    forward = [rate(step) for step in steps]
+    assert [rate(step) for step in reversed(steps)] == forward[::-1]
+    assert all(isinstance(value, float) for value in forward)
+
+
+@pytest.mark.parametrize(
+    ("text", "who", "says"),
+    [
+        ("base_lr: 1", "type", "all 7: kExponential"),
+        ("type: kUserChange", "type", "a known learning-rate method"),
+        ("type: kUserChange user_type: 'cosine'", "type", "'cosine'"),
+        ("type: kFixed base_lr: -1", "base_lr", "got -1.0"),
+        ("type: kFixed base_lr: inf", "base_lr", "got inf"),
+        ("type: kLinear", "linear_conf", "add linear_conf {"),
+        ("type: kExponential", "exponential_conf", "add exponential_conf {"),
+        ("type: kInverseT", "inverset_conf", "add inverset_conf {"),
+        ("type: kInverse", "inverse_conf", "add inverse_conf {"),
+        ("type: kStep", "step_conf", "add step_conf {"),
+        ("type: kFixedStep", "fixedstep_conf", "add fixedstep_conf {"),
+        ("type: kLinear linear_conf { change_freq: 0 final_lr: 1 }", "linear_conf.change_freq", "got 0"),
+        ("type: kExponential exponential_conf { change_freq: -2 }", "exponential_conf.change_freq", "got -2"),
+        ("type: kStep step_conf { change_freq: 0 }", "step_conf.change_freq", "counts steps"),
+        ("type: kStep step_conf { change_freq: 1 gamma: 0 }", "step_conf.gamma", "above 0"),
+        ("type: kInverseT inverset_conf { final_lr: 0 }", "inverset_conf.final_lr", "halved"),
+        ("type: kInverse inverse_conf { gamma: -1 }", "inverse_conf.gamma", "got -1.0"),
+        ("type: kFixedStep fixedstep_conf { }", "fixedstep_conf", "0 step and 0 step_lr"),
+        ("type: kFixedStep fixedstep_conf { step: 1 step: 2 step_lr: 1 }", "fixedstep_conf", "2 step and 1 step_lr"),
+        (
+            "type: kFixedStep fixedstep_conf { step: 9 step: 1 step_lr: 1 step_lr: 2 }",
+            "fixedstep_conf.step",
+            "sort step and step_lr by step: [1, 9]",
+        ),
+        (
+            "type: kFixedStep fixedstep_conf { step: 1 step: 1 step_lr: 1 step_lr: 2 }",
+            "fixedstep_conf.step",
+            "[1, 1]",
+        ),
+        ("type: kFixedStep fixedstep_conf { step: 0 step_lr: -1 }", "fixedstep_conf.step_lr", "got -1.0"),
+    ],
+)
+def test_errors_name_the_field_and_the_next_step(text: str, who: str, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        schedule(parsed(text))
+    assert caught.value.who == f"updater.learning_rate.{who}"
+    assert caught.value.at is not None
+    assert caught.value.at[:2] == ("updater", "learning_rate")
+    assert says in str(caught.value)
