@@ -20,9 +20,9 @@ FONT = 'fontname="Helvetica,Arial,sans-serif"'
 BRIDGE = "penwidth=2.2"
 NO_GRADIENT = "style=dashed"
 SAMPLES = {
-    "bridge": f"{BRIDGE} label=\"between workers:\\l↓ bytes of values, ↑ of gradients\\l\"",
-    "no gradient": f'{NO_GRADIENT} label="no gradient returns\\l"',
-}  # fmt: skip
+    "bridge": f'{BRIDGE} label="  to another worker;   \\l  ↓ bytes of values,   \\l  ↑ of gradients\\l"',
+    "no gradient": f'{NO_GRADIENT} label="  no gradient   \\l  comes back\\l"',
+}
 
 
 def to_dot(drawn: Graph | Net, itemsize: int = 4) -> str:
@@ -39,6 +39,8 @@ def lines(shown: Picture) -> Iterator[str]:
     yield f'  edge [{FONT} fontsize=10 arrowsize=0.7 color="#555555"]'
     for worker, boxes in shown.fields.items():
         yield from field(worker, boxes)
+    for names in shown.rows:
+        yield f"  {{ rank=same; {' -> '.join(map(quoted, names))} [style=invis weight=0] }}"
     for arrow in shown.arrows:
         yield f"  {line(arrow, shown)}"
     yield from legend(shown)
@@ -73,23 +75,29 @@ def line(arrow: Arrow, shown: Picture) -> str:
     """One arrow: thick between workers, dashed where no gradient returns."""
     look = [] if arrow.gradient else [NO_GRADIENT]
     if arrow.crosses:
-        look += [BRIDGE, f'color="{shown.by_name[arrow.source].colour.line}"', f"label={quoted(f'  {arrow.label}')}"]
+        look += [bridge(arrow, shown.by_name[arrow.source].colour.line)]
     attributes = f" [{' '.join(look)}]" if look else ""
     return f"{quoted(arrow.source)} -> {quoted(arrow.target)}{attributes}"
 
 
+def bridge(arrow: Arrow, colour: str) -> str:
+    """The look of an arrow between workers: in the sender's colour, labelled with its bytes."""
+    return f'{BRIDGE} color="{colour}" fontcolor="{colour}" label={quoted(f"  {arrow.label}")}'
+
+
 def legend(shown: Picture) -> Iterator[str]:
-    """A little graph that shows what the shapes and lines mean; nothing where there is nothing to tell."""
+    """A little graph that shows what shapes and lines mean; nothing where every arrow is a plain one."""
     if not shown.legend:
         return
     yield "  subgraph cluster_legend {"
-    yield '    label="" color="#aaaaaa" style=rounded margin=8'
+    yield '    label="" color="#aaaaaa" style=rounded margin=8 edge [fontsize=9]'
     yield '    "legend 0" [label="layer\\ntype\\nshape" fillcolor="#eeeeee" color="#555555"]'
-    previous = "legend 0"
-    for i, kind in enumerate(shown.legend, 1):
-        yield f'    "legend {i}" [label="helper\\nwhat it does\\nshape" shape=ellipse style=filled fillcolor=white]'
-        yield f'    "{previous}" -> "legend {i}" [{SAMPLES[kind]}]'
-        previous = f"legend {i}"
+    helpers = any(box.is_helper for box in shown.boxes)
+    for i, kind in enumerate(shown.legend):
+        end = '"helper\\ntype\\nshape" shape=ellipse style=filled margin="0.02,0.0" fillcolor=white'
+        layer = '"layer\\ntype\\nshape" fillcolor="#eeeeee"'
+        yield f'    "legend {i + 1}" [label={end if helpers else layer} color="#555555"]'
+        yield f'    "legend {i}" -> "legend {i + 1}" [{SAMPLES[kind]}]'
     yield "  }"
 
 

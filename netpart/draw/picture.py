@@ -23,10 +23,14 @@ LABEL_BYTES = 4
 
 @dataclass(frozen=True)
 class Box:
-    """A part: ``type`` says what it does, ``extent`` what it holds (``"8×27×27"``), ``holds`` which elements of what."""
+    """A part: ``type`` says what it does, ``extent`` how much it holds (``"8×27×27"``), ``holds`` which elements.
+
+    ``layer`` is the uncut layer whose output it computes or carries.
+    """
 
     name: str
     kind: str
+    layer: str
     type: str
     shape: Shape
     extent: str
@@ -97,6 +101,15 @@ class Picture:
         return dict(sorted(found.items()))
 
     @cached_property
+    def rows(self) -> list[list[str]]:
+        """The names of the shards of each layer that has several, by worker: they belong side by side."""
+        found: dict[str, list[str]] = {}
+        for box in sorted(self.boxes, key=lambda box: box.worker):
+            if not box.is_helper:
+                found.setdefault(box.layer, []).append(box.name)
+        return [names for names in found.values() if len(names) > 1]
+
+    @cached_property
     def by_name(self) -> dict[str, Box]:
         """The boxes by name."""
         return {box.name: box for box in self.boxes}
@@ -134,7 +147,7 @@ def box(graph: Graph, part: Part) -> Box:
     layer = graph.net.nodes[part.node].layer
     spec, shape = layer.outputs[part.output], graph.shape(part)
     extent = f"{spec.rows} records" if spec.dtype == RECORD else "×".join(map(str, shape))
-    return Box(part.name, part.kind, _type(layer, part), shape, extent, _holds(layer, spec, part), part.worker)
+    return Box(part.name, part.kind, layer.name, _type(layer, part), shape, extent, _holds(layer, spec, part), part.worker)
 
 
 def arrow(graph: Graph, part: Part, feed: Feed, itemsize: int) -> Arrow:

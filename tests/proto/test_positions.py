@@ -60,7 +60,7 @@ def separator(draw: st.DrawFn) -> list[Item]:
 
 
 def bracketed(draw: st.DrawFn, inner: list[Item]) -> list[Item]:
-    opening, closing = draw(st.sampled_from(["{}", "<>"]))
+    opening, closing = draw(st.sampled_from([("{", "}"), ("<", ">")]))
     colon: list[Item] = [(":", None)] if draw(st.booleans()) else []
     return [*colon, (opening, None), *inner, (closing, None), *separator(draw)]
 

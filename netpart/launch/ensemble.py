@@ -1,0 +1,169 @@
+"""Ensemble: all workers of a partition played in one thread, over memory, in any interleaving.
+
+This is the test bench of the laws and the engine of ``verify``: no process, no clock, no chance. Because sends
+are buffered and every worker keeps the one global order, some worker can always go on; if none can, the plan
+itself is wrong and the ensemble says who waits for what.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from netpart.errors import NetpartError
+from netpart.graph.graph import LAYER, Graph, Part
+from netpart.graph.net import Node
+from netpart.graph.partition import Micro, Partition
+from netpart.program.compile import compile_worker
+from netpart.spec import Region, relative, whole
+from netpart.transport.memory import MemoryHub
+from netpart.updaters import updater
+from netpart.worker.player import Player, Waiting
+
+Values = np.ndarray[Any, Any]
+
+
+class Ensemble:
+    """Players of every worker of ``partition``. ``order`` seeds the interleaving (None: round robin).
+
+    ``keep`` keeps every value of the last step readable; ``poison`` fills unwritten memory with NaN.
+    """
+
+    def __init__(
+        self, partition: Partition, seed: int | None = None, order: int | None = None, keep: bool = False,
+        poison: bool = False,
+    ) -> None:  # fmt: skip
+        self.partition = partition
+        seed = partition.job.seed if seed is None else seed
+        self.random = random.Random(order)
+        self.shuffled = order is not None
+        self.hub = MemoryHub(partition.workers)
+        self.players = [self.player(w, seed, keep, poison) for w in range(partition.workers)]
+        self.dtype = self.players[0].machine.dtype
+
+    def player(self, worker: int, seed: int, keep: bool, poison: bool) -> Player:
+        rule = updater(self.partition.job.updater)
+        program = compile_worker(self.partition, worker, len(rule.slots), keep)
+        return Player(program, self.hub[worker], np, rule, seed, poison)
+
+    def initialise(self) -> None:
+        """Gives every parameter its initial values."""
+        for player in self.players:
+            player.initialise()
+
+    def step(self, phase: str, step: int) -> dict[str, float]:
+        """Plays one step on all workers; returns the mean of each reported metric over the mini-batch.
+
+        Raises NetpartError, naming who waits for what, if no worker can go on.
+        """
+        running = {w: player.play(phase, step) for w, player in enumerate(self.players)}
+        while running:
+            self.round(running)
+        return self.metrics(phase)
+
+    def round(self, running: dict[int, Iterator[Waiting]]) -> None:
+        """Lets every unfinished worker go as far as it can."""
+        before = sum(p.transport.arrivals for p in self.players if p.transport)
+        waiting: dict[int, Waiting] = {}
+        for worker in self.turns(running):
+            state = next(running[worker], None)
+            if state is None:
+                del running[worker]
+            else:
+                waiting[worker] = state
+        after = sum(p.transport.arrivals for p in self.players if p.transport)
+        if running and len(waiting) == len(running) and before == after:
+            again = {w: s for w, s in waiting.items() if next(running[w], None) is not None}
+            if len(again) == len(running):
+                stuck = "; ".join(f"worker {w} waits for {s}" for w, s in waiting.items())
+                raise NetpartError(f"deadlock: {stuck}")
+            for w in set(running) - set(again):
+                del running[w]
+
+    def turns(self, running: dict[int, Iterator[Waiting]]) -> list[int]:
+        workers = list(running)
+        if self.shuffled:
+            self.random.shuffle(workers)
+        return workers
+
+    def metrics(self, phase: str) -> dict[str, float]:
+        """Sums of all workers since the last call, divided by the rows of one mini-batch."""
+        sums = sum(p.read_metrics(phase) for p in self.players)
+        rows = self.partition.phases[phase][-1].rows[1]
+        slots = self.players[0].program.phases[phase].metrics
+        return {
+            f"{slot.layer}/{name}": float(sums[slot.offset + i]) / rows for slot in slots for i, name in enumerate(slot.names)
+        }
+
+    def parameter(self, name: str, gradient: bool = False) -> Values:
+        """The whole of one parameter (or of its summed gradient), put together from its holders."""
+        spec = next(p.spec for p in self.partition.parameters if p.name == name)
+        out = np.full(spec.shape, np.nan, self.dtype)
+        for player in self.players:
+            program = player.program
+            for h, holding in enumerate(program.holdings):
+                if holding.parameter.name == name:
+                    view = program.gradients[h] if gradient else program.parameters[h]
+                    if view is not None:
+                        out[relative(holding.box, whole(spec.shape))] = player.machine.arrays("train")(view)
+        return out
+
+    def copies(self, name: str) -> Iterator[tuple[int, Region, Values]]:
+        """(worker, box, values) of every copy of a parameter."""
+        for player in self.players:
+            for h, holding in enumerate(player.program.holdings):
+                if holding.parameter.name == name:
+                    yield player.program.worker, holding.box, player.parameter(h)
+
+    def activation(self, phase: str, name: str, output: int = 0) -> Values:
+        """The whole output of a layer over the mini-batch, from its shards (needs ``keep``)."""
+        return self.assemble(phase, name, output, False)
+
+    def gradient(self, phase: str, name: str) -> Values | None:
+        """The whole gradient of a layer's output (needs ``keep``); None if none is computed."""
+        net = self.partition.phases[phase][0].graph.net
+        node = net.by_name[name]
+        if not net.trained[node.index] or node.layer.is_loss:
+            return None
+        return self.assemble(phase, name, 0, True)
+
+    def assemble(self, phase: str, name: str, output: int, gradient: bool) -> Values:
+        pieces = []
+        for m, micro in enumerate(self.partition.phases[phase]):
+            node = micro.graph.net.by_name[name]
+            pieces.append(self.micro_value(phase, m, micro, node, output, gradient))
+        return np.concatenate(pieces) if pieces[0].ndim else pieces[0]
+
+    def micro_value(self, phase: str, m: int, micro: Micro, node: Node, output: int, gradient: bool) -> Values:
+        """Forward: replicas agree and terms add up. Backward: terms agree and partial replicas add up."""
+        spec = node.layer.outputs[output]
+        total = np.zeros(spec.shape, np.float64)
+        for members in self.addends(micro.graph, node, gradient):
+            held = np.full(spec.shape, 0.0 if gradient else np.nan)
+            for part in members:
+                value = self.value(phase, m, part, output, gradient)
+                if value is not None:
+                    region = node.layer.outputs_of(part.region)[output]
+                    held[relative(region, spec.whole)] = value
+            total += held
+        return total
+
+    def addends(self, graph: Graph, node: Node, gradient: bool) -> list[list[Part]]:
+        """Groups of parts that together hold one addend of the tensor."""
+        parts = [p for p in graph.parts if p.kind == LAYER and p.node == node.index]
+        terms: dict[Region | None, list[Part]] = {}
+        for part in parts:
+            terms.setdefault(part.term, []).append(part)
+        if not gradient:
+            return list(terms.values())
+        first = next(iter(terms.values()))
+        return [first] if graph.full[node.index] else [[part] for part in first]
+
+    def value(self, phase: str, m: int, part: Part, output: int, gradient: bool) -> Values | None:
+        player = self.players[part.worker]
+        program = player.program.phases[phase]
+        view = program.gradients.get((m, part.index)) if gradient else program.values.get((m, part.index, output))
+        return None if view is None else np.asarray(player.machine.arrays(phase)(view))

@@ -1,0 +1,111 @@
+"""The frame: a fixed header in front of a tensor's bytes, written and read by pure functions.
+
+    magic 4s | version H | run id 8s | dtype B | rank B | source I | phase, way, micro, edge, chunk 5I |
+    step Q | nbytes Q | extents 8Q | payload
+
+All little-endian and unpadded, 120 bytes, so the payload behind it stays aligned where the frame is. Every
+field is checked before a byte of the payload is used; nothing in a frame can name code.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netpart.errors import TransportError
+from netpart.spec import Shape
+
+Array = npt.NDArray[Any]
+Channel = tuple[int, int, int, int, int]
+"""(phase, way, micro, edge, chunk): names a stream of messages with one sender and one receiver."""
+
+HEADER = struct.Struct("<4sH8sBBI5IQQ8Q")
+MAGIC, VERSION = b"NPRT", 1
+RUN_ID_BYTES, LARGEST_RANK = 8, 8
+
+DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(name) for name in ("<f4", "<f8", "<i4", "<i8", "|u1", "<f2"))
+"""Element types that travel; the code of a dtype is its place here, counted from 1."""
+_CODES = {dtype: code for code, dtype in enumerate(DTYPES, start=1)}
+
+
+class Foreign(TransportError):
+    """A frame that is not of this run: whoever can connect can send one, so it says nothing about the peers."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a message is: who sent which step of which channel, and the tensor that follows."""
+
+    source: int
+    channel: Channel
+    step: int
+    dtype: np.dtype[Any]
+    shape: Shape
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the payload."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{describe(self.channel)}: {self.dtype} {self.shape} of step {self.step} from rank {self.source}"
+
+
+def describe(channel: Channel) -> str:
+    """Names a channel in an error."""
+    return "channel " + " ".join(
+        f"{name}={int(n)}" for name, n in zip(("phase", "way", "micro", "edge", "chunk"), channel, strict=True)
+    )
+
+
+def check_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> None:
+    """Raises TransportError for a tensor that no frame can carry."""
+    if dtype not in _CODES:
+        known = ", ".join(str(d) for d in DTYPES)
+        raise TransportError(f"{describe(channel)}: expected one of the dtypes {known}, got {dtype}; convert it first")
+    if len(shape) > LARGEST_RANK:
+        raise TransportError(f"{describe(channel)}: expected at most {LARGEST_RANK} axes, got shape {shape}")
+
+
+def pack(header: Header, run_id: bytes) -> bytes:
+    """Writes a header (HEADER.size bytes). Raises TransportError for what no frame can carry."""
+    check_tensor(header.channel, header.dtype, header.shape)
+    rank = len(header.shape)
+    extents = header.shape + (0,) * (LARGEST_RANK - rank)
+    identity = (MAGIC, VERSION, run_id, _CODES[header.dtype], rank, header.source)
+    try:
+        return HEADER.pack(*identity, *header.channel, header.step, header.nbytes, *extents)
+    except struct.error as error:
+        raise TransportError(f"{header}: expected unsigned numbers that fit the header, got {error}") from None
+
+
+def unpack(frame: bytes | memoryview, run_id: bytes) -> Header:
+    """Reads and checks the header of a whole frame.
+
+    Raises Foreign for a frame that is not of run ``run_id``, TransportError for one that is and is broken:
+    another version, an unknown dtype, extents that do not make up its bytes.
+    """
+    if len(frame) < HEADER.size:
+        raise Foreign(f"expected a header of {HEADER.size} bytes, got a frame of {len(frame)}")
+    magic, version, run, code, rank, source, *fields = HEADER.unpack_from(frame)
+    if magic != MAGIC or run != run_id:
+        raise Foreign(f"expected frames of run {run_id.hex()}, got one that begins with {bytes(frame[:14]).hex()}")
+    if version != VERSION:
+        raise TransportError(f"rank {source}: expected frames of version {VERSION}, got {version}; install one version")
+    if not 1 <= code <= len(DTYPES) or rank > LARGEST_RANK or any(fields[7 + rank :]):
+        raise TransportError(f"rank {source}: expected a known dtype and {LARGEST_RANK} axes, got {code} and {rank}")
+    phase, way, micro, edge, chunk, step, nbytes = fields[:7]
+    header = Header(source, (phase, way, micro, edge, chunk), step, DTYPES[code - 1], tuple(fields[7 : 7 + rank]))
+    if not nbytes == header.nbytes == len(frame) - HEADER.size:
+        raise TransportError(f"{header}: expected {header.nbytes} bytes, got {len(frame) - HEADER.size}, said {nbytes}")
+    return header
+
+
+def payload(frame: memoryview | Array, header: Header) -> Array:
+    """The tensor of a frame (flat bytes) without a copy: it lies in the frame's memory and keeps it alive."""
+    return np.frombuffer(frame, np.uint8)[HEADER.size :].view(header.dtype).reshape(header.shape)

@@ -1,0 +1,154 @@
+"""Mailbox: holds every arrival against its promise and hands it out in order. No socket in sight.
+
+sender or receiving thread                         worker
+accepts(header) -> put(header, array) -> waiting -> take(channel, step)
+        |                                              |
+        +-- a broken promise is recorded by fail ------+--> raised here, and by wait
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from math import prod
+from threading import Condition
+from typing import Any
+
+import numpy as np
+
+from netpart.errors import TransportError
+from netpart.spec import Shape
+from netpart.transport.frames import Array, Channel, Header, check_tensor, describe
+
+WINDOW = 2
+"""Messages that may wait on one channel: with one message a step, the steps a sender may be ahead."""
+
+
+@dataclass
+class _Stream:
+    """What was promised on a channel and what waits there; ``newest`` is the step of the last arrival."""
+
+    peer: int
+    shape: Shape
+    dtype: np.dtype[Any]
+    waiting: deque[tuple[int, Array]] = field(default_factory=deque)
+    newest: int = -1
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {self.shape} from rank {self.peer}"
+
+
+class Mailbox:
+    """The arrivals of one rank. ``arrivals`` counts them; the first error stays and is raised from then on.
+
+    ``limit`` is the largest payload in bytes that the wire lets through, None for no limit.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self.rank, self.arrivals = rank, 0
+        self.limit: int | None = None
+        self._streams: dict[Channel, _Stream] = {}
+        self._changed = Condition()
+        self._seen, self._error = 0, ""
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest payload promised so far."""
+        return max((stream.nbytes for stream in self._streams.values()), default=0)
+
+    def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any]) -> None:
+        """Promises that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one a step.
+
+        Raises TransportError if no frame can carry them or something else was promised before.
+        """
+        check_tensor(channel, dtype, shape)
+        stream = _Stream(peer, shape, dtype)
+        if self.limit is not None and stream.nbytes > self.limit:
+            raise TransportError(
+                f"rank {self.rank}, {describe(channel)}: expected at most {self.limit} bytes, got {stream}; "
+                "expect it before bind, or pass largest"
+            )
+        with self._changed:
+            known = self._streams.setdefault(channel, stream)
+        if str(known) != str(stream):
+            raise TransportError(f"rank {self.rank}, {describe(channel)}: expected one promise, {known}, got {stream}")
+
+    def accepts(self, header: Header) -> bool:
+        """True if the message keeps its promise; if not, the error is recorded and the message must be dropped."""
+        with self._changed:
+            mistake = "" if self._error else self._mistake(header)
+        if mistake:
+            self.fail(f"rank {self.rank}, {header}: {mistake}")
+        return not self._error
+
+    def _mistake(self, header: Header) -> str:
+        stream = self._streams.get(header.channel)
+        if stream is None:
+            return "expected nothing on this channel; all workers must play programs of one plan"
+        if (header.source, header.shape, header.dtype) != (stream.peer, stream.shape, stream.dtype):
+            return f"expected {stream}; all workers must play programs of one plan"
+        if header.step <= stream.newest:
+            return f"expected a step after {stream.newest}, which came already"
+        if len(stream.waiting) >= WINDOW:
+            waiting = [step for step, _ in stream.waiting]
+            return f"expected at most {WINDOW} messages ahead, but steps {waiting} wait; senders must await receivers"
+        return ""
+
+    def put(self, header: Header, array: Array) -> None:
+        """Adds a message that was accepted and wakes whoever waits."""
+        with self._changed:
+            stream = self._streams[header.channel]
+            stream.waiting.append((header.step, array))
+            stream.newest = header.step
+            self.arrivals += 1
+            self._changed.notify_all()
+
+    def fail(self, error: str) -> None:
+        """Records an error, if it is the first, and wakes whoever waits."""
+        with self._changed:
+            self._error = self._error or error
+            self._changed.notify_all()
+
+    def check(self) -> None:
+        """Raises the recorded error, if there is one."""
+        if self._error:
+            raise TransportError(self._error)
+
+    def take(self, channel: Channel, step: int) -> Array | None:
+        """Removes and returns the message of ``step``; None if it has not come.
+
+        Raises TransportError if it cannot come any more, nothing was promised, or an error was recorded.
+        """
+        with self._changed:
+            self.check()
+            stream = self._streams.get(channel)
+            if stream is None:
+                raise TransportError(f"rank {self.rank}, {describe(channel)}: expected a promise before a receive")
+            if not stream.waiting and step > stream.newest:
+                return None
+            if stream.waiting and stream.waiting[0][0] == step:
+                return stream.waiting.popleft()[1]
+        who = f"rank {self.rank}, {describe(channel)}"
+        self.fail(f"{who}: expected step {step} from rank {stream.peer}, got {_came(stream)}")
+        raise TransportError(self._error)
+
+    def wait(self, seconds: float) -> bool:
+        """Blocks until something has arrived since the last call; False if ``seconds`` went by without.
+
+        Raises TransportError if an error is or gets recorded.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self.arrivals != self._seen or self._error, seconds)
+            self.check()
+            news, self._seen = self.arrivals != self._seen, self.arrivals
+            return news
+
+
+def _came(stream: _Stream) -> str:
+    if stream.waiting:
+        return f"step {stream.waiting[0][0]}: a message was lost or the two count differently"
+    return f"a message of step {stream.newest} before, which was taken"

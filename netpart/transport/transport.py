@@ -1,0 +1,90 @@
+"""Transport: what a worker sends and receives through, the same in one process, on one host and between hosts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from netpart.transport.frames import Array, Channel
+from netpart.transport.mailbox import WINDOW, Mailbox
+
+
+class Transport(ABC):
+    """One rank's end of the wires.
+
+    A channel has one sender and one receiver and carries one message a step, in order. What comes in is held
+    against what ``expect`` promised; the first frame that breaks a promise makes ``receive``, ``wait`` and
+    ``send`` raise TransportError from then on. One thread, the worker's, calls all methods.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        self.mailbox = Mailbox(rank)
+        self.counts: dict[Channel, int] = {}
+        """Payload bytes sent, by channel."""
+        self.header_bytes = 0
+        """Bytes of headers sent."""
+
+    @property
+    def arrivals(self) -> int:
+        """Number of messages that have arrived: a cheap look at whether anything is new."""
+        return self.mailbox.arrivals
+
+    def expect(self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike) -> None:
+        """Promises what ``channel`` brings from rank ``peer``; called before any peer sends.
+
+        Raises TransportError if no frame can carry it or another promise was made.
+        """
+        self.mailbox.expect(channel, peer, tuple(shape), np.dtype(dtype))
+
+    @abstractmethod
+    def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
+        """Sends ``array`` (any strides) as message ``step`` of ``channel`` to rank ``peer``, without waiting for it.
+
+        The array may be changed when the call returns. Raises TransportError if the peer is unknown or no
+        frame can carry the array. Whoever plays a program keeps a sender at most WINDOW messages ahead.
+        """
+
+    def receive(self, channel: Channel, step: int) -> Array | None:
+        """The message of ``step``, once; None if it has not arrived.
+
+        Read-only, and valid until the next message of the channel is received: copy it out at once. Raises
+        TransportError if a promise was broken or the message cannot come any more.
+        """
+        return self.mailbox.take(channel, step)
+
+    def wait(self, seconds: float) -> bool:
+        """Blocks until something has arrived since the last call; False if ``seconds`` went by without.
+
+        Raises TransportError if a promise was broken.
+        """
+        return self.mailbox.wait(seconds)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of threads, sockets and names; what was sent still leaves. May be called twice."""
+
+    def _count(self, channel: Channel, payload: int, header: int) -> None:
+        self.counts[channel] = self.counts.get(channel, 0) + payload
+        self.header_bytes += header
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(rank {self.rank}: {self.arrivals} arrived, {sum(self.counts.values())} bytes sent)"
+        )
+
+
+__all__ = ["WINDOW", "Array", "Channel", "Transport"]

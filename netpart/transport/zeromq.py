@@ -1,0 +1,193 @@
+"""ZeroMQTransport: frames between processes of one host (ipc) or of several (tcp).
+
+    worker thread --PUSH--> peer 1        peers --> PULL --receiving thread--> mailbox --> worker thread
+                  --PUSH--> peer 2                  PAIR <-- close
+
+One thread drains everything that comes in, so a send never waits for the receiver's worker. What may pile up
+is bounded by the mailbox, not by ZeroMQ's high-water marks, which count messages of any size on both ends.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Thread
+
+import numpy as np
+import numpy.typing as npt
+import zmq
+
+from netpart.errors import TransportError
+from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Foreign, Header, pack, payload, unpack
+from netpart.transport.transport import Transport
+
+HEARTBEAT, LOST = 1000, 5000
+"""Milliseconds between heartbeats on tcp, and without one after which a link is lost."""
+SLACK = 1 << 20
+"""Bytes by which a frame may exceed the largest promise and still be read, so that its mistake can be named."""
+
+SHORT = {
+    "ipc": "ipc://@netpart-{token}-{rank}",
+    "tcp": "tcp://127.0.0.1:*",
+    "inproc": "inproc://netpart-{token}-{rank}",
+}
+"""What ``bind`` makes of a scheme alone; the @ is Linux's abstract namespace, which leaves no file behind."""
+
+_Socket = zmq.Socket[bytes]
+
+
+@dataclass
+class _Slot:
+    """A frame that is sent again and again, not written while ZeroMQ may still read it."""
+
+    frame: npt.NDArray[np.uint8]
+    payload: Array
+    tracker: zmq.MessageTracker | None = None
+
+    @property
+    def free(self) -> bool:
+        return self.tracker is None or self.tracker.done
+
+
+class ZeroMQTransport(Transport):
+    """One rank of run ``run_id`` (8 bytes, secret: a frame that lacks it is dropped).
+
+    Order of calls: ``expect`` for all that may arrive, ``bind``, ``connect`` once the peers' addresses are
+    known, then ``send`` and ``receive``, ``close``. ``largest`` is the payload in bytes that must be accepted
+    where ``expect`` is called after ``bind``; ``linger`` the seconds that ``close`` waits for frames to leave. inproc
+    addresses need one ``context`` for all ranks. Frames that are not of this run are ``dropped`` and counted,
+    ``last_dropped`` says why.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        run_id: bytes,
+        *,
+        largest: int = 0,
+        linger: float = 1.0,
+        context: zmq.Context[_Socket] | None = None,
+    ) -> None:
+        super().__init__(rank)
+        if len(run_id) != RUN_ID_BYTES:
+            raise TransportError(f"rank {rank}: expected a run id of {RUN_ID_BYTES} bytes, got {len(run_id)}")
+        self._run_id, self._largest, self._linger = run_id, largest, int(linger * 1000)
+        self._context, self._own_context = context or zmq.Context(), context is None
+        self._pushes: dict[int, _Socket] = {}
+        self._slots: dict[Channel, list[_Slot]] = {}
+        self._stop: _Socket | None = None
+        self._thread: Thread | None = None
+        self.address, self.dropped, self.last_dropped = "", 0, ""
+
+    def bind(self, address: str = "ipc") -> str:
+        """Starts to receive and returns the address that peers connect to.
+
+        ``address``: "ipc", "tcp" (loopback, a free port), "inproc", or in full, as "tcp://10.0.0.3:*". Raises
+        TransportError if it cannot be bound.
+        """
+        self.mailbox.limit = max(self._largest, self.mailbox.largest)
+        token = secrets.token_hex(8)
+        wanted = SHORT.get(address, address).format(token=token, rank=self.rank)
+        pull = self._socket(zmq.PULL, wanted)
+        pull.setsockopt(zmq.MAXMSGSIZE, HEADER.size + self.mailbox.limit + SLACK)
+        self._open(pull, pull.bind, wanted)
+        self.address = pull.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._listen(pull, f"inproc://netpart-stop-{token}")
+        return self.address
+
+    def connect(self, addresses: Mapping[int, str]) -> None:
+        """Connects to the peers that this rank sends to, given what their ``bind`` returned; they need not be up.
+
+        Raises TransportError for an address that is none, or a peer that was connected before.
+        """
+        for peer, address in addresses.items():
+            if peer in self._pushes:
+                raise TransportError(f"rank {self.rank}: expected one address of rank {peer}, got {address} as well")
+            push = self._socket(zmq.PUSH, address)
+            self._open(push, push.connect, address)
+            self._pushes[peer] = push
+
+    def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
+        self.mailbox.check()
+        if peer not in self._pushes:
+            raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
+        header = Header(self.rank, channel, step, array.dtype, array.shape)
+        packed = pack(header, self._run_id)
+        slot = self._slot(header)
+        slot.frame[: HEADER.size] = np.frombuffer(packed, np.uint8)
+        np.copyto(slot.payload, array)
+        slot.tracker = self._pushes[peer].send(slot.frame, copy=False, track=True)
+        self._count(channel, array.nbytes, HEADER.size)
+
+    def close(self) -> None:
+        self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+        if self._thread and self._stop:
+            self._stop.send(b"")
+            self._thread.join()
+            self._stop.close(0)
+            self._thread = None
+        for push in self._pushes.values():
+            push.close(self._linger)
+        self._pushes.clear()
+        self._slots.clear()
+        if self._own_context:
+            self._context.term()
+
+    def _slot(self, header: Header) -> _Slot:
+        """A free slot of the channel; two suffice where senders await receivers."""
+        slots = self._slots.setdefault(header.channel, [])
+        for slot in slots:
+            if slot.free and (slot.payload.shape, slot.payload.dtype) == (header.shape, header.dtype):
+                return slot
+        frame = np.empty(HEADER.size + header.nbytes, np.uint8)
+        slots.append(_Slot(frame, payload(frame, header)))
+        return slots[-1]
+
+    def _socket(self, kind: int, address: str) -> _Socket:
+        socket = self._context.socket(kind)
+        socket.set_hwm(0)
+        socket.setsockopt(zmq.LINGER, self._linger)
+        if address.startswith("tcp:"):
+            socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
+            socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, LOST)
+        return socket
+
+    def _open(self, socket: _Socket, how: Callable[[str], object], address: str) -> None:
+        try:
+            how(address)
+        except zmq.ZMQError as error:
+            socket.close(0)
+            hint = "check that the host is this one and the port is free"
+            raise TransportError(f"rank {self.rank}: expected {address} to be usable, got {error}; {hint}") from None
+
+    def _listen(self, pull: _Socket, door: str) -> None:
+        self._stop, heard = self._context.socket(zmq.PAIR), self._context.socket(zmq.PAIR)
+        heard.bind(door)
+        self._stop.connect(door)
+        self._thread = Thread(target=self._drain, args=(pull, heard), name=f"netpart-receive-{self.rank}", daemon=True)
+        self._thread.start()
+
+    def _drain(self, pull: _Socket, stop: _Socket) -> None:
+        poller = zmq.Poller()
+        poller.register(pull, zmq.POLLIN)
+        poller.register(stop, zmq.POLLIN)
+        try:
+            while stop not in dict(poller.poll()):
+                self._arrived(pull.recv(copy=False).buffer)
+        except Exception as error:  # whatever it is, the worker must hear of it instead of waiting
+            self.mailbox.fail(f"rank {self.rank}: expected to receive until close, got {error!r}")
+        finally:
+            pull.close(0)
+            stop.close(0)
+
+    def _arrived(self, frame: memoryview) -> None:
+        try:
+            header = unpack(frame, self._run_id)
+        except Foreign as error:
+            self.dropped, self.last_dropped = self.dropped + 1, str(error)
+        except TransportError as error:
+            self.mailbox.fail(f"rank {self.rank}: {error}")
+        else:
+            if self.mailbox.accepts(header):
+                self.mailbox.put(header, payload(frame, header))

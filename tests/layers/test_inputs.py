@@ -1,0 +1,182 @@
+"""Input layers: the rows of a step depend on (step, global row) only, however they are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf import text_format
+
+from netpart.data.image_store import write_images
+from netpart.data.mean import write_mean
+from netpart.errors import ConfigError, DataError
+from netpart.kernels.op import Clock
+from netpart.kernels.reference import Kernels
+from netpart.layers import layer_class
+from netpart.layers.layer import Call, Layer
+from netpart.proto.job_pb2 import LayerProto
+from netpart.spec import INT, RECORD, Spec, extent
+from tests.laws.cases import INPUTS
+from tests.laws.harness import poison, run
+
+COUNT, SIDE, BATCH = 11, 4, 6
+IMAGES = np.random.default_rng(3).integers(0, 256, (COUNT, SIDE, SIDE), "uint8")
+LABELS = np.arange(COUNT) % 5
+STORE = f"batchsize: {BATCH} path:"
+CONFS = {
+    "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
+    "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
+    "kSyntheticInput": f"synthetic_conf {{ batchsize: {BATCH} shape: {SIDE} shape: {SIDE} classes: 5 }}",
+    "kShardData": f'sharddata_conf {{ path: "images.bin" batchsize: {BATCH} }}',
+    "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
+    "kLabel": "",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data")
+    write_images(path / "images.bin", IMAGES, LABELS)
+    write_mean(path / "mean.bin", IMAGES.mean(axis=0))
+    rows = [",".join(map(str, [label, *image.ravel()])) for image, label in zip(IMAGES, LABELS, strict=True)]
+    (path / "images.csv").write_text("\n".join(rows) + "\n")
+    return path
+
+
+def make(name: str, folder: Path, conf: str | None = None, rows: int | None = None) -> tuple[Layer, Layer | None]:
+    """The layer, and the kShardData it reads if it is a parser."""
+    shard = None if name not in ("kMnist", "kLabel") else make("kShardData", folder, rows=rows)[0]
+    proto = text_format.Parse(f'name: "it" type: {name} {CONFS[name] if conf is None else conf}', LayerProto())
+    sources = () if shard is None else shard.outputs
+    return layer_class(name)(proto, sources, rows=rows, folder=folder), shard
+
+
+def read(layers: tuple[Layer, Layer | None], step: int, lo: int, hi: int, first: int = 0, **more: Any) -> list[Any]:
+    """The outputs of the part with rows ``lo`` to ``hi`` of the micro-batch that starts at row ``first``."""
+    layer, shard = layers
+    clock, kernels = Clock(), Kernels(np, "float64")
+    x: list[Any] = []
+    if shard is not None:
+        x = [[None]]
+        source = Call((), shard.needs(()), None, [], [], x, rows=BATCH, clock=clock, first_row=first, **more)
+        opened = shard.forward(kernels, source)
+        clock.step = step
+        run(opened)
+    region = ((lo, hi), *layer.output.whole[1:])
+    y = [poison(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
+    call = Call(region, layer.needs(region), None, x, [], y, rows=BATCH, first_row=first, clock=clock, **more)
+    op = layer.forward(kernels, call)
+    clock.step = step
+    run(op)
+    return y
+
+
+ROWS = [name for name in INPUTS if name != "kShardData"]
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("step", [0, 1, 7])
+def test_parts_and_micro_batches_read_the_rows_of_the_whole(name: str, step: int, folder: Path) -> None:
+    whole = read(make(name, folder), step, 0, BATCH)
+    parts = [read(make(name, folder), step, lo, hi) for lo, hi in ((0, 1), (1, 4), (4, BATCH))]
+    micro = [read(make(name, folder, rows=2), step, 0, 2, first=first) for first in (0, 2, 4)]
+    for pieces in (parts, micro):
+        for k, expected in enumerate(whole):
+            assert np.array_equal(np.concatenate([piece[k] for piece in pieces]), expected)
+
+
+@pytest.mark.parametrize("name", ["kRecordInput", "kCSVInput", "kLabel", "kMnist"])
+def test_stores_are_read_in_file_order_and_wrap(name: str, folder: Path) -> None:
+    rows = (2 * BATCH + np.arange(BATCH)) % COUNT
+    expected = {"kLabel": LABELS[rows], "kMnist": IMAGES[rows] / np.float32(255) - 0.5}.get(name, IMAGES[rows])
+    outputs = read(make(name, folder), 2, 0, BATCH)
+    assert np.allclose(outputs[0], expected, atol=1e-6)
+    assert len(outputs) == 1 or np.array_equal(outputs[1], LABELS[rows])
+
+
+def test_a_record_input_subtracts_the_mean_and_divides(folder: Path) -> None:
+    conf = CONFS["kRecordInput"].replace("}", 'mean_file: "mean.bin" std_value: 4 }')
+    (data, _) = read(make("kRecordInput", folder, conf), 0, 0, BATCH)
+    assert np.allclose(data, (IMAGES[:BATCH] - IMAGES.mean(axis=0).astype("float32")) / 4)
+
+
+@pytest.mark.parametrize("more", ["shuffle: true", "random_skip: 1000"])
+def test_order_is_drawn_once_per_seed(more: str, folder: Path) -> None:
+    conf = CONFS["kRecordInput"].replace("}", f"{more} }}")
+    read_with: Callable[[int], Any] = lambda seed: read(make("kRecordInput", folder, conf), 1, 0, BATCH, seed=seed)[1]  # noqa: E731
+    drawn = [read_with(seed).tolist() for seed in range(8)]
+    assert drawn == [read_with(seed).tolist() for seed in range(8)]
+    assert len({tuple(labels) for labels in drawn}) > 1
+
+
+def test_a_shuffled_epoch_has_every_record_once(folder: Path) -> None:
+    conf = CONFS["kRecordInput"].replace("}", "shuffle: true }").replace(f"batchsize: {BATCH}", f"batchsize: {COUNT}")
+    layer = make("kRecordInput", folder, conf)[0]
+    y = [poison(s.shape, s.dtype) for s in layer.outputs]
+    run(layer.forward(Kernels(np, "float64"), Call(layer.output.whole, layer.needs(()), None, [], [], y, rows=COUNT)))
+    assert sorted(y[1].tolist()) == sorted(LABELS.tolist())
+    assert y[1].tolist() != LABELS.tolist()
+
+
+def test_synthetic_test_rows_differ_from_training_rows(folder: Path) -> None:
+    train, test = (read(make("kSyntheticInput", folder), 0, 0, BATCH, phase=phase)[0] for phase in (1, 4))
+    assert not np.allclose(train, test)
+
+
+def test_shapes_come_from_the_first_record_where_the_conf_has_none(folder: Path) -> None:
+    conf = CONFS["kCSVInput"].replace(f"shape: {SIDE} shape: {SIDE}", "")
+    assert make("kCSVInput", folder, conf)[0].output == Spec((BATCH, SIDE * SIDE))
+    assert make("kRecordInput", folder)[0].outputs == (Spec((BATCH, SIDE, SIDE)), Spec((BATCH,), INT))
+    assert make("kMnist", folder)[0].output == Spec((BATCH, SIDE, SIDE))
+    assert make("kMnist", folder, "mnist_conf { resize: 7 }")[0].output == Spec((BATCH, 7, 7))
+    shard = make("kShardData", folder)[0].output
+    assert (shard.shape, shard.dtype, shard.rows) == ((), RECORD, BATCH)
+
+
+def test_repeated_batchsizes_are_rows_of_the_parts(folder: Path) -> None:
+    layer: Any = make("kSyntheticInput", folder, "synthetic_conf { batchsize: 2 batchsize: 5 shape: 3 }")[0]
+    assert (layer.row_sizes(), layer.output.shape) == ((2, 5), (7, 3))
+
+
+@pytest.mark.parametrize("name", ["kRecordInput", "kCSVInput", "kShardData"])
+def test_data_that_is_not_there_is_found_by_check_data(name: str, folder: Path) -> None:
+    conf = CONFS[name].replace("images", "absent")
+    conf = conf if "shape" in conf or "shard" in conf else conf.replace("}", f"shape: {SIDE} shape: {SIDE} }}")
+    make(name, folder)[0].check_data()
+    layer = make(name, folder, conf)[0]
+    with pytest.raises(DataError, match="absent"):
+        layer.check_data()
+
+
+def test_truncated_and_misshapen_stores_are_found_by_check_data(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "images.bin").write_bytes((folder / "images.bin").read_bytes()[:-3])
+    shaped = CONFS["kRecordInput"].replace("}", f"shape: {SIDE} shape: {SIDE} }}")
+    with pytest.raises(DataError, match="expected a value of"):
+        make("kRecordInput", tmp_path, shaped)[0].check_data()
+    with pytest.raises(DataError, match="expected 15 elements"):
+        make("kRecordInput", folder, CONFS["kRecordInput"].replace("}", "shape: 15 }"))[0].check_data()
+
+
+REFUSED = {
+    "kRecordInput": ["", "store_conf { path: 'images.bin' }", f"store_conf {{ batchsize: {BATCH} }}",
+                     f"store_conf {{ {STORE} 'images.bin' encoded: true }}", "store_conf { batchsize: 0 path: 'a' }"],
+    "kSyntheticInput": ["", "synthetic_conf { batchsize: 4 }", "synthetic_conf { batchsize: 4 shape: 0 }",
+                        "synthetic_conf { batchsize: 4 shape: 3 classes: 0 }"],
+    "kShardData": ["", "sharddata_conf { path: '' batchsize: 4 }", "sharddata_conf { path: 'a' batchsize: 0 }"],
+    "kMnist": ["mnist_conf { norm_a: 0 }", "mnist_conf { resize: -1 }"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "conf"), [(name, conf) for name, confs in REFUSED.items() for conf in confs])
+def test_a_wrong_conf_names_the_layer(name: str, conf: str, folder: Path) -> None:
+    with pytest.raises(ConfigError, match="^it: expected"):
+        make(name, folder, conf)
+
+
+def test_a_parser_reads_records_only() -> None:
+    proto = text_format.Parse('name: "it" type: kMnist', LayerProto())
+    with pytest.raises(ConfigError, match="records"):
+        layer_class("kMnist")(proto, (Spec((3, 4)),))
