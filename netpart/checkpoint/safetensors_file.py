@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -65,11 +67,16 @@ class _TensorFile:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path}, {len(self.tensors)} tensors, {self._header.size} bytes)"
 
-    def _tensor(self, name: str) -> Tensor:
+    def _tensor(self, name: str, shape: Shape | None) -> Tensor:
         if name not in self.tensors:
             some = ", ".join(sorted(self.tensors)[:8]) or "none"
             raise DataError(f"{self.path}: expected tensor {name!r}, got tensors {some}; is it this net's checkpoint?")
-        return self.tensors[name]
+        tensor = self.tensors[name]
+        if shape is None or shape == tensor.shape:
+            return tensor
+        if prod(shape) != prod(tensor.shape):
+            raise DataError(f"{self.path}: {name}: expected shape {shape}, got {tensor.shape}; is it this net's checkpoint?")
+        return replace(tensor, shape=shape)
 
     def _transfer(self, act: _Transfer, tensor: Tensor, box: Region, array: NDArray[Any]) -> None:
         """Moves a C-contiguous array of the tensor's dtype to or from its box."""
@@ -91,12 +98,13 @@ class Checkpoint(_TensorFile):
     def __init__(self, path: Path) -> None:
         super().__init__(path, os.O_RDONLY)
 
-    def read_region(self, name: str, box: Region, out: NDArray[Any]) -> None:
+    def read_region(self, name: str, box: Region, out: NDArray[Any], shape: Shape | None = None) -> None:
         """Reads a box of a tensor into ``out`` of the box's shape; float32 and float64 convert into each other.
 
+        ``shape``: the tensor's shape as the box means it, if the file says it otherwise (same elements and order).
         Raises DataError if the tensor is missing, the box leaves it, or its kind is not that of ``out``.
         """
-        tensor = self._tensor(name)
+        tensor = self._tensor(name, shape)
         _check(f"{self.path}: {name}", tensor, box, out)
         if tensor.item.kind != out.dtype.kind:
             raise DataError(f"{self.path}: {name}: expected a tensor that fits {out.dtype}, got {tensor.dtype}")
@@ -114,12 +122,13 @@ class CheckpointWriter(_TensorFile):
         super().__init__(partial_path(path), os.O_RDWR)
         self._final = path
 
-    def write_region(self, name: str, box: Region, array: NDArray[Any]) -> None:
+    def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None:
         """Writes a box of a tensor from an array of the box's shape and the tensor's dtype.
 
+        ``shape``: the tensor's shape as the box means it, if the file says it otherwise (same elements and order).
         Raises DataError if the tensor is missing, the box leaves it, or the dtype differs.
         """
-        tensor = self._tensor(name)
+        tensor = self._tensor(name, shape)
         _check(f"{self.path}: {name}", tensor, box, array)
         if array.dtype != tensor.item:
             raise DataError(f"{self.path}: {name}: expected an array of {tensor.dtype}, got {array.dtype}")

@@ -27,5 +27,6 @@ def _writer(format: str) -> Callable[[Graph | Net, int], str]:
 
     writers = {"dot": dot.to_dot, "json": graph_json.to_json, "svg": svg.to_svg, "txt": text.to_text}
     if format not in writers:
-        raise NetpartError(f"drawing: expected a format out of {', '.join(FORMATS)}, got {format!r}; end the file's name in one of them")
+        known = ", ".join(FORMATS)
+        raise NetpartError(f"drawing: expected a format out of {known}, got {format!r}; choose one of them")
     return writers[format]

@@ -19,9 +19,10 @@ WIDEST = 18
 FONT = 'fontname="Helvetica,Arial,sans-serif"'
 BRIDGE = "penwidth=2.2"
 NO_GRADIENT = "style=dashed"
+PAD = "\u00a0" * 3  # Graphviz guesses the width of text a little too small
 SAMPLES = {
-    "bridge": f'{BRIDGE} label="  to another worker;   \\l  ↓ bytes of values,   \\l  ↑ of gradients\\l"',
-    "no gradient": f'{NO_GRADIENT} label="  no gradient   \\l  comes back\\l"',
+    "bridge": f'{BRIDGE} label="  across workers:\\l  ↓ bytes of values{PAD}\\l  ↑ and of gradients{PAD}\\l"',
+    "no gradient": f'{NO_GRADIENT} label="  no gradient   \\l  comes back{PAD}\\l"',
 }
 
 
@@ -40,7 +41,7 @@ def lines(shown: Picture) -> Iterator[str]:
     for worker, boxes in shown.fields.items():
         yield from field(worker, boxes)
     for names in shown.rows:
-        yield f"  {{ rank=same; {' -> '.join(map(quoted, names))} [style=invis weight=0] }}"
+        yield f"  {{ rank=same; {'; '.join(map(quoted, names))} }}"
     for arrow in shown.arrows:
         yield f"  {line(arrow, shown)}"
     yield from legend(shown)
@@ -56,7 +57,8 @@ def field(worker: int, boxes: list[Box]) -> Iterator[str]:
     """The cluster of one worker."""
     own = boxes[0].colour
     yield f"  subgraph cluster_worker_{worker} {{"
-    yield f'    label="worker {worker}" style="filled,rounded" color="{own.line}" fillcolor="{own.field}" margin=12'
+    yield f'    label="worker {worker}" labeljust=l margin=12'
+    yield f'    style="filled,rounded" color="{own.line}" fillcolor="{own.field}"'
     for box in boxes:
         yield f"    {node(box)}"
     yield "  }"
@@ -67,7 +69,7 @@ def node(box: Box) -> str:
     label = "\n".join([*wrapped(box.name), box.type, box.extent])
     look = f'fillcolor="{box.colour.fill}" color="{box.colour.line}"'
     if box.is_helper:
-        look = f'shape=ellipse style=filled margin="0.02,0.0" fillcolor=white color="{box.colour.line}"'
+        look = f'shape=ellipse style=filled margin="0.05,0.02" fillcolor=white color="{box.colour.line}"'
     return f"{quoted(box.name)} [label={quoted(label)} tooltip={quoted(box.holds)} {look}]"
 
 
@@ -90,11 +92,11 @@ def legend(shown: Picture) -> Iterator[str]:
     if not shown.legend:
         return
     yield "  subgraph cluster_legend {"
-    yield '    label="" color="#aaaaaa" style=rounded margin=8 edge [fontsize=9]'
+    yield '    label="" color="#aaaaaa" style=rounded margin=14 edge [fontsize=9]'
     yield '    "legend 0" [label="layer\\ntype\\nshape" fillcolor="#eeeeee" color="#555555"]'
     helpers = any(box.is_helper for box in shown.boxes)
     for i, kind in enumerate(shown.legend):
-        end = '"helper\\ntype\\nshape" shape=ellipse style=filled margin="0.02,0.0" fillcolor=white'
+        end = '"helper\\ntype\\nshape" shape=ellipse style=filled margin="0.05,0.02" fillcolor=white'
         layer = '"layer\\ntype\\nshape" fillcolor="#eeeeee"'
         yield f'    "legend {i + 1}" [label={end if helpers else layer} color="#555555"]'
         yield f'    "legend {i}" -> "legend {i + 1}" [{SAMPLES[kind]}]'

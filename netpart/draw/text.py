@@ -1,8 +1,8 @@
 """The graph in a terminal: one line per part, worker by worker, in the order in which they run.
 
-    worker 1
-      ⇐ d-slice-mnist-conv1-01   2×28×28     worker 0 (6.1 KiB)
-        conv1-01                 2×8×27×27   d-slice-mnist-conv1-01
+worker 1
+  ⇐ d-slice-mnist-conv1-01   2×28×28     worker 0 (6.1 KiB)
+    conv1-01                 2×8×27×27   d-slice-mnist-conv1-01
 """
 
 from __future__ import annotations

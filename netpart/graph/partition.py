@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
 PHASES = ("train", "val", "test")
+Placer = Callable[[Net], list[Placement]]
+"""Gives every node of a net its placement."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +67,20 @@ def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
 
 
 def partition_job(
-    job: JobProto, workers: int, folder: Path | None = None, phases: tuple[str, ...] = PHASES, uncut: bool = False
-) -> Partition:
+    job: JobProto, workers: int, folder: Path | None = None, phases: tuple[str, ...] = PHASES, uncut: bool = False,
+    placer: Placer | None = None,
+) -> Partition:  # fmt: skip
     """Builds and cuts the nets of ``phases`` (those the job has) over ``workers`` workers.
 
-    ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal.
+    ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal. ``placer`` places the layers
+    instead of what the job says about cuts and locations.
     Raises ConfigError as ``build_net`` and ``place`` do.
     """
     result = Partition(job, workers, {}, [], [])
+    placer = whole_on_worker_0 if uncut else placer
     for phase in phases:
         if wanted(job, phase):
-            result.phases[phase] = micro_batches(job, phase, workers, folder, uncut, result.fallbacks)
+            result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
     itemsize = 8 if job.dtype == 1 else 4
     plan = synchronise(graphs, workers, itemsize, job.bucket_bytes)
@@ -89,7 +95,7 @@ def wanted(job: JobProto, phase: str) -> bool:
 
 
 def micro_batches(
-    job: JobProto, phase: str, workers: int, folder: Path | None, uncut: bool, fallbacks: list[Fallback]
+    job: JobProto, phase: str, workers: int, folder: Path | None, placer: Placer | None, fallbacks: list[Fallback]
 ) -> list[Micro]:
     """Cuts the mini-batch into micro-batches and builds one graph for each distinct size."""
     whole = build_net(job, phase, folder)
@@ -102,14 +108,21 @@ def micro_batches(
     for lo, hi in ranges(whole.rows, count, spread=True):
         if hi - lo not in graphs:
             net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
-            graphs[hi - lo] = cut_net(net, job, workers, whole.rows, uncut, fallbacks)
+            graphs[hi - lo] = cut_net(net, job, workers, whole.rows, placer, fallbacks)
         micros.append(Micro(graphs[hi - lo], (lo, hi)))
     return micros
 
 
-def cut_net(net: Net, job: JobProto, workers: int, rows: int, uncut: bool, fallbacks: list[Fallback]) -> Graph:
-    if uncut:
-        return partition_net(net, [one(0, node.layer.output) for node in net.nodes], workers)
+def cut_net(
+    net: Net, job: JobProto, workers: int, rows: int, placer: Placer | None, fallbacks: list[Fallback]
+) -> Graph:
+    if placer is not None:
+        return partition_net(net, placer(net), workers)
     placed = place(net, job.neuralnet, workers, rows)
     fallbacks += [f for f in placed.fallbacks if f not in fallbacks]
     return partition_net(net, placed.placements, workers)
+
+
+def whole_on_worker_0(net: Net) -> list[Placement]:
+    """The placement of the uncut net."""
+    return [one(0, node.layer.output) for node in net.nodes]

@@ -39,7 +39,7 @@ class Ensemble:
         self.partition = partition
         seed = partition.job.seed if seed is None else seed
         self.random = random.Random(order)
-        self.shuffled = order is not None
+        self.shuffled, self.poison = order is not None, poison
         self.hub = MemoryHub(partition.workers)
         self.players = [self.player(w, seed, keep, poison) for w in range(partition.workers)]
         self.dtype = self.players[0].machine.dtype
@@ -59,10 +59,20 @@ class Ensemble:
 
         Raises NetpartError, naming who waits for what, if no worker can go on.
         """
+        if self.poison:
+            self.poison_gradients()
         running = {w: player.play(phase, step) for w, player in enumerate(self.players)}
         while running:
             self.round(running)
         return self.metrics(phase)
+
+    def poison_gradients(self) -> None:
+        """Fills what lives from step to step, but the parameters, with NaN: every step must write it anew."""
+        for player in self.players:
+            kept = {view.buffer for view in player.program.parameters}
+            for b, array in player.machine.fixed.items():
+                if b not in kept:
+                    array.fill(np.nan)
 
     def round(self, running: dict[int, Iterator[Waiting]]) -> None:
         """Lets every unfinished worker go as far as it can."""

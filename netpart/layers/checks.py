@@ -25,7 +25,8 @@ def numbers(layer: Layer, k: int = 0, least: int = 2) -> Spec:
     """The spec of source ``k``, which must hold floats and have ``least`` axes or more."""
     spec = layer.inputs[k]
     if spec.dtype != FLOAT:
-        raise fault(layer, f"numbers from source {k}", f"{spec.dtype}s", "put a layer that parses them in between")
+        hint = "put a layer that parses them in between"
+        raise fault(layer, f"numbers from source {k}", f"{spec.dtype}s", hint, "srclayers", k)
     if spec.rank < least:
         raise fault(layer, f"a source of {least} axes or more (batch first)", str(spec.shape), "", "srclayers", k)
     return spec

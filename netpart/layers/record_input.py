@@ -18,7 +18,7 @@ class RecordInput(RowInput):
     """Rows are (element - mean) / std in the shape of store_conf, or of the first record."""
 
     types: ClassVar[tuple[str, ...]] = ("kRecordInput",)
-    field: ClassVar[str] = "store_conf"
+    field = "store_conf"
 
     def sample(self) -> Shape:
         if self.conf.store_conf.shape:

@@ -26,7 +26,7 @@ class RowInput(Layer):
 
     is_input: ClassVar[bool] = True
     output_names: ClassVar[tuple[str, ...]] = ("data", "label")
-    field: ClassVar[str]
+    field: str
     """The LayerProto field of the type's conf, which has a repeated ``batchsize``."""
     labelled: bool = True
 

@@ -24,7 +24,8 @@ class Softmax(Layer):
     def infer(self) -> tuple[Spec, ...]:
         source, at = one_source(self), ("softmax_conf", "num_softmax_per_instance")
         if source.rank != 2:
-            raise fault(self, "a source (batch, features)", str(source.shape), "put an inner product in between")
+            hint = "put an inner product in between"
+            raise fault(self, "a source (batch, features)", str(source.shape), hint, "srclayers", 0)
         self.groups = at_least(self, 1, self.conf.softmax_conf.num_softmax_per_instance, *at)
         if source.shape[1] % self.groups:
             got = f"{self.groups} over {source.shape[1]} features"

@@ -106,6 +106,6 @@ def unpack(frame: bytes | memoryview, run_id: bytes) -> Header:
     return header
 
 
-def payload(frame: memoryview | Array, header: Header) -> Array:
+def payload(frame: memoryview, header: Header) -> Array:
     """The tensor of a frame (flat bytes) without a copy: it lies in the frame's memory and keeps it alive."""
     return np.frombuffer(frame, np.uint8)[HEADER.size :].view(header.dtype).reshape(header.shape)

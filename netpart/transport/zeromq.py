@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from threading import Thread
 
 import numpy as np
-import numpy.typing as npt
 import zmq
 
 from netpart.errors import TransportError
@@ -41,7 +40,7 @@ _Socket = zmq.Socket[bytes]
 class _Slot:
     """A frame that is sent again and again, not written while ZeroMQ may still read it."""
 
-    frame: npt.NDArray[np.uint8]
+    frame: memoryview
     payload: Array
     tracker: zmq.MessageTracker | None = None
 
@@ -115,7 +114,7 @@ class ZeroMQTransport(Transport):
         header = Header(self.rank, channel, step, array.dtype, array.shape)
         packed = pack(header, self._run_id)
         slot = self._slot(header)
-        slot.frame[: HEADER.size] = np.frombuffer(packed, np.uint8)
+        slot.frame[: HEADER.size] = packed
         np.copyto(slot.payload, array)
         slot.tracker = self._pushes[peer].send(slot.frame, copy=False, track=True)
         self._count(channel, array.nbytes, HEADER.size)
@@ -140,7 +139,7 @@ class ZeroMQTransport(Transport):
         for slot in slots:
             if slot.free and (slot.payload.shape, slot.payload.dtype) == (header.shape, header.dtype):
                 return slot
-        frame = np.empty(HEADER.size + header.nbytes, np.uint8)
+        frame = memoryview(bytearray(HEADER.size + header.nbytes))
         slots.append(_Slot(frame, payload(frame, header)))
         return slots[-1]
 

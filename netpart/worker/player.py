@@ -20,6 +20,7 @@ from netpart.kernels.philox import key
 from netpart.program.compile import PHASE_CODES
 from netpart.program.instructions import Channel, Way
 from netpart.program.program import WorkerProgram
+from netpart.spec import Region, relative, size
 from netpart.worker.bind import (
     RECEIVE, REDUCE_START, REDUCE_WAIT, RUN, SEND, Action, Binder, Bound, attach, scratch_bytes,
 )  # fmt: skip
@@ -64,6 +65,7 @@ class Player:
         self.workspace_bytes = need
         self.rings: list[tuple[Channel, RingState]] = []
         self.trace: list[tuple[str, float, float]] | None = None
+        self.doing = "nothing yet"
         self.sequence = dict.fromkeys(program.phases, 0)
         for phase in program.phases:
             for peer in self.receivers_of(phase) if transport is not None else ():
@@ -74,9 +76,10 @@ class Player:
         for holding, view in zip(self.program.holdings, self.program.parameters, strict=True):
             spec = holding.parameter.spec
             random = key(self.machine.seed, holding.parameter.name, "init")
-            values = initialise(spec.proto.init, random, holding.box, spec.shape, spec.matrix)
             target = self.machine.fixed[view.buffer]
-            target[...] = self.xp.asarray(values.astype(self.machine.dtype))
+            for box in pieces(holding.box):
+                values = initialise(spec.proto.init, random, box, spec.shape, spec.matrix)
+                target[relative(box, holding.box)] = self.xp.asarray(values.astype(self.machine.dtype))
 
     def parameter(self, holding: int) -> Array:
         """Values of a holding, on the device."""
@@ -90,6 +93,7 @@ class Player:
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
         for action in bound.actions:
+            self.doing = action.name
             if self.rings:
                 self.advance(sequence)
             started = perf_counter() if self.trace is not None else 0.0
@@ -175,6 +179,17 @@ class Player:
         sums = self.to_host(metrics).copy()
         metrics.fill(0)
         return sums
+
+
+def pieces(box: Region, elements: int = 1 << 20) -> Iterator[Region]:
+    """Cuts a box along its first axis so that what is made of a piece at a time stays small."""
+    if not box or size(box) <= elements:
+        yield box
+        return
+    (lo, hi), *rest = box
+    rows = max(1, elements * (hi - lo) // size(box))
+    for start in range(lo, hi, rows):
+        yield ((start, min(hi, start + rows)), *rest)
 
 
 EMPTY = np.empty(0, np.uint8)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.layers.layer import Layer
 from tests.laws.cases import CASES, NO_GRADIENT
-from tests.laws.harness import Data, Layer, Played, close, cuts, finite, make_data, play, scatter, take
+from tests.laws.harness import Data, Played, close, cuts, finite, make_data, play, scatter, take
 
 TOLERANCE = 1e-11
 EXAMPLES = 200

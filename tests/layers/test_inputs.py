@@ -136,6 +136,11 @@ def test_shapes_come_from_the_first_record_where_the_conf_has_none(folder: Path)
     assert (shard.shape, shard.dtype, shard.rows) == ((), RECORD, BATCH)
 
 
+def test_synthetic_rows_stand_in_for_a_store(folder: Path) -> None:
+    conf = "store_conf { batchsize: 2 shape: 3 } synthetic_conf { classes: 2 }"
+    assert make("kSyntheticInput", folder, conf)[0].output == Spec((2, 3))
+
+
 def test_repeated_batchsizes_are_rows_of_the_parts(folder: Path) -> None:
     layer: Any = make("kSyntheticInput", folder, "synthetic_conf { batchsize: 2 batchsize: 5 shape: 3 }")[0]
     assert (layer.row_sizes(), layer.output.shape) == ((2, 5), (7, 3))
@@ -172,7 +177,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("name", "conf"), [(name, conf) for name, confs in REFUSED.items() for conf in confs])
 def test_a_wrong_conf_names_the_layer(name: str, conf: str, folder: Path) -> None:
-    with pytest.raises(ConfigError, match="^it: expected"):
+    with pytest.raises(ConfigError, match=r"^it: expected"):
         make(name, folder, conf)
 
 

@@ -1,0 +1,117 @@
+"""A worker's share of a Partition as bytes, and back: how plans travel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+
+from netpart.graph.build import build_net
+from netpart.graph.graph import Feed, Graph, Part
+from netpart.graph.net import Net, Parameter
+from netpart.graph.partition import Micro, Partition
+from netpart.graph.passes.synchronise import Bucket, Cell, Holding
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.plan_pb2 import BoxProto, GraphProto, PartProto, PeerProto, PlanProto
+from netpart.spec import Region
+
+
+def encode(partition: Partition, worker: int) -> bytes:
+    """The parts, holdings and buckets of ``worker`` as a serialized PlanProto; the job travels with them."""
+    plan = PlanProto(job=partition.job.SerializeToString(), workers=partition.workers, worker=worker)
+    numbers: dict[int, int] = {}
+    for phase, micros in partition.phases.items():
+        entry = plan.phase.add(phase=phase)
+        for micro in micros:
+            if id(micro.graph) not in numbers:
+                numbers[id(micro.graph)] = len(plan.graph)
+                plan.graph.append(encode_graph(micro.graph, phase, worker))
+            entry.micro.add(graph=numbers[id(micro.graph)], lo=micro.rows[0], hi=micro.rows[1])
+    plan.holding.extend(encode_box(h.parameter, h.box) for h in partition.holdings[worker])
+    for bucket in partition.buckets:
+        plan.bucket.add(worker=bucket.workers, cell=[encode_box(c.parameter, c.box) for c in bucket.cells])
+    plan.trained.extend(sorted(partition.trained))
+    return plan.SerializeToString()
+
+
+def decode(data: bytes, folder: Path | None = None) -> tuple[Partition, int]:
+    """The Partition as its worker needs it (other workers' parts are missing), and the worker's rank."""
+    plan = PlanProto.FromString(data)
+    job = JobProto.FromString(plan.job)
+    graphs = [decode_graph(g, job, folder, plan) for g in plan.graph]
+    phases = {p.phase: [Micro(graphs[m.graph], (m.lo, m.hi)) for m in p.micro] for p in plan.phase}
+    named = {p.name: p for g in reversed(graphs) for p in g.net.parameters}
+    holdings: list[list[Holding]] = [[] for _ in range(plan.workers)]
+    holdings[plan.worker] = [Holding(named[b.parameter], region(b.box)) for b in plan.holding]
+    buckets = [
+        Bucket(tuple(b.worker), tuple(Cell(named[c.parameter], region(c.box)) for c in b.cell)) for b in plan.bucket
+    ]
+    return Partition(job, plan.workers, phases, holdings, buckets, [], set(plan.trained)), plan.worker
+
+
+def flat(pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """lo, hi of every range, in a row."""
+    return list(chain.from_iterable(pairs))
+
+
+def region(numbers: Iterable[int]) -> Region:
+    """The inverse of ``flat``."""
+    values = list(numbers)
+    return tuple(zip(values[::2], values[1::2], strict=True))
+
+
+def encode_box(parameter: Parameter, box: Region) -> BoxProto:
+    return BoxProto(parameter=parameter.name, box=flat(box))
+
+
+def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
+    parts = [encode_part(part) for part in graph.parts if part.worker == worker]
+    return GraphProto(phase=phase, rows=graph.net.rows, part=parts)
+
+
+def encode_part(part: Part) -> PartProto:
+    message = PartProto(
+        index=part.index, kind=part.kind, name=part.name, node=part.node, output=part.output, shard=part.shard,
+        region=flat(part.region), has_term=part.term is not None, term=flat(part.term or ()),
+        has_owned=part.owned is not None, owned=flat(part.owned or ()), reports=part.reports, live=part.live,
+        trains=part.trains, members=[PeerProto(index=m.index, worker=m.worker) for m in part.members],
+    )  # fmt: skip
+    if part.peer is not None:
+        message.peer.index, message.peer.worker = part.peer.index, part.peer.worker
+    for feed in part.feeds:
+        message.feed.add(
+            part=feed.part.index, k=feed.k, output=feed.output, region=flat(feed.region), gradient=feed.gradient
+        )
+    return message
+
+
+def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, plan: PlanProto) -> Graph:
+    net: Net = build_net(job, message.phase, folder, rows=message.rows)
+    graph = Graph(net, plan.workers, [])
+    known: dict[int, Part] = {}
+    for m in message.part:
+        part = decode_part(m, plan.worker)
+        part.feeds = [
+            Feed(known.get(f.part) or stub(f.part, m.peer.worker), region(f.region), f.k, f.output, f.gradient)
+            for f in m.feed
+        ]
+        known[part.index] = part
+        graph.parts.append(part)
+    return graph
+
+
+def decode_part(m: PartProto, worker: int) -> Part:
+    part = Part(m.kind, m.name, worker, m.node, region(m.region), m.output, m.shard)
+    part.index, part.live, part.reports, part.trains = m.index, m.live, m.reports, tuple(m.trains)
+    part.term = region(m.term) if m.has_term else None
+    part.owned = region(m.owned) if m.has_owned else None
+    part.members = tuple(stub(p.index, p.worker) for p in m.members)
+    part.peer = stub(m.peer.index, m.peer.worker) if m.HasField("peer") else None
+    return part
+
+
+def stub(index: int, worker: int) -> Part:
+    """A part of another worker: only its index and worker are known here."""
+    part = Part("remote", f"part {index}", worker, -1, ())
+    part.index = index
+    return part

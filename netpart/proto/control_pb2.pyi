@@ -1,0 +1,173 @@
+# mypy: ignore-errors
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class HelloProto(_message.Message):
+    __slots__ = ("rank", "pid", "token", "version")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    pid: int
+    token: bytes
+    version: str
+    def __init__(self, rank: _Optional[int] = ..., pid: _Optional[int] = ..., token: _Optional[bytes] = ..., version: _Optional[str] = ...) -> None: ...
+
+class ReadyProto(_message.Message):
+    __slots__ = ("rank", "address", "memory_bytes", "device")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    address: str
+    memory_bytes: int
+    device: str
+    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ...) -> None: ...
+
+class GoProto(_message.Message):
+    __slots__ = ("address",)
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    address: _containers.RepeatedCompositeFieldContainer[AddressProto]
+    def __init__(self, address: _Optional[_Iterable[_Union[AddressProto, _Mapping]]] = ...) -> None: ...
+
+class AddressProto(_message.Message):
+    __slots__ = ("rank", "address")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    address: str
+    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
+
+class WelcomeProto(_message.Message):
+    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "trace")
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    FOLDER_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_FIELD_NUMBER: _ClassVar[int]
+    RESTORE_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
+    WRITES_FIELD_NUMBER: _ClassVar[int]
+    REPORT_EVERY_FIELD_NUMBER: _ClassVar[int]
+    TRACE_FIELD_NUMBER: _ClassVar[int]
+    plan: bytes
+    run_id: bytes
+    folder: str
+    seed: int
+    device: str
+    deadline: float
+    restore: str
+    first_step: int
+    writes: _containers.RepeatedScalarFieldContainer[int]
+    report_every: int
+    trace: str
+    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., trace: _Optional[str] = ...) -> None: ...
+
+class BeatProto(_message.Message):
+    __slots__ = ("rank", "phase", "step", "doing")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    DOING_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    phase: str
+    step: int
+    doing: str
+    def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ...) -> None: ...
+
+class ReportProto(_message.Message):
+    __slots__ = ("rank", "phase", "step", "batches", "sum")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    BATCHES_FIELD_NUMBER: _ClassVar[int]
+    SUM_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    phase: str
+    step: int
+    batches: int
+    sum: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., batches: _Optional[int] = ..., sum: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class CheckpointProto(_message.Message):
+    __slots__ = ("rank", "step", "path", "updater_path")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    UPDATER_PATH_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    step: int
+    path: str
+    updater_path: str
+    def __init__(self, rank: _Optional[int] = ..., step: _Optional[int] = ..., path: _Optional[str] = ..., updater_path: _Optional[str] = ...) -> None: ...
+
+class CountProto(_message.Message):
+    __slots__ = ("channel", "bytes")
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    channel: _containers.RepeatedScalarFieldContainer[int]
+    bytes: int
+    def __init__(self, channel: _Optional[_Iterable[int]] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class FinishedProto(_message.Message):
+    __slots__ = ("rank", "count", "header_bytes", "train_seconds")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    HEADER_BYTES_FIELD_NUMBER: _ClassVar[int]
+    TRAIN_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    count: _containers.RepeatedCompositeFieldContainer[CountProto]
+    header_bytes: int
+    train_seconds: float
+    def __init__(self, rank: _Optional[int] = ..., count: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., header_bytes: _Optional[int] = ..., train_seconds: _Optional[float] = ...) -> None: ...
+
+class FailedProto(_message.Message):
+    __slots__ = ("rank", "phase", "step", "doing", "kind", "message")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    DOING_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    phase: str
+    step: int
+    doing: str
+    kind: str
+    message: str
+    def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class ControlProto(_message.Message):
+    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop")
+    HELLO_FIELD_NUMBER: _ClassVar[int]
+    WELCOME_FIELD_NUMBER: _ClassVar[int]
+    READY_FIELD_NUMBER: _ClassVar[int]
+    GO_FIELD_NUMBER: _ClassVar[int]
+    BEAT_FIELD_NUMBER: _ClassVar[int]
+    REPORT_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_DUE_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_OPEN_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_WRITTEN_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    STOP_FIELD_NUMBER: _ClassVar[int]
+    hello: HelloProto
+    welcome: WelcomeProto
+    ready: ReadyProto
+    go: GoProto
+    beat: BeatProto
+    report: ReportProto
+    checkpoint_due: CheckpointProto
+    checkpoint_open: CheckpointProto
+    checkpoint_written: CheckpointProto
+    finished: FinishedProto
+    failed: FailedProto
+    stop: bool
+    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ...) -> None: ...

@@ -1,0 +1,40 @@
+"""Small graphs to draw."""
+
+from __future__ import annotations
+
+import pytest
+
+from netpart.graph.build import build_net
+from netpart.graph.graph import Graph
+from netpart.graph.net import Net
+from netpart.graph.partition import partition_job
+from netpart.proto.reader import Job, load
+from netpart.resources import zoo_folder
+
+
+def job_of(name: str) -> Job:
+    return load(zoo_folder() / f"{name}.conf")
+
+
+def graph_of(name: str, workers: int) -> Graph:
+    job = job_of(name)
+    return partition_job(job.proto, workers, job.folder, phases=("train",)).graph
+
+
+@pytest.fixture(scope="session")
+def lenet() -> Graph:
+    """LeNet over 3 workers, with every kind of helper."""
+    return graph_of("mnist/conv", 3)
+
+
+@pytest.fixture(scope="session")
+def layerp() -> Graph:
+    """The seed's figure 3, on 2 workers."""
+    return graph_of("seed/conv-mnist-layerp", 2)
+
+
+@pytest.fixture(scope="session")
+def net() -> Net:
+    """The seed's net, uncut."""
+    job = job_of("seed/conv-mnist")
+    return build_net(job.proto, "train", job.folder)

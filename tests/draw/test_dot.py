@@ -1,0 +1,86 @@
+"""DOT that Graphviz can read, says everything once, and never changes by itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.draw.dot import lines, quoted, to_dot, wrapped
+from netpart.draw.picture import picture
+from netpart.graph.graph import Graph
+from netpart.graph.net import Net
+
+NAMES = st.text(st.sampled_from('ab1-."\\ é'), min_size=1, max_size=60)
+
+
+def cluster(dot: str, worker: int) -> str:
+    """The lines between the braces of one worker's cluster."""
+    return dot.split(f"subgraph cluster_worker_{worker} {{", 1)[1].split("\n  }", 1)[0]
+
+
+def test_every_part_stands_in_the_cluster_of_its_worker(lenet: Graph) -> None:
+    dot = to_dot(lenet)
+    for worker in range(3):
+        nodes = re.findall(r'^    "([^"]+)" \[', cluster(dot, worker), flags=re.MULTILINE)
+        assert nodes == [part.name for part in lenet.of_worker(worker)]
+
+
+def test_every_feed_is_an_arrow(lenet: Graph) -> None:
+    arrows = re.findall(r'^  "([^"]+)" -> "([^"]+)"', to_dot(lenet), flags=re.MULTILINE)
+    assert arrows == [(feed.part.name, part.name) for part in lenet.parts for feed in part.feeds]
+
+
+def test_layers_are_boxes_and_helpers_ellipses(layerp: Graph) -> None:
+    dot = to_dot(layerp)
+    for box in picture(layerp).boxes:
+        (line,) = (line for line in dot.splitlines() if line.startswith(f'    "{box.name}" ['))
+        assert ("shape=ellipse" in line) == box.is_helper
+
+
+def test_bridges_carry_their_bytes_and_other_arrows_do_not(layerp: Graph) -> None:
+    dot = to_dot(layerp, itemsize=8)
+    labelled = {line.split(" [")[0].strip() for line in dot.splitlines() if "↓" in line and "->" in line}
+    bridges = {f'"{b.source.name}" -> "{b.target.name}"' for b in layerp.bridges()}
+    assert {edge for edge in labelled if "legend" not in edge} == bridges
+    assert "↓ 21.1 KiB  ↑ 21.1 KiB" in dot
+
+
+def test_what_carries_no_gradient_is_dashed(layerp: Graph) -> None:
+    dashed = set(re.findall(r'^  "([^"]+)" -> "[^"]+" \[style=dashed', to_dot(layerp), flags=re.MULTILINE))
+    assert dashed == {f.part.name for part in layerp.parts for f in part.feeds if not f.gradient}
+
+
+def test_equal_nets_give_equal_text(net: Net, lenet: Graph) -> None:
+    assert to_dot(net) == to_dot(net)
+    assert "\n".join(lines(picture(lenet))) + "\n" == to_dot(lenet)
+
+
+def test_the_legend_explains_what_occurs(net: Net, lenet: Graph) -> None:
+    assert "across workers" in to_dot(lenet)
+    assert "across workers" not in to_dot(net)
+    shown = picture(net)
+    plain = replace(shown, arrows=tuple(replace(arrow, gradient=True) for arrow in shown.arrows))
+    assert not any("legend" in line for line in lines(plain))
+
+
+@given(NAMES)
+def test_a_quoted_text_reads_back(text: str) -> None:
+    inside = re.fullmatch(r'"((?:[^"\\]|\\.)*)"', quoted(text))
+    assert inside is not None
+    assert inside[1].replace('\\"', '"').replace("\\\\", "\\") == text
+
+
+@given(NAMES)
+def test_wrapping_loses_nothing_and_breaks_behind_hyphens(name: str) -> None:
+    rows = wrapped(name)
+    assert "".join(rows) == name
+    assert all(row.endswith("-") for row in rows[:-1])
+    assert not any(re.match(r"\d", row) for row in rows[1:])
+
+
+def test_names_break_where_they_are_joined() -> None:
+    assert wrapped("d-slice-pool1-00-concate-fc1-01") == ["d-slice-pool1-00-", "concate-fc1-01"]
+    assert wrapped("conv1-00") == ["conv1-00"]

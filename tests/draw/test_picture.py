@@ -1,0 +1,69 @@
+"""A Picture says what the graph says, and its bytes are those of the bridges."""
+
+from __future__ import annotations
+
+import pytest
+
+from netpart.draw.picture import picture
+from netpart.graph.graph import BRIDGE_DST, LAYER, Graph
+from netpart.graph.net import Net
+
+
+def test_a_box_says_what_it_holds_and_does(layerp: Graph) -> None:
+    box = picture(layerp).by_name
+    assert (box["conv1-01"].type, box["conv1-01"].extent, box["conv1-01"].worker) == ("Convolution", "8×4×27×27", 1)
+    assert box["conv1-01"].holds == "conv1[0:8, 4:8, 0:27, 0:27]"
+    assert (box["data"].extent, box["data"].holds) == ("8 records", "data[...]")
+    assert (box["slice-pool1-00"].type, box["slice-pool1-00"].shape) == ("Slice", (8, 4, 13, 13))
+    assert box["s-split-mnist-conv1-01"].type == "to worker 1"
+    assert box["d-split-mnist-conv1-01"].type == "from worker 0"
+
+
+def test_an_addend_says_which_inputs_it_covers(lenet: Graph) -> None:
+    box = picture(lenet).by_name
+    assert box["ip2-01"].holds == "ip2[0:64, 0:10] over inputs [166:332]"
+    assert box["slice-data.label"].holds == "data.label[0:64]"
+
+
+def test_layers_and_helpers_are_told_apart(lenet: Graph) -> None:
+    helpers = {box.name for box in picture(lenet).boxes if box.is_helper}
+    assert helpers == {part.name for part in lenet.parts if part.kind != LAYER}
+
+
+@pytest.mark.parametrize("itemsize", [4, 8])
+def test_bytes_on_arrows_are_those_of_the_bridges(lenet: Graph, itemsize: int) -> None:
+    shown = picture(lenet, itemsize)
+    for bridge in lenet.bridges():
+        (arrow,) = shown.into[bridge.target.name]
+        size = bridge.elements * (4 if bridge.dtype == "int" else itemsize)
+        assert (arrow.forward, arrow.backward) == (size, size if bridge.backward else 0)
+    crossing = {arrow.target for arrow in shown.arrows if arrow.crosses}
+    assert crossing == {part.name for part in lenet.parts if part.kind == BRIDGE_DST}
+
+
+def test_traffic_adds_up_all_bridges(layerp: Graph) -> None:
+    """Images to worker 1, two exchanges of 4x4x13x13 both ways, and 4 labels."""
+    images, halves, labels = 8 * 28 * 28, 2 * 4 * 4 * 13 * 13, 4
+    shown = picture(layerp)
+    assert sum(a.forward for a in shown.arrows) == 4 * (images + halves + labels)
+    assert sum(a.backward for a in shown.arrows) == 4 * halves
+    assert shown.traffic == "4 bridges, ↓ 45.6 KiB  ↑ 21.1 KiB per step"
+    assert shown.title == "conv-mnist-layerp, train: 27 parts on 2 workers"
+
+
+def test_an_arrow_without_a_label_stays_on_its_worker(layerp: Graph) -> None:
+    shown = picture(layerp)
+    assert {arrow.label for arrow in shown.arrows if not arrow.crosses} == {""}
+    assert {a.label for a in shown.arrows if a.crosses} == {"↓ 24.5 KiB", "↓ 16 B", "↓ 10.6 KiB  ↑ 10.6 KiB"}
+
+
+def test_an_uncut_net_is_one_worker_without_helpers(net: Net) -> None:
+    shown = picture(net)
+    assert [box.name for box in shown.boxes] == ["data", "mnist", "label", "conv1", "relu1", "pool1", "fc1", "loss"]
+    assert (shown.traffic, list(shown.fields), shown.rows) == ("", [0], [])
+    assert shown.legend == ("no gradient",)
+
+
+def test_rows_are_the_shards_of_one_layer(layerp: Graph) -> None:
+    rows = picture(layerp).rows
+    assert rows == [[f"{layer}-00", f"{layer}-01"] for layer in ("conv1", "relu1", "pool1", "fc1", "loss")]

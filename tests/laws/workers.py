@@ -1,0 +1,111 @@
+"""The harness of law 9: plays a cut job and the uncut one side by side, and compares all they can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from netpart.graph.graph import LAYER, Graph
+from netpart.graph.partition import Partition, partition_job
+from netpart.launch.ensemble import Ensemble
+from netpart.proto.job_pb2 import JobProto
+from netpart.spec import FLOAT, relative
+
+TOLERANCE = 1e-11
+TINY = 1e-3
+"""Norm below which a tensor counts as rounding: gradients that cancel (a bias that moves all classes alike)."""
+STEPS = 3
+
+Values = np.ndarray[Any, Any]
+
+
+def reference(job: JobProto) -> Partition:
+    """The uncut net on one worker, with one micro-batch."""
+    plain = JobProto()
+    plain.CopyFrom(job)
+    plain.neuralnet.micro_batches = 1
+    return partition_job(plain, 1, uncut=True)
+
+
+def check_law(cut: Partition, order: int) -> Ensemble:
+    """Plays ``cut`` in the interleaving ``order`` and holds it against the uncut net at every step."""
+    whole = Ensemble(reference(cut.job), keep=True, poison=True)
+    parts = Ensemble(cut, order=order, keep=True, poison=True)
+    for ensemble in (whole, parts):
+        ensemble.initialise()
+    for step in range(STEPS):
+        compare_metrics(parts.step("train", step), whole.step("train", step), f"step {step}")
+        compare_tensors(parts, whole, "train", f"step {step}")
+        compare_parameters(parts, whole, f"step {step}")
+    if "test" in cut.phases:
+        compare_metrics(parts.step("test", 0), whole.step("test", 0), "test")
+        compare_tensors(parts, whole, "test", "test")
+    return parts
+
+
+def compare_metrics(found: dict[str, float], expected: dict[str, float], when: str) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        close(np.array(found[name]), np.array(value), f"{name} in {when}")
+
+
+def compare_tensors(parts: Ensemble, whole: Ensemble, phase: str, when: str) -> None:
+    """Activations on every part that holds them, and the gradients of activations."""
+    for node in whole.partition.phases[phase][0].graph.net.nodes:
+        for output, spec in enumerate(node.layer.outputs):
+            expected = whole.activation(phase, node.name, output)
+            close(parts.activation(phase, node.name, output), expected, f"{node.name} in {when}", spec.dtype)
+            for box, values in held(parts, phase, node.name, output):
+                close(values, expected[box], f"a part of {node.name} in {when}", spec.dtype)
+        gradient = whole.gradient(phase, node.name) if phase == "train" else None
+        if gradient is not None:
+            found = parts.gradient(phase, node.name)
+            assert found is not None
+            close(found, gradient, f"the gradient of {node.name} in {when}")
+
+
+def held(parts: Ensemble, phase: str, name: str, output: int) -> Iterator[tuple[tuple[slice, ...], Values]]:
+    """(where in the mini-batch, values) of every part of a layer that holds values, not addends."""
+    for m, micro in enumerate(parts.partition.phases[phase]):
+        node = micro.graph.net.by_name[name]
+        if len(micro.graph.placements[node.index].terms) > 1:
+            continue
+        for part in (p for p in micro.graph.parts if p.kind == LAYER and p.node == node.index):
+            values = parts.value(phase, m, part, output, False)
+            assert values is not None
+            (lo, hi), *rest = node.layer.outputs_of(part.region)[output]
+            region = ((lo + micro.rows[0], hi + micro.rows[0]), *rest)
+            yield relative(region, tuple((0, 0) for _ in region)), values
+
+
+def compare_parameters(parts: Ensemble, whole: Ensemble, when: str) -> None:
+    """Gradients and values of parameters; the copies of a value have equal bits on all its holders."""
+    for parameter in whole.partition.parameters:
+        name = parameter.name
+        if name in whole.partition.trained:
+            found, expected = parts.parameter(name, gradient=True), whole.parameter(name, gradient=True)
+            close(found, expected, f"the gradient of {name} in {when}")
+        value = parts.parameter(name)
+        close(value, whole.parameter(name), f"{name} in {when}")
+        for worker, box, copy in parts.copies(name):
+            here = value[relative(box, tuple((0, 0) for _ in box))]
+            assert np.array_equal(copy, here), f"the copy of {name} on worker {worker} drifts in {when}"
+
+
+def close(found: Values, expected: Values, what: str, dtype: str = FLOAT) -> None:
+    """Raises AssertionError unless ||found - expected|| / max(||expected||, TINY) is within TOLERANCE."""
+    if dtype != FLOAT:
+        assert np.array_equal(found, expected), f"{what}: {found} instead of {expected}"
+        return
+    error = float(np.linalg.norm(found - expected)) / max(float(np.linalg.norm(expected)), TINY)
+    assert error <= TOLERANCE, f"{what}: error {error:.1e}"
+
+
+def bits(ensemble: Ensemble) -> list[bytes]:
+    """Every copy of every parameter of every worker, byte by byte."""
+    return [player.parameter(h).tobytes() for player in ensemble.players for h in range(len(player.program.holdings))]
+
+
+__all__ = ["Graph", "bits", "check_law", "reference"]

@@ -1,0 +1,81 @@
+"""A conf that cannot work is refused when the layer is made: the error names layer, wish, fact and field."""
+
+from __future__ import annotations
+
+import pytest
+
+from netpart.errors import ConfigError
+from netpart.layers import layer_class
+from netpart.spec import FLOAT, INT, RECORD, Spec
+from tests.laws.cases import Case, params
+
+IMAGE, ROWS = Spec((4, 3, 8, 8)), Spec((4, 10))
+LABEL = Spec((4,), INT)
+W, WB = params(1), params(2)
+CONV, POOL = "convolution_conf", "pooling_conf"
+
+REFUSED: list[tuple[str, str, tuple[Spec, ...], tuple[str | int, ...]]] = [
+    ("kConvolution", f"{CONV} {{ }} {W}", (IMAGE,), (CONV, "num_filters")),
+    ("kConvolution", f"{CONV} {{ num_filters: 0 }} {W}", (IMAGE,), (CONV, "num_filters")),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 kernel: 0 }} {W}", (IMAGE,), (CONV, "kernel")),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 kernel: 9 }} {W}", (IMAGE,), (CONV, "kernel")),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 stride_x: 0 }} {W}", (IMAGE,), (CONV, "stride_x")),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 pad: -1 }} {W}", (IMAGE,), (CONV, "pad")),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 spatial_axes: 4 }} {W}", (IMAGE,), (CONV, "spatial_axes")),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 spatial_axes: 1 }} {W}", (IMAGE,), (CONV,)),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 }}", (IMAGE,), ("param",)),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 }} {params(3)}", (IMAGE,), ("param",)),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 }} {W}", (), ("srclayers",)),
+    ("kConvolution", f"{CONV} {{ num_filters: 2 }} {W}", (IMAGE, IMAGE), ("srclayers",)),
+    ("kPooling", f"{POOL} {{ kernel: 9 }}", (IMAGE,), (POOL, "kernel")),
+    ("kPooling", f"{POOL} {{ stride: 0 }}", (IMAGE,), (POOL, "stride")),
+    ("kPooling", "", (ROWS,), (POOL,)),
+    ("kInnerProduct", f"innerproduct_conf {{ num_output: 0 }} {WB}", (ROWS,), ("innerproduct_conf", "num_output")),
+    ("kInnerProduct", f"innerproduct_conf {{ num_output: 3 }} {W}", (ROWS,), ("param",)),
+    ("kInnerProduct", f"innerproduct_conf {{ num_output: 3 bias_term: false }} {WB}", (ROWS,), ("param",)),
+    ("kInnerProduct", f"innerproduct_conf {{ num_output: 3 }} {WB}", (Spec((4,)),), ("srclayers", 0)),
+    ("kInnerProduct", f"innerproduct_conf {{ num_output: 3 }} {WB}", (LABEL,), ("srclayers", 0)),
+    ("kLRN", "lrn_conf { local_size: 4 }", (IMAGE,), ("lrn_conf", "local_size")),
+    ("kReLU", "", (Spec((), RECORD, 4),), ("srclayers", 0)),
+    ("kDropout", "dropout_conf { dropout_ratio: 1 }", (ROWS,), ("dropout_conf", "dropout_ratio")),
+    ("kDropout", "dropout_conf { dropout_ratio: -0.1 }", (ROWS,), ("dropout_conf", "dropout_ratio")),
+    ("kSoftmax", "", (IMAGE,), ("srclayers", 0)),
+    ("kSoftmax", "softmax_conf { num_softmax_per_instance: 3 }", (ROWS,), ("softmax_conf", "num_softmax_per_instance")),
+    ("kAdd", "", (), ("srclayers",)),
+    ("kAdd", "", (ROWS, Spec((4, 9))), ("srclayers", 1)),
+    ("kConcate", "", (), ("srclayers",)),
+    ("kConcate", "", (ROWS, ROWS), ("concate_conf", "concate_dim")),
+    ("kConcate", "concate_conf { concate_dim: 2 }", (ROWS, ROWS), ("concate_conf", "concate_dim")),
+    ("kConcate", "concate_conf { concate_dim: 1 }", (ROWS, Spec((5, 10))), ("srclayers", 1)),
+    ("kSlice", "", (ROWS,), ("type",)),
+    ("kSoftmaxLoss", "", (ROWS,), ("srclayers",)),
+    ("kSoftmaxLoss", "", (ROWS, ROWS), ("srclayers", 1)),
+    ("kSoftmaxLoss", "", (ROWS, Spec((5,), INT)), ("srclayers", 1)),
+    ("kSoftmaxLoss", "softmaxloss_conf { topk: 11 }", (ROWS, LABEL), ("softmaxloss_conf", "topk")),
+    ("kEuclideanLoss", "", (ROWS, Spec((4, 9), FLOAT)), ("srclayers", 1)),
+    ("kAccuracy", "argsort_conf { topk: 0 }", (ROWS, LABEL), ("argsort_conf", "topk")),
+    ("kAccuracy", "argsort_conf { topk: 11 }", (ROWS, LABEL), ("argsort_conf", "topk")),
+    ("kImagePreprocess", "rgbimage_conf { cropsize: 9 }", (IMAGE,), ("rgbimage_conf", "cropsize")),
+    ("kImagePreprocess", "", (Spec((4, 3, 8, 7)),), ("rgbimage_conf", "cropsize")),
+    ("kImagePreprocess", "rgbimage_conf { meanfile: 'm' }", (IMAGE,), ("rgbimage_conf", "meanfile")),
+    ("kImagePreprocess", "", (ROWS,), ("srclayers", 0)),
+]
+
+
+@pytest.mark.parametrize(("name", "conf", "inputs", "at"), REFUSED)
+def test_a_conf_that_cannot_work_is_refused(
+    name: str, conf: str, inputs: tuple[Spec, ...], at: tuple[str | int, ...]
+) -> None:
+    with pytest.raises(ConfigError, match=r"^it: expected .+, got .+") as caught:
+        Case(name, conf, inputs).layer()
+    assert caught.value.at == at
+
+
+def test_a_missing_weight_is_answered_with_what_to_write() -> None:
+    with pytest.raises(ConfigError, match=r'write param \{ name: "it_w" \}'):
+        Case("kConvolution", f"{CONV} {{ num_filters: 2 }}", (IMAGE,)).layer()
+
+
+def test_an_unknown_type_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean kConvolution"):
+        layer_class("kConvolutoin")

@@ -1,0 +1,166 @@
+"""ZeroMQTransport: what the law leaves out: strangers, limits, addresses, slots, closing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zmq
+
+from netpart.errors import TransportError
+from netpart.transport.frames import HEADER, Header, pack
+from netpart.transport.zeromq import SLACK, ZeroMQTransport
+
+RUN = b"run-0001"
+CHANNEL = (1, 0, 0, 5, 0)
+ARRAY = np.arange(6, dtype=np.float32).reshape(2, 3)
+FRAME = pack(Header(0, CHANNEL, 0, ARRAY.dtype, ARRAY.shape), RUN) + ARRAY.tobytes()
+DEADLINE = 30.0
+
+
+@contextmanager
+def receiver(scheme: str = "ipc") -> Iterator[ZeroMQTransport]:
+    with ZeroMQTransport(1, RUN) as transport:
+        transport.expect(CHANNEL, 0, ARRAY.shape, ARRAY.dtype)
+        transport.bind(scheme)
+        yield transport
+
+
+@contextmanager
+def stranger(address: str) -> Iterator[zmq.Socket[bytes]]:
+    with zmq.Context() as context, context.socket(zmq.PUSH) as push:
+        push.connect(address)
+        yield push
+
+
+@contextmanager
+def sender(address: str, run_id: bytes = RUN) -> Iterator[ZeroMQTransport]:
+    with ZeroMQTransport(0, run_id) as transport:
+        transport.connect({1: address})
+        yield transport
+
+
+@pytest.mark.parametrize("scheme", ["ipc", "tcp"])
+def test_what_strangers_send_is_dropped_and_counted(scheme: str) -> None:
+    garbage = [b"", b"GET / HTTP/1.1", bytes(500), FRAME[: HEADER.size - 1], FRAME.replace(RUN, b"run-0002")]
+    with receiver(scheme) as transport, stranger(transport.address) as push:
+        for frame in garbage:
+            push.send(frame)
+        push.send_multipart([b"in", b"several", b"parts"])
+        push.send(FRAME)
+        assert transport.wait(DEADLINE)
+        array = transport.receive(CHANNEL, 0)
+        assert array is not None
+        assert (array == ARRAY).all()
+        assert transport.dropped == len(garbage) + 3
+        assert "a frame of 5" in transport.last_dropped
+
+
+def test_another_run_is_dropped() -> None:
+    with receiver() as transport:
+        with sender(transport.address, b"run-0002") as other:
+            other.send(CHANNEL, 0, 1, ARRAY)
+        with sender(transport.address) as ours:
+            ours.send(CHANNEL, 0, 1, ARRAY)
+            assert transport.wait(DEADLINE)
+        assert (transport.arrivals, transport.dropped) in ((1, 1), (1, 0))
+
+
+@pytest.mark.parametrize("frame", [FRAME[:-1], FRAME + b"\0", FRAME[:4] + b"\2" + FRAME[5:]])
+def test_a_broken_frame_of_this_run_raises(frame: bytes) -> None:
+    with receiver() as transport, stranger(transport.address) as push:
+        push.send(frame)
+        with pytest.raises(TransportError, match="^rank 1: .*expected .* got "):
+            transport.wait(DEADLINE)
+
+
+def test_a_frame_beyond_the_limit_never_comes_in_and_is_missed() -> None:
+    with receiver() as transport, sender(transport.address) as ours:
+        ours.send(CHANNEL, 0, 1, np.zeros(SLACK, np.float32))
+        with stranger(transport.address) as push:
+            push.send(b"still here")
+            push.send(FRAME[:52] + b"\1" + FRAME[53:])
+            with pytest.raises(TransportError):
+                transport.wait(DEADLINE)
+        assert transport.dropped == 1
+
+
+def test_what_is_expected_after_bind_must_fit() -> None:
+    with ZeroMQTransport(1, RUN, largest=24) as transport:
+        transport.bind()
+        transport.expect(CHANNEL, 0, (2, 3), np.float32)
+        with pytest.raises(TransportError, match="expected at most 24 bytes, got float32 \\(7,\\)"):
+            transport.expect((1, 0, 0, 6, 0), 0, (7,), np.float32)
+
+
+def test_a_peer_may_bind_after_the_first_send() -> None:
+    address = "ipc://@netpart-test-late-" + str(time.monotonic_ns())
+    with sender(address) as ours:
+        ours.send(CHANNEL, 0, 1, ARRAY)
+        with receiver(address) as transport:
+            assert transport.address == address
+            assert transport.wait(DEADLINE)
+
+
+def test_addresses() -> None:
+    with receiver("ipc") as a, receiver("tcp") as b:
+        assert a.address.startswith("ipc://@netpart-")
+        assert a.address[6:] in Path("/proc/net/unix").read_text(encoding="utf-8")
+        assert b.address.startswith("tcp://127.0.0.1:")
+        with pytest.raises(
+            TransportError, match="rank 0: expected tcp://127.0.0.1:.* to be usable, got Address already"
+        ):
+            ZeroMQTransport(0, RUN).bind(b.address)
+        with sender(a.address) as ours, pytest.raises(TransportError, match="expected one address of rank 1"):
+            ours.connect({1: b.address})
+    with pytest.raises(TransportError, match="usable"):
+        ZeroMQTransport(0, RUN).connect({1: "nowhere"})
+    with pytest.raises(TransportError, match="run id of 8 bytes, got 3"):
+        ZeroMQTransport(0, b"run")
+
+
+def test_two_slots_suffice_where_the_sender_awaits_the_receiver() -> None:
+    large, done = np.zeros(100_000), (1, 4, 0, 5, 0)
+    with ZeroMQTransport(0, RUN) as ours, ZeroMQTransport(1, RUN) as theirs:
+        theirs.expect(CHANNEL, 0, large.shape, large.dtype)
+        ours.expect(done, 1, (0,), np.uint8)
+        addresses = {0: ours.bind(), 1: theirs.bind()}
+        ours.connect(addresses)
+        theirs.connect(addresses)
+        for step in range(30):
+            ours.send(CHANNEL, step, 1, large)
+            while theirs.receive(CHANNEL, step) is None:
+                assert theirs.wait(DEADLINE)
+            theirs.send(done, step, 0, np.empty(0, np.uint8))
+            while ours.receive(done, step) is None:
+                assert ours.wait(DEADLINE)
+        assert ours.counts == {CHANNEL: 30 * large.nbytes}
+        assert ours.header_bytes == theirs.header_bytes == 30 * HEADER.size
+        assert len(ours._slots[CHANNEL]) <= 3
+
+
+def test_close_gives_up_on_a_peer_that_never_came_and_may_be_called_twice() -> None:
+    began = time.monotonic()
+    with ZeroMQTransport(0, RUN, linger=0.1) as ours:
+        ours.bind()
+        ours.connect({1: "ipc://@netpart-test-nobody"})
+        ours.send(CHANNEL, 0, 1, ARRAY)
+        ours.close()
+    assert time.monotonic() - began < 5
+    with pytest.raises(TransportError, match="closed"):
+        ours.send(CHANNEL, 1, 1, ARRAY)
+
+
+def test_a_failing_receiving_thread_is_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(frame: memoryview) -> None:
+        raise MemoryError("full")
+
+    with receiver() as transport, stranger(transport.address) as push:
+        monkeypatch.setattr(transport, "_arrived", full)
+        push.send(FRAME)
+        with pytest.raises(TransportError, match="expected to receive until close, got MemoryError"):
+            transport.wait(DEADLINE)
