@@ -23,7 +23,7 @@ from netpart.spec import FLOAT, Region, Shape, Spec, size
 
 T = TypeVar("T")
 
-MOST_ELEMENTS = 160
+MOST_ELEMENTS = 200
 """Elements of one row of a tensor, at most."""
 MOST_PARTS = 8
 UPDATERS = ("kSGD", "kSGD", "kNesterov", "kAdaGrad", "kRMSProp", "kAdaDelta", "kAdam", "kAdamMax")

@@ -1,0 +1,128 @@
+"""netpart run: trains a job on its workers and says how it goes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.launch.events import Event, Summary
+
+HELP = "train a job on its workers; test, validate and save checkpoints as it says"
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import add_job
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
+    add_job(parser)
+    parser.add_argument("--steps", type=int, metavar="S", help="training steps (default: the job's train_steps)")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where kernels run (default: auto)")
+    parser.add_argument("--launcher", choices=("local", "threads"), default="local", help="a process or a thread per worker")
+    parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
+    parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
+    parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
+    return parser
+
+
+def call(args: argparse.Namespace) -> int:
+    """Runs the job; 0 when it went to its end."""
+    from netpart.cli.common import load_job
+    from netpart.launch.run import run
+
+    job = load_job(args)
+    if args.steps is not None:
+        job.proto.train_steps = args.steps
+    if args.resume:
+        job.proto.resume = True
+    if args.device:
+        job.proto.device = ("auto", "cpu", "cuda").index(args.device)
+    with listener(job.proto.train_steps) as hear:
+        summary = run(job, args.workers, launcher=args.launcher, listener=hear, workspace=args.workspace)
+    print(closing(summary))
+    if args.summary:
+        args.summary.parent.mkdir(parents=True, exist_ok=True)
+        args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
+    return 0
+
+
+@contextmanager
+def listener(steps: int) -> Iterator[Callable[[Event], None]]:
+    """What hears the run: a progress bar on a terminal, plain lines otherwise."""
+    if not sys.stdout.isatty():
+        yield lambda event: print(line(event), flush=True)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from netpart.launch.events import Measured
+
+    console = Console(highlight=False)
+    columns = (
+        TextColumn("step {task.completed:.0f}/{task.total:.0f}"), BarColumn(), TextColumn("{task.description}"),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("starting", total=steps)
+
+        def hear(event: Event) -> None:
+            if isinstance(event, Measured) and event.phase == "train":
+                progress.update(task, completed=event.step, description=f"{shown(event.metrics)}  {rate(event)}")
+            else:
+                console.print(line(event))
+
+        yield hear
+
+
+def line(event: Event) -> str:
+    """One event as one line."""
+    from netpart.launch.events import Measured, Saved
+    from netpart.units import bytes_text
+
+    if isinstance(event, Measured):
+        speed = f"  {rate(event)}" if event.phase == "train" else ""
+        name = {"train": "Train", "val": "Validation", "test": "Test"}[event.phase]
+        return f"{name} @ step {event.step}  {shown(event.metrics)}{speed}"
+    if isinstance(event, Saved):
+        return f"Saved {event.path}"
+    devices = ", ".join(sorted(set(event.devices)))
+    memory = " + ".join(bytes_text(m) for m in event.memory)
+    start = f" from step {event.first_step}" if event.first_step else ""
+    return (
+        f"{event.name}: {event.workers} workers on {devices}, batch {event.batch}, "
+        f"{event.steps} steps{start}; memory {memory}"
+    )
+
+
+def shown(metrics: dict[str, float]) -> str:
+    """Metrics as SINGA prints them: name = value."""
+    layers = {key.rsplit("/", 1)[0] for key in metrics}
+    short = (key if len(layers) > 1 else key.rsplit("/", 1)[1] for key in metrics)
+    return ", ".join(f"{name} = {value:.6f}" for name, value in zip(short, metrics.values(), strict=True))
+
+
+def rate(event: Any) -> str:
+    return f"{event.samples_per_second:,.0f} samples/s"
+
+
+def closing(summary: Summary) -> str:
+    """The summary in a few lines."""
+    from netpart.units import bytes_text, seconds_text
+
+    agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
+    rows = {
+        "test": shown(summary.test) if summary.test else "",
+        "validation": shown(summary.validation) if summary.validation else "",
+        "train": shown(summary.train) if summary.train else "",
+        "time": f"{seconds_text(summary.seconds)}, {summary.samples_per_second:,.0f} samples/s in training",
+        "moved": f"{bytes_text(summary.bytes_counted)} between workers, {agree} ({summary.bytes_predicted:,} bytes)",
+        "checkpoint": summary.checkpoint,
+    }
+    return "\n".join(f"{name:>10}  {text}" for name, text in rows.items() if text)

@@ -1,0 +1,71 @@
+"""What a run tells whoever listens: plain values, printed by the command line, written to metrics.jsonl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Started:
+    """All workers are ready. ``memory`` is what each one's plan takes, in bytes."""
+
+    name: str
+    workers: int
+    steps: int
+    first_step: int
+    batch: int
+    devices: tuple[str, ...]
+    memory: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Means of the metrics of ``phase`` since the last report. ``step`` counts the training steps done."""
+
+    phase: str
+    step: int
+    metrics: dict[str, float]
+    seconds: float
+    samples_per_second: float
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The checkpoint of ``step`` is complete at ``path``."""
+
+    step: int
+    path: Path
+
+
+Event = Started | Measured | Saved
+Listener = Callable[[Event], None]
+
+
+@dataclass
+class Summary:
+    """The end of a run. ``loss`` and ``accuracy`` are those of the last test, or else of the last training report.
+
+    Bytes are payload bytes between workers: ``bytes_predicted`` from the graph, ``bytes_counted`` from the run.
+    """
+
+    name: str
+    workers: int
+    steps: int
+    loss: float | None = None
+    accuracy: float | None = None
+    seconds: float = 0.0
+    train_seconds: float = 0.0
+    samples_per_second: float = 0.0
+    bytes_predicted: int = 0
+    bytes_counted: int = 0
+    header_bytes: int = 0
+    memory_bytes: list[int] = field(default_factory=list)
+    devices: list[str] = field(default_factory=list)
+    train: dict[str, float] = field(default_factory=dict)
+    validation: dict[str, float] = field(default_factory=dict)
+    test: dict[str, float] = field(default_factory=dict)
+    checkpoint: str = ""
+    workspace: str = ""
+    bytes_by_edge: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,93 @@
+"""ProcessTeam: one process per worker on this host, spawned anew, dying with their parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from netpart.launch.team import Team
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class ProcessTeam(Team):
+    """``workers`` processes; their logs are ``log_folder``/worker-N.log."""
+
+    def __init__(self, workers: int, log_folder: Path, listen: str = "ipc") -> None:
+        self.workers, self.log_folder, self.listen = workers, log_folder, listen
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.watches: list[int] = []
+
+    def start(self, control: str, token: bytes) -> None:
+        self.log_folder.mkdir(parents=True, exist_ok=True)
+        for rank in range(self.workers):
+            environment = os.environ | self.variables(rank, control, token)
+            with open(self.log(rank), "wb") as log:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "netpart.launch.member"], env=environment, stdin=subprocess.DEVNULL,
+                    stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                )  # fmt: skip
+            self.processes.append(process)
+            if hasattr(os, "pidfd_open"):
+                self.watches.append(os.pidfd_open(process.pid))
+
+    def variables(self, rank: int, control: str, token: bytes) -> dict[str, str]:
+        """What a worker must know before it can ask, and its share of the cores."""
+        share = str(max(1, len(os.sched_getaffinity(0)) // self.workers))
+        threads = {name: os.environ.get(name, share) for name in THREAD_VARIABLES}
+        return threads | {
+            "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive"),
+            "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
+            "PYTHONUNBUFFERED": "1",
+            "NETPART_RANK": str(rank),
+            "NETPART_CONTROL": control,
+            "NETPART_TOKEN": token.hex(),
+            "NETPART_LISTEN": self.listen,
+            "NETPART_PARENT": str(os.getpid()),
+        }
+
+    def log(self, rank: int) -> Path:
+        return self.log_folder / f"worker-{rank}.log"
+
+    def descriptors(self) -> list[int]:
+        return self.watches
+
+    def dead(self) -> dict[int, str]:
+        codes = {rank: process.poll() for rank, process in enumerate(self.processes)}
+        return {rank: how(code) for rank, code in codes.items() if code is not None}
+
+    def log_tail(self, rank: int, lines: int = 12) -> str:
+        try:
+            return "\n".join(self.log(rank).read_text(errors="replace").splitlines()[-lines:])
+        except OSError:
+            return ""
+
+    def kill(self) -> None:
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+        for process in self.processes:
+            process.wait()
+        for watch in self.watches:
+            os.close(watch)
+        self.watches = []
+
+    def join(self, seconds: float) -> None:
+        for process in self.processes:
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                return
+
+
+def how(code: int) -> str:
+    """An exit status in words."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"signal {-code}"

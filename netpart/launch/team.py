@@ -1,0 +1,43 @@
+"""Team: the workers of a run as the coordinator sees them: who is dead, what they last said, how to end them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+
+class Team(ABC):
+    """Started workers. Leaving the context ends them all and leaves nothing behind."""
+
+    @abstractmethod
+    def start(self, control: str, token: bytes) -> None:
+        """Starts every worker; each connects to the coordinator at ``control``."""
+
+    @abstractmethod
+    def descriptors(self) -> list[int]:
+        """File descriptors that become readable when a worker ends; they wake the coordinator."""
+
+    @abstractmethod
+    def dead(self) -> dict[int, str]:
+        """Workers that have ended, and how: "exit code 1", "signal 9"."""
+
+    @abstractmethod
+    def log_tail(self, rank: int, lines: int = 12) -> str:
+        """The last lines that a worker wrote."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Ends every worker at once, also stopped ones, and waits until they are gone."""
+
+    @abstractmethod
+    def join(self, seconds: float) -> None:
+        """Waits for the workers to end by themselves."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()

@@ -1,0 +1,50 @@
+"""ThreadTeam: all workers in this process, exchanging tensors through memory (the seed's "threads or nodes")."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import zmq
+
+from netpart.launch.member import serve
+from netpart.launch.team import Team
+from netpart.proto.control_pb2 import WelcomeProto
+from netpart.transport.memory import MemoryHub
+from netpart.transport.transport import Transport
+
+
+class ThreadTeam(Team):
+    """``workers`` threads. A failing thread tells the coordinator itself; none can be killed, all are told to stop."""
+
+    def __init__(self, workers: int, context: zmq.Context[Any]) -> None:
+        self.hub, self.context = MemoryHub(workers), context
+        self.threads: list[threading.Thread] = []
+
+    def start(self, control: str, token: bytes) -> None:
+        for rank in range(len(self.hub)):
+            thread = threading.Thread(target=self.serve, args=(control, rank, token), name=f"worker {rank}", daemon=True)
+            self.threads.append(thread)
+            thread.start()
+
+    def serve(self, control: str, rank: int, token: bytes) -> None:
+        def connect(welcome: WelcomeProto) -> Transport:
+            return self.hub[rank]
+
+        serve(self.context, control, rank, token, connect, listen="")
+
+    def descriptors(self) -> list[int]:
+        return []
+
+    def dead(self) -> dict[int, str]:
+        return {rank: "its thread ended" for rank, thread in enumerate(self.threads) if not thread.is_alive()}
+
+    def log_tail(self, rank: int, lines: int = 12) -> str:
+        return ""
+
+    def kill(self) -> None:
+        self.join(10.0)
+
+    def join(self, seconds: float) -> None:
+        for thread in self.threads:
+            thread.join(seconds)
