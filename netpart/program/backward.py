@@ -106,7 +106,9 @@ class BackwardCompiler:
                 dx[feed.k] = self.wanted(part, i, feed, after)
         dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
         if any(v is not None for v in (*dx, *dw)):
-            self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw)))
+            call = self.forward.calls[part.index]
+            reads = (*call.x, *call.y, *call.aux)
+            self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), reads))
         self.out += after + weights_after
         self.parameters.complete(self.forward.micro, part, self.forward.phase, self.out)
 

@@ -48,13 +48,14 @@ class Forward:
 
 @dataclass(frozen=True)
 class Backward:
-    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted."""
+    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted; ``reads`` is what forward left."""
 
     micro: int
     part: int
     dy: tuple[View | None, ...]
     dx: tuple[View | None, ...]
     dw: tuple[View | None, ...]
+    reads: tuple[View | None, ...]
 
 
 @dataclass(frozen=True)
