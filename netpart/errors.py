@@ -53,7 +53,23 @@ class ConfigError(NetpartError):
 
 
 class DataError(NetpartError):
-    """A data file that is missing, truncated or holds something else than its layer expects."""
+    """A data file that is missing, truncated or holds something else than its layer expects.
+
+    ``at`` is the path of the field that names the file, from which the reader finds ``position``, as of ConfigError.
+    """
+
+    at: FieldPath | None = None
+    position: Position | None = None
+
+    def of_layer(self, name: str, at: FieldPath) -> DataError:
+        """The same error told by the layer that reads the file; ``at`` is where the job names it."""
+        told = DataError(f"{name}: {self}")
+        told.at, told.position = at, self.position
+        return told
+
+    def __str__(self) -> str:
+        place = f"{self.position}: " if self.position else ""
+        return place + super().__str__()
 
 
 class MemoryRefused(NetpartError):

@@ -6,16 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from google.protobuf import text_format
 
-from netpart.errors import ConfigError, FieldPath, Position
+from netpart.errors import ConfigError, DataError, FieldPath, Position
 from netpart.proto.fields import descriptor, nearest
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.mistakes import diagnose, missing_field
 from netpart.proto.override import apply
 from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import positions
+
+Located = TypeVar("Located", ConfigError, DataError)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Job:
         set_by = next((self.overridden[prefix] for prefix in prefixes if prefix in self.overridden), None)
         return set_by or self._written.get(at)
 
-    def explain(self, error: ConfigError) -> ConfigError:
+    def explain(self, error: Located) -> Located:
         """Fills in ``error.position`` from ``error.at`` and returns ``error``.
 
         A field that is not in the text is placed at the innermost block around it.

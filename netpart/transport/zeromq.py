@@ -1,10 +1,11 @@
 """ZeroMQTransport: frames between processes of one host (ipc) or of several (tcp).
 
-    worker thread --PUSH--> peer 1        peers --> PULL --receiving thread--> mailbox --> worker thread
-                  --PUSH--> peer 2                  PAIR <-- close
+    worker --PUSH--> peer 1        peers --> PULL --> mailbox --> worker
+           --PUSH--> peer 2
 
-One thread drains everything that comes in, so a send never waits for the receiver's worker. What may pile up
-is bounded by the mailbox, not by ZeroMQ's high-water marks, which count messages of any size on both ends.
+ZeroMQ's own thread, which needs no interpreter, drains everything that comes in while the worker computes, so a send
+never waits for the receiver's worker; the worker takes in what has come when it looks. What may pile up is bounded by
+the mailbox, not by ZeroMQ's high-water marks, which count messages of any size on both ends.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import Thread
+from time import monotonic
 
 import numpy as np
 import zmq
@@ -41,7 +42,6 @@ class _Slot:
     """A frame that is sent again and again, not written while ZeroMQ may still read it."""
 
     frame: memoryview
-    payload: Array
     tracker: zmq.MessageTracker | None = None
 
     @property
@@ -75,7 +75,7 @@ class ZeroMQTransport(Transport):
         self._context, self._own_context = context or zmq.Context(), context is None
         self._pushes: dict[int, _Socket] = {}
         self._slots: dict[Channel, list[_Slot]] = {}
-        self._stop: _Socket | None = None
+        self._bell: tuple[_Socket, _Socket] | None = None
         self._thread: Thread | None = None
         self.address, self.dropped, self.last_dropped = "", 0, ""
 
@@ -91,8 +91,7 @@ class ZeroMQTransport(Transport):
         pull = self._socket(zmq.PULL, wanted)
         pull.setsockopt(zmq.MAXMSGSIZE, HEADER.size + self.mailbox.limit + SLACK)
         self._open(pull, pull.bind, wanted)
-        self.address = pull.getsockopt_string(zmq.LAST_ENDPOINT)
-        self._listen(pull, f"inproc://netpart-stop-{token}")
+        self._pull, self.address = pull, pull.getsockopt_string(zmq.LAST_ENDPOINT)
         return self.address
 
     def connect(self, addresses: Mapping[int, str]) -> None:
@@ -113,19 +112,37 @@ class ZeroMQTransport(Transport):
             raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
         header = Header(self.rank, channel, step, array.dtype, array.shape)
         packed = pack(header, self._run_id)
-        slot = self._slot(header)
+        slot = self._slot(array.nbytes)
         slot.frame[: HEADER.size] = packed
-        np.copyto(slot.payload, array)
+        np.copyto(payload(slot.frame, header), array)
         slot.tracker = self._pushes[peer].send(slot.frame, copy=False, track=True)
         self._count(channel, array.nbytes, HEADER.size)
 
+    @property
+    def arrivals(self) -> int:
+        self._take_in()
+        return self.mailbox.arrivals
+
+    def receive(self, channel: Channel, step: int) -> Array | None:
+        self._take_in()
+        return self.mailbox.take(channel, step)
+
+    def wait(self, seconds: float) -> bool:
+        end = monotonic() + seconds
+        self._take_in()
+        while not self.mailbox.wait(0):
+            left = end - monotonic()
+            if left <= 0 or self._pull is None:
+                return False
+            self._pull.poll(left * 1000)
+            self._take_in()
+        return True
+
     def close(self) -> None:
         self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
-        if self._thread and self._stop:
-            self._stop.send(b"")
-            self._thread.join()
-            self._stop.close(0)
-            self._thread = None
+        if self._pull is not None:
+            self._pull.close(0)
+            self._pull = None
         for push in self._pushes.values():
             push.close(self._linger)
         self._pushes.clear()
@@ -133,14 +150,13 @@ class ZeroMQTransport(Transport):
         if self._own_context:
             self._context.term()
 
-    def _slot(self, header: Header) -> _Slot:
-        """A free slot of the channel; two suffice where senders await receivers."""
-        slots = self._slots.setdefault(header.channel, [])
+    def _slot(self, nbytes: int) -> _Slot:
+        """A free slot for a payload of ``nbytes``; channels of equal size share them, so few are ever made."""
+        slots = self._slots.setdefault(nbytes, [])
         for slot in slots:
-            if slot.free and (slot.payload.shape, slot.payload.dtype) == (header.shape, header.dtype):
+            if slot.free:
                 return slot
-        frame = memoryview(bytearray(HEADER.size + header.nbytes))
-        slots.append(_Slot(frame, payload(frame, header)))
+        slots.append(_Slot(memoryview(bytearray(HEADER.size + nbytes))))
         return slots[-1]
 
     def _socket(self, kind: int, address: str) -> _Socket:
@@ -160,25 +176,11 @@ class ZeroMQTransport(Transport):
             hint = "check that the host is this one and the port is free"
             raise TransportError(f"rank {self.rank}: expected {address} to be usable, got {error}; {hint}") from None
 
-    def _listen(self, pull: _Socket, door: str) -> None:
-        self._stop, heard = self._context.socket(zmq.PAIR), self._context.socket(zmq.PAIR)
-        heard.bind(door)
-        self._stop.connect(door)
-        self._thread = Thread(target=self._drain, args=(pull, heard), name=f"netpart-receive-{self.rank}", daemon=True)
-        self._thread.start()
-
-    def _drain(self, pull: _Socket, stop: _Socket) -> None:
-        poller = zmq.Poller()
-        poller.register(pull, zmq.POLLIN)
-        poller.register(stop, zmq.POLLIN)
-        try:
-            while stop not in dict(poller.poll()):
-                self._arrived(pull.recv(copy=False).buffer)
-        except Exception as error:  # whatever it is, the worker must hear of it instead of waiting
-            self.mailbox.fail(f"rank {self.rank}: expected to receive until close, got {error!r}")
-        finally:
-            pull.close(0)
-            stop.close(0)
+    def _take_in(self) -> None:
+        """Moves everything that has come into the mailbox."""
+        pull = self._pull
+        while pull is not None and pull.getsockopt(zmq.EVENTS) & zmq.POLLIN:  # type: ignore[operator]
+            self._arrived(pull.recv(zmq.NOBLOCK, copy=False).buffer)
 
     def _arrived(self, frame: memoryview) -> None:
         try:

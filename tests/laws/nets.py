@@ -323,7 +323,7 @@ def long(s: Sketch, conf: LayerProto, workers: int) -> None:
     for what in s.draw(st.permutations([*layer.cuts(), "REPLICA"])):
         room = MOST_PARTS // prod(n for _, n in grid)
         length = extent_of(layer, what, workers)
-        if length < 2 or room < 2 or not s.chance(2 if len(grid) == 0 else 3):
+        if length < 2 or room < 2 or not s.chance(2 if not grid or what == INPUT else 3):
             continue
         block = conf.cut.add()
         parts = s.number(2, min(length, room, 4))
@@ -389,7 +389,7 @@ class Example:
 def examples(draw: st.DrawFn) -> Example:
     """A job with every layer cut, and the number of workers it is cut for."""
     s = draw(nets())
-    workers = s.number(1, 5)
+    workers = s.pick([2, 3, 4, 5, 3, 2, 1])
     cut(s, workers)
     if s.chance(3):
         tested(s)

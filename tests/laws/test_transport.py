@@ -192,6 +192,11 @@ MISTAKES: dict[str, tuple[list[tuple[int, int, int, Array]], str]] = {
 }
 
 
+def listen_until_it_raises(transport: Transport) -> None:
+    while transport.wait(DEADLINE):
+        pass
+
+
 @every_transport
 @pytest.mark.parametrize(("sends", "says"), MISTAKES.values(), ids=MISTAKES)
 def test_a_broken_promise_raises(group: Group, sends: list[tuple[int, int, int, Array]], says: str) -> None:
@@ -199,8 +204,7 @@ def test_a_broken_promise_raises(group: Group, sends: list[tuple[int, int, int, 
         for sender, edge, step, array in sends:
             transports[sender].send((1, 0, 0, edge, 0), step, 1, array)
         with pytest.raises(TransportError, match=says):
-            while transports[1].wait(DEADLINE):
-                pass
+            listen_until_it_raises(transports[1])
         with pytest.raises(TransportError, match=says):
             transports[1].receive(ROUTE.data, 0)
         with pytest.raises(TransportError, match=says):

@@ -114,7 +114,7 @@ def test_the_first_error_stays() -> None:
     box.fail("first")
     box.fail("second")
     for ask in (lambda: box.wait(0), box.check, lambda: box.take(CHANNEL, 0)):
-        with pytest.raises(TransportError, match="^first$"):
+        with pytest.raises(TransportError, match=r"^first$"):
             ask()
     assert not arrive(box, 0)
 

@@ -1,0 +1,17 @@
+"""How many workers a job is cut over when nobody says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto
+
+
+def default_workers(job: JobProto) -> int:
+    """What the job asks for: ``cluster.nworkers_per_group``, or as many as its locations name, at least 1."""
+    if job.cluster.HasField("nworkers_per_group"):
+        return job.cluster.nworkers_per_group
+    named = [w for layer in job.neuralnet.layer for w in layer.location]
+    named += [w for layer in job.neuralnet.layer for cut in layer.cut for w in cut.location]
+    return max(named, default=0) + 1
