@@ -1,0 +1,115 @@
+"""netpart cuts a neural net, layer by layer, over workers: shows the cut, proves it and trains it.
+
+    job = netpart.load("job.conf")
+    netpart.build(job)                  the uncut net; a notebook draws it
+    netpart.partition(job, workers=3)   the net cut over workers; a notebook draws it
+    netpart.run(job, workers=3)         trains it on that many processes
+
+Importing netpart imports nothing large: every call imports what it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from netpart.graph.notebook import draw_with
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from netpart.graph.net import Net
+    from netpart.graph.partition import Partition
+    from netpart.launch.events import Listener, Summary
+    from netpart.proto.reader import Job
+
+    __version__: str
+    JobOrPath = Job | str | PathLike[str]
+
+__all__ = ["__version__", "build", "load", "partition", "run"]
+
+
+def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Job:
+    """Reads the job in file ``path`` and applies ``overrides``, written as for ``--set``.
+
+    Raises ConfigError that says where in the file, what was expected, what came and the next step.
+    """
+    from pathlib import Path
+
+    from netpart.proto import reader
+
+    return reader.load(Path(path), overrides)
+
+
+def build(job: JobOrPath, phase: str = "train") -> Net:
+    """Builds the uncut net of ``phase`` (train, val or test), with all shapes known.
+
+    Raises ConfigError for a net that cannot be built as it is written, DataError for data it needs to know shapes.
+    """
+    from netpart.graph.build import build_net
+
+    job = _read(job)
+    with job.explaining():
+        return build_net(job.proto, phase, job.folder)
+
+
+def partition(job: JobOrPath, workers: int | None = None) -> Partition:
+    """Cuts the nets of all phases over ``workers`` workers (default: as many as the job asks for).
+
+    Raises what ``build`` raises, and ConfigError for a cut or location that cannot be.
+    """
+    from netpart.graph.partition import partition_job
+    from netpart.graph.workers import default_workers
+
+    job = _read(job)
+    with job.explaining():
+        return partition_job(job.proto, workers or default_workers(job.proto), job.folder)
+
+
+def run(
+    job: JobOrPath, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
+    workspace: Path | None = None,
+) -> Summary:  # fmt: skip
+    """Trains, tests and saves ``job``, and returns a Summary: loss, accuracy, seconds, bytes moved.
+
+    ``launcher``: "local" starts a process per worker, "threads" runs them in this process. ``listener`` hears every
+    measurement, ``workspace`` is the folder of checkpoints and metrics. Raises what ``partition`` raises, and
+    WorkerFailed, which names worker, layer and step.
+    """
+    from netpart.launch.run import run
+
+    job = _read(job)
+    with job.explaining():
+        return run(job, workers, launcher=launcher, listener=listener, workspace=workspace)
+
+
+def _read(job: JobOrPath) -> Job:
+    from netpart.proto.reader import Job
+
+    return job if isinstance(job, Job) else load(job)
+
+
+def _draw(shown: Net | Partition) -> str | None:
+    from netpart.draw import render
+    from netpart.errors import NetpartError
+    from netpart.graph.partition import Partition
+
+    with suppress(NetpartError):  # without a Graphviz a notebook prints its name
+        return render(shown.graph if isinstance(shown, Partition) else shown, "svg")
+    return None
+
+
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import metadata
+
+    try:
+        return metadata.version("netpart")
+    except metadata.PackageNotFoundError:  # a checkout on the path that was never installed
+        return "0+unknown"
+
+
+draw_with(_draw)

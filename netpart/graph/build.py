@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError, FieldPath
+from netpart.errors import ConfigError, DataError, FieldPath
+from netpart.graph.inputs import path_field
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer, ParamSpec
@@ -40,6 +41,8 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
         except ConfigError as error:
             error.at = error.at if error.at and error.at[0] == "neuralnet" else at_layer(i) + (error.at or ())
             raise
+        except DataError as error:
+            raise error.of_layer(conf.name, path_field(conf, at_layer(i))) from None
     return Net(job.name or "net", phase, nodes, batch_rows(nodes))
 
 

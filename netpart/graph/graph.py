@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netpart.graph.net import Net
+from netpart.graph.notebook import Shown
 from netpart.spec import Placement, Region, size
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Bridge:
 
 
 @dataclass
-class Graph:
+class Graph(Shown):
     """All parts of a partitioned net in one global topological order that every worker's Program keeps.
 
     ``placements`` has one entry per node of ``net``; ``full[node]`` says that each replica of the node

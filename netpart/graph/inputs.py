@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from netpart.errors import ConfigError, DataError
+from typing import TYPE_CHECKING
+
+from netpart.errors import ConfigError, DataError, FieldPath
 from netpart.graph.net import Net, Node
 
-NAMING = ("store_conf", "sharddata_conf")
-"""Confs that have a ``path``."""
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import LayerProto
 
 
 def check_data(net: Net) -> None:
@@ -26,5 +28,11 @@ def check_layer(node: Node) -> None:
         error.at = node.at + (error.at or ())
         raise
     except DataError as error:
-        conf = next((name for name in NAMING if node.conf.HasField(name)), None)  # type: ignore[arg-type]
-        raise error.of_layer(node.name, (*node.at, conf, "path") if conf else node.at) from None
+        raise error.of_layer(node.name, path_field(node.conf, node.at)) from None
+
+
+def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
+    """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
+    if conf.HasField("store_conf"):
+        return (*at, "store_conf", "path")
+    return (*at, "sharddata_conf", "path") if conf.HasField("sharddata_conf") else at

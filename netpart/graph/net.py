@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netpart.errors import FieldPath
+from netpart.graph.notebook import Shown
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.spec import FLOAT, Spec
 
@@ -56,7 +57,7 @@ class Node:
 
 
 @dataclass
-class Net:
+class Net(Shown):
     """The layer DAG of one phase. ``rows`` is the mini-batch its losses are normalised by."""
 
     name: str
@@ -79,7 +80,12 @@ class Net:
 
     @cached_property
     def trained(self) -> list[bool]:
-        """Per node: a gradient of its output is wanted (a parameter above it or in it, a loss below it)."""
+        """Per node: a gradient of its output is wanted (a parameter above it or in it, a loss below it).
+
+        That depends on the net alone, not on the cut: what no gradient reaches in the end is still trained, by 0.
+        """
+        if self.phase != "train":
+            return [False] * len(self.nodes)
         above = [False] * len(self.nodes)
         below = [False] * len(self.nodes)
         for node in self.nodes:

@@ -11,6 +11,7 @@ from netpart.errors import ConfigError
 from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net, Parameter
+from netpart.graph.notebook import Shown
 from netpart.graph.passes.ask import ask
 from netpart.graph.passes.connect import connect
 from netpart.graph.passes.gradients import plan_gradients
@@ -35,8 +36,8 @@ class Micro:
     rows: tuple[int, int]
 
 
-@dataclass
-class Partition:
+@dataclass(repr=False)
+class Partition(Shown):
     """Everything the rewrite decided. ``phases`` holds the micro-batches of each phase that the job has,
     ``trained`` the names of the parameters that get a gradient."""
 
@@ -58,6 +59,10 @@ class Partition:
         """Every parameter once, in net order."""
         nets = [micros[0].graph.net for micros in self.phases.values()]
         return tuple({p.name: p for net in reversed(nets) for p in net.parameters}.values())
+
+    def __repr__(self) -> str:
+        phases = ", ".join(f"{phase}: {micros[0].graph!r}" for phase, micros in self.phases.items())
+        return f"Partition({self.workers} workers; {phases})"
 
 
 def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:

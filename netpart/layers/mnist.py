@@ -45,4 +45,4 @@ class Mnist(Parser):
         try:
             return mnist_shape(shape)[0]
         except DataError as error:
-            raise DataError(f"{self.name}: {source.path}: record 0: {error}") from error
+            raise DataError(f"{source.path}: record 0: {error}") from error

@@ -59,7 +59,7 @@ class ForwardCompiler:
         x: list[View | None] = [None] * len(node.sources)
         for feed in part.feeds:
             x[feed.k] = self.packed(self.fed(feed), f"{part.name}.x{feed.k}")
-        w = self.parameters.views(node, layer.needs(part.region, part.term).params)
+        w = self.parameters.views(node, layer.needs(part.region, part.term).params, self.phase, self.out)
         regions = layer.outputs_of(part.region)
         y = [self.fresh(part, o, spec, regions[o]) for o, spec in enumerate(layer.outputs)]
         aux = [self.memory.new(f"{part.name}.aux", s, d) for s, d in layer.aux(part.region, part.term)]

@@ -38,6 +38,7 @@ class ParameterMemory:
         self.keys: dict[Key, tuple[int, Region]] = {}
         self.remaining: dict[int, set[Key]] = {}
         self.started: set[int] = set()
+        self.copied: dict[tuple[int, int, Region], View] = {}
 
     def place_gradients(self) -> None:
         """Puts a gradient into its bucket's buffer when it is a cell of it; else beside, copied in and out."""
@@ -60,16 +61,25 @@ class ParameterMemory:
         """Index of the holding that contains ``box`` of a parameter."""
         return next(h for h in self.by_name[name] if contains(self.holdings[h].box, box))
 
-    def views(self, node: Node, boxes: tuple[Region | None, ...]) -> list[View | None]:
-        """Where the parameters that a part needs lie."""
+    def views(
+        self, node: Node, boxes: tuple[Region | None, ...], phase: int, out: list[Instruction]
+    ) -> list[View | None]:
+        """Where the parameters that a part needs lie; emits the copies that pack what is no run of memory."""
         found: list[View | None] = []
         for parameter, box in zip(node.params, boxes, strict=True):
-            if box is None:
-                found.append(None)
-                continue
-            h = self.holding(parameter.name, box)
-            found.append(self.values[h].crop(box, self.holdings[h].box))
+            found.append(None if box is None else self.packed(self.holding(parameter.name, box), box, phase, out))
         return found
+
+    def packed(self, h: int, box: Region, phase: int, out: list[Instruction]) -> View:
+        """``box`` of a holding as one run of memory: itself, or a copy that all micro-batches of a step share."""
+        view = self.values[h].crop(box, self.holdings[h].box)
+        if self.memory.contiguous(view):
+            return view
+        copy = self.copied.get((phase, h, box))
+        if copy is None:
+            copy = self.copied[phase, h, box] = self.memory.new(self.holdings[h].parameter.name, view.shape)
+            out.append(Copy(copy, view))
+        return copy
 
     def expect(self, micros: list[Micro], parts: list[list[Part]]) -> None:
         """Lists every contribution to every gradient in the order in which backward makes them."""

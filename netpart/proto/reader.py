@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -55,6 +56,15 @@ class Job:
             found = (self.locate(prefix) for prefix in prefixes)
             error.position = next(filter(None, found), Position(self.name, 1, 1))
         return error
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Lets errors that leave the block say where in this job they are."""
+        try:
+            yield
+        except (ConfigError, DataError) as error:
+            self.explain(error)
+            raise
 
     @cached_property
     def _written(self) -> dict[FieldPath, Position]:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import ceil
 from time import monotonic
+from typing import cast
 
 import numpy as np
 import zmq
@@ -74,9 +76,8 @@ class ZeroMQTransport(Transport):
         self._run_id, self._largest, self._linger = run_id, largest, int(linger * 1000)
         self._context, self._own_context = context or zmq.Context(), context is None
         self._pushes: dict[int, _Socket] = {}
-        self._slots: dict[Channel, list[_Slot]] = {}
-        self._bell: tuple[_Socket, _Socket] | None = None
-        self._thread: Thread | None = None
+        self._slots: dict[int, list[_Slot]] = {}
+        self._pull: _Socket | None = None
         self.address, self.dropped, self.last_dropped = "", 0, ""
 
     def bind(self, address: str = "ipc") -> str:
@@ -134,7 +135,7 @@ class ZeroMQTransport(Transport):
             left = end - monotonic()
             if left <= 0 or self._pull is None:
                 return False
-            self._pull.poll(left * 1000)
+            self._pull.poll(ceil(left * 1000))
             self._take_in()
         return True
 
@@ -179,7 +180,7 @@ class ZeroMQTransport(Transport):
     def _take_in(self) -> None:
         """Moves everything that has come into the mailbox."""
         pull = self._pull
-        while pull is not None and pull.getsockopt(zmq.EVENTS) & zmq.POLLIN:  # type: ignore[operator]
+        while pull is not None and cast(int, pull.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
             self._arrived(pull.recv(zmq.NOBLOCK, copy=False).buffer)
 
     def _arrived(self, frame: memoryview) -> None:

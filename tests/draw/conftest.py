@@ -23,7 +23,7 @@ def graph_of(name: str, workers: int) -> Graph:
 
 @pytest.fixture(scope="session")
 def lenet() -> Graph:
-    """LeNet over 3 workers, with every kind of helper."""
+    """LeNet over 3 workers: data whole, convolutions on the batch, ip1 on neurons, ip2 on the batch."""
     return graph_of("mnist/conv", 3)
 
 
@@ -38,3 +38,10 @@ def net() -> Net:
     """The seed's net, uncut."""
     job = job_of("seed/conv-mnist")
     return build_net(job.proto, "train", job.folder)
+
+
+@pytest.fixture(scope="session")
+def lenet_cut_on_inputs() -> Graph:
+    """LeNet with its last inner product cut on its inputs: a Sum joins the addends."""
+    job = load(zoo_folder() / "mnist" / "conv.conf", ["ip2.cut[0].over=INPUT"])
+    return partition_job(job.proto, 3, job.folder, phases=("train",)).graph

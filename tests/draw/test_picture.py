@@ -19,8 +19,8 @@ def test_a_box_says_what_it_holds_and_does(layerp: Graph) -> None:
     assert box["d-split-mnist-conv1-01"].type == "from worker 0"
 
 
-def test_an_addend_says_which_inputs_it_covers(lenet: Graph) -> None:
-    box = picture(lenet).by_name
+def test_an_addend_says_which_inputs_it_covers(lenet_cut_on_inputs: Graph) -> None:
+    box = picture(lenet_cut_on_inputs).by_name
     assert box["ip2-01"].holds == "ip2[0:64, 0:10] over inputs [166:332]"
     assert box["slice-data.label"].holds == "data.label[0:64]"
 

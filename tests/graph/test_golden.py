@@ -21,7 +21,7 @@ import pytest
 
 from netpart.draw import render
 from netpart.graph.build import type_name
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SUM, Graph, Part
 from netpart.graph.partition import partition_job
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder

@@ -73,9 +73,8 @@ def synchronise(graphs: Sequence[Graph], workers: int, itemsize: int, first_buck
         for worker in sorted({u.part.worker for u in uses}):
             boxes = disjoint_hulls(u.box for u in uses if u.part.worker == worker)
             plan.holdings[worker] += [Holding(parameter, box) for box in boxes]
-        if any(u.part.trains[u.slot] for u in uses):
-            plan.trained.add(parameter.name)
         ready += summed_cells(parameter, uses)
+    plan.trained = {p.name for g in graphs for node in g.net.nodes if g.net.trained[node.index] for p in node.params}
     plan.buckets = bucketed(ready, itemsize, first_bucket)
     return plan
 

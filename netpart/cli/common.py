@@ -1,0 +1,76 @@
+"""What the verbs share: the options of a job, and reading it as they say."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netpart.proto.reader import Job
+
+DTYPES = ("float32", "float64")
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1, as an option gives it."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, got {text!r}")
+    return int(text)
+
+
+def add_job(parser: argparse.ArgumentParser) -> None:
+    """Adds JOB and the options that say how it is read."""
+    parser.add_argument("job", metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
+    parser.add_argument("--workers", type=positive, metavar="N", help="cut over N workers (default: as the job says)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="PATH=VALUE",
+        help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
+    parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
+
+
+def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
+    """Reads the job that ``args`` names, with its options applied; ``args.loaded`` remembers it for errors.
+
+    ``provide`` makes the digits' store where the job reads it and it is not there. Raises ConfigError.
+    """
+    from netpart.proto.reader import load
+
+    job = args.loaded = load(args.job, args.set)
+    if args.dtype is not None:
+        job.proto.dtype = (job.proto.FLOAT32, job.proto.FLOAT64)[DTYPES.index(args.dtype)]
+    if args.seed is not None:
+        job.proto.seed = seed(args.seed)
+    if provide:
+        from netpart.cli.provide import provide_digits
+
+        provide_digits(job)
+    return job
+
+
+def seed(number: int) -> int:
+    """``number``, which must fit the job's field; raises ConfigError."""
+    from netpart.errors import ConfigError
+
+    if not 0 <= number < 1 << 64:
+        raise ConfigError("--seed", "a whole number from 0 to 2^64 - 1", str(number))
+    return number
+
+
+def workers_of(args: argparse.Namespace, job: Job) -> int:
+    """--workers, or else what the job asks for."""
+    from netpart.graph.workers import default_workers
+
+    return int(args.workers or default_workers(job.proto))
+
+
+def itemsize(job: Job) -> int:
+    """Bytes of an activation."""
+    return 8 if job.proto.dtype == job.proto.FLOAT64 else 4
+
+
+def note(text: str) -> None:
+    """Says something beside the result: on stderr, so that the result can be piped."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,54 @@
+"""netpart data: makes the stores that jobs read."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+HELP = "make data sets in the form that jobs read"
+DIGITS = "the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
+MNIST = "MNIST's four IDX files, plain or .gz, as kvfile stores"
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb, its data sets and their folders."""
+    parser: argparse.ArgumentParser = subparsers.add_parser("data", help=HELP, description=HELP)
+    sets = parser.add_subparsers(metavar="SET", required=True)
+    digits = sets.add_parser("digits", help=DIGITS, description=DIGITS)
+    digits.add_argument("folder", type=Path, metavar="DIR", help="gets the stores, e.g. data/digits")
+    digits.set_defaults(make=make_digits)
+    mnist = sets.add_parser("mnist", help=MNIST, description=MNIST)
+    mnist.add_argument("idx", type=Path, metavar="IDX_DIR", help="holds train-images-idx3-ubyte and the other three")
+    mnist.add_argument("folder", type=Path, metavar="OUT", help="gets the stores, e.g. data/mnist")
+    mnist.set_defaults(make=make_mnist)
+    return parser
+
+
+def call(args: argparse.Namespace) -> int:
+    """Makes the data set; 0 when it is there."""
+    print(args.make(args))
+    return 0
+
+
+def make_digits(args: argparse.Namespace) -> str:
+    """Makes the digits and says so."""
+    from netpart.data import digits
+
+    made = digits.make_digits(args.folder)
+    return f"{args.folder}: {'made' if made else 'already holds'} the digits: {listed()}"
+
+
+def make_mnist(args: argparse.Namespace) -> str:
+    """Converts MNIST and says so."""
+    from netpart.data.mnist import convert_mnist
+
+    train, test = convert_mnist(args.idx, args.folder)
+    return f"{args.folder}: made {train} training and {test} test images: {listed()}"
+
+
+def listed() -> str:
+    """The files of a data set."""
+    from netpart.data.image_store import MEAN, TEST, TRAIN
+
+    return f"{TRAIN}, {TEST}, {MEAN}"

@@ -1,0 +1,68 @@
+"""netpart draw: the partitioned net as a drawing, as text or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.graph.graph import Graph
+    from netpart.proto.reader import Job
+
+HELP = "draw the partitioned net: one colour per worker, helpers and bytes on bridges"
+FORMATS = ("dot", "json", "svg", "txt")
+SUFFIXES = {".gv": "dot", ".text": "txt", **{f".{name}": name for name in FORMATS}}
+PHASES = ("train", "val", "test")
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import add_job
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("draw", help=HELP, description=HELP)
+    add_job(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
+    parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, txt on the screen")
+    parser.add_argument("--phase", choices=PHASES, default="train", help="which net (default: train)")
+    return parser
+
+
+def call(args: argparse.Namespace) -> int:
+    """Draws the net; 0 when it is drawn."""
+    from netpart.cli.common import itemsize, load_job, note, workers_of
+    from netpart.draw import render
+
+    chosen = args.format or format_of(args.output)
+    job = load_job(args, provide=False)
+    drawing = render(graph_of(job, workers_of(args, job), args.phase), chosen, itemsize(job))
+    if args.output is None:
+        print(drawing, end="")
+        return 0
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(drawing, encoding="utf-8")
+    note(f"drew {args.output}")
+    return 0
+
+
+def format_of(output: Path | None) -> str:
+    """The format that a file's name asks for, txt for the screen; raises NetpartError for another name."""
+    from netpart.errors import NetpartError
+
+    if output is None:
+        return "txt"
+    found = SUFFIXES.get(output.suffix.lower())
+    if found is None:
+        known = ", ".join(f".{name}" for name in FORMATS)
+        raise NetpartError(f"{output}: expected a name that ends in {known}, got {output.name!r}; or say --format")
+    return found
+
+
+def graph_of(job: Job, workers: int, phase: str) -> Graph:
+    """The graph of one phase, cut; raises ConfigError as the partition does."""
+    from netpart.graph.build import build_net
+    from netpart.graph.partition import partition_net
+    from netpart.graph.passes.place import place
+
+    net = build_net(job.proto, phase, job.folder)
+    return partition_net(net, place(net, job.proto.neuralnet, workers).placements, workers)

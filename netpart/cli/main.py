@@ -1,0 +1,89 @@
+"""The netpart command: finds the verb, calls it, and turns what goes wrong into one message and an exit code.
+
+exit code   0 done   1 it went wrong   2 the job or the command line cannot be as it is written   130 interrupted
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+VERBS = ("run", "check", "draw", "verify", "data", "zoo")
+"""Every verb is a module of this package: ``add(subparsers)`` says its options, ``call(args)`` does it."""
+
+WRONG, REFUSED, INTERRUPTED = 1, 2, 130
+
+
+class Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import netpart
+
+        print(f"netpart {netpart.__version__}")
+        parser.exit()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command line and returns its exit code; every error is one message on stderr.
+
+    With NETPART_DEBUG=1 in the environment errors keep their traceback.
+    """
+    args = make_parser().parse_args(argv)
+    try:
+        code = int(args.call(args))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return closed()
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        if os.environ.get("NETPART_DEBUG"):
+            raise
+        return failed(error, args)
+    return code
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all verbs."""
+    parser = argparse.ArgumentParser(prog="netpart", description="Cuts a neural net over workers and trains it.")
+    parser.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
+    subparsers = parser.add_subparsers(metavar="VERB", required=True)
+    for verb in VERBS:
+        module = import_module(f"netpart.cli.{verb}")
+        module.add(subparsers).set_defaults(call=module.call)
+    return parser
+
+
+def failed(error: Exception, args: argparse.Namespace) -> int:
+    """Says what went wrong and, if it is in the job, where."""
+    from netpart.errors import ConfigError, DataError, NetpartError
+
+    job = getattr(args, "loaded", None)
+    if job is not None and isinstance(error, ConfigError | DataError):
+        job.explain(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        complain(f"{error.filename}: {str(error.strerror).lower()}")
+    elif isinstance(error, NetpartError):
+        complain(str(error))
+    else:
+        complain(f"netpart itself failed: {error!r}; NETPART_DEBUG=1 shows where")
+    return REFUSED if isinstance(error, ConfigError) else WRONG
+
+
+def complain(message: str) -> None:
+    """Writes one error to stderr, its first word red on a terminal."""
+    colours = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    word = "\033[1;31merror:\033[0m" if colours else "error:"
+    print(f"{word} {message}", file=sys.stderr, flush=True)
+
+
+def closed() -> int:
+    """Ends quietly when the reader of a pipe has gone, and keeps the interpreter from flushing into it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return WRONG

@@ -1,0 +1,47 @@
+"""The zoo's digits are made where a job reads them and they are missing, so that its configs run on a fresh clone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpart.cli.common import note
+
+if TYPE_CHECKING:
+    from netpart.proto.reader import Job
+
+FOLDER = "digits"
+
+
+def provide_digits(job: Job) -> None:
+    """Makes the digits' store in every folder ``digits`` from which ``job`` reads a file that is not there.
+
+    Says so on stderr. Raises NetpartError where scikit-learn, which brings the digits, is missing.
+    """
+    for folder in sorted({path.parent for path in map(Path, named_files(job)) if is_missing_digits(job, path)}):
+        from netpart.data.digits import make_digits
+
+        where = (job.folder / folder).resolve()
+        if make_digits(where):
+            note(f"{job.name}: its data was missing; made {shown(where)} from the 1 797 digits of scikit-learn")
+
+
+def named_files(job: Job) -> list[str]:
+    """Every path of data that the job names."""
+    confs = [(layer.store_conf, layer.sharddata_conf) for layer in job.proto.neuralnet.layer]
+    return [path for store, shard in confs for path in (store.path, store.mean_file, shard.path) if path]
+
+
+def is_missing_digits(job: Job, path: Path) -> bool:
+    """True if ``path`` is a file of the digits that is neither beside the conf nor in the working directory."""
+    from netpart.data.image_store import MEAN, TEST, TRAIN
+
+    if path.parent.name != FOLDER or path.name not in (MEAN, TEST, TRAIN):
+        return False
+    return not (job.folder / path).exists() and not path.exists()
+
+
+def shown(path: Path) -> Path:
+    """``path`` from the working directory if it lies in it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

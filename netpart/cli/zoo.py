@@ -1,0 +1,85 @@
+"""netpart zoo: lists the jobs that come with netpart, and copies them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+HELP = "list the jobs that come with netpart, or copy one"
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    parser: argparse.ArgumentParser = subparsers.add_parser("zoo", help=HELP, description=HELP)
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a job as listed, e.g. mnist/conv, or a family: mnist")
+    parser.add_argument(
+        "destination", nargs="?", type=Path, default=Path("graphs"), metavar="DEST",
+        help="folder that gets FAMILY/JOB.conf (default: graphs); a job's data is looked up beside it, in data",
+    )  # fmt: skip
+    return parser
+
+
+def call(args: argparse.Namespace) -> int:
+    """Lists or copies; 0 when it is done."""
+    from netpart.resources import zoo_folder
+
+    zoo = zoo_folder()
+    jobs = {path.relative_to(zoo).with_suffix("").as_posix(): path for path in sorted(zoo.rglob("*.conf"))}
+    if args.name is None:
+        list_jobs(jobs)
+    else:
+        copy(chosen(args.name, jobs), args.destination)
+    return 0
+
+
+def list_jobs(jobs: dict[str, Path]) -> None:
+    """Prints every job with what it says about itself."""
+    from netpart.cli.table import Table
+
+    Table(("job", "what it is"), [(name, description(path)) for name, path in jobs.items()]).print()
+
+
+def description(path: Path) -> str:
+    """The first sentence of the comment that a job starts with."""
+    words: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        text = line.removeprefix("#").strip()
+        if not line.startswith("#") or not text:
+            break
+        words.append(text)
+        if text.endswith((".", ":")):
+            break
+    return first_sentence(" ".join(words))
+
+
+def first_sentence(text: str) -> str:
+    """``text`` up to its first full stop, without it."""
+    return text.split(". ")[0].rstrip(".:")
+
+
+def chosen(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
+    """The job of that name, or all jobs of that family; raises ConfigError with the nearest names."""
+    from netpart.errors import ConfigError
+    from netpart.proto.fields import nearest
+
+    wanted = name.removesuffix(".conf").strip("/")
+    found = {job: path for job, path in jobs.items() if job == wanted or job.startswith(f"{wanted}/")}
+    if not found:
+        families = sorted({job.split("/")[0] for job in jobs})
+        hint = nearest(wanted, [*jobs, *families]) or "`netpart zoo` lists them"
+        raise ConfigError("zoo", "a job or family of the zoo", repr(name), hint)
+    return found
+
+
+def copy(jobs: dict[str, Path], destination: Path) -> None:
+    """Copies jobs; raises NetpartError rather than write over a file that differs."""
+    from netpart.errors import NetpartError
+
+    for name, source in jobs.items():
+        target, text = destination / f"{name}.conf", source.read_bytes()
+        if target.exists() and target.read_bytes() != text:
+            raise NetpartError(f"{target}: expected no file, got one that differs; move it away or choose another DEST")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text)
+        print(f"copied {target}")
