@@ -30,7 +30,7 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, at_layer(i))]
     if not entries:
         raise ConfigError("neuralnet", f"at least one layer in phase {phase}", "none", "add layers", at=("neuralnet",))
-    check_names(entries)
+    check_names(entries, phase)
     ordered = topological(entries)
     index = {conf.name: n for n, (_, conf) in enumerate(ordered)}
     nodes: list[Node] = []
@@ -51,7 +51,7 @@ def at_layer(i: int) -> FieldPath:
     return ("neuralnet", "layer", i)
 
 
-def check_names(entries: Sequence[Entry]) -> None:
+def check_names(entries: Sequence[Entry], phase: str) -> None:
     """Raises ConfigError unless every layer has a name of its own and every source exists."""
     seen: dict[str, int] = {}
     for i, conf in entries:
@@ -59,13 +59,13 @@ def check_names(entries: Sequence[Entry]) -> None:
             raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=at_layer(i))
         if conf.name in seen:
             hint = "rename one, or give them different phases with include"
-            raise ConfigError(conf.name, "a name of its own", "a second layer of that name", hint, at=at_layer(i))
+            raise ConfigError(conf.name, "a name of its own", "a second layer of that name", hint, at=(*at_layer(i), "name"))
         seen[conf.name] = i
     for i, conf in entries:
         for s, name in enumerate(conf.srclayers):
             if name not in seen:
                 raise ConfigError(
-                    conf.name, "srclayers that exist in this phase", repr(name), nearest(name, seen),
+                    conf.name, f"srclayers that exist in phase {phase}", repr(name), nearest(name, seen),
                     at=(*at_layer(i), "srclayers", s),
                 )  # fmt: skip
 
@@ -92,7 +92,7 @@ def topological(entries: Sequence[Entry]) -> list[Entry]:
         path = [a for a, *_ in nx.find_cycle(graph)]
         at = (*at_layer(entries[position[path[0]]][0]), "srclayers", 0)
         cycle = " -> ".join([*path, path[0]])
-        raise ConfigError(path[0], "layers without a cycle", cycle, "cut one of these srclayers", at=at) from None
+        raise ConfigError(path[0], "layers without a cycle", cycle, "remove one of these srclayers", at=at) from None
 
 
 def build_node(
@@ -100,7 +100,7 @@ def build_node(
     folder: Path | None, rows: int | None,
 ) -> Node:  # fmt: skip
     """Makes the layer of ``conf`` with its sources' specs and names its parameters."""
-    kind = layer_class(type_name(conf))
+    kind = layer_class(type_name(conf), who=conf.name, at=("type",))
     sources = tuple(pick_output(kind, nodes[index[s]], k) for k, s in enumerate(conf.srclayers))
     specs: tuple[Spec, ...] = tuple(nodes[s.node].layer.outputs[s.output] for s in sources)
     layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder)

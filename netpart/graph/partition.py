@@ -96,7 +96,7 @@ def partition_job(
 def wanted(job: JobProto, phase: str) -> bool:
     """True if the job trains in ``phase``, or evaluates in it and has layers for it."""
     steps = {"train": 1, "val": job.validate_steps, "test": job.test_steps}[phase]
-    return steps > 0 and any(in_phase(layer, phase, ()) for layer in job.neuralnet.layer)
+    return phase == "train" or (steps > 0 and any(in_phase(layer, phase, ()) for layer in job.neuralnet.layer))
 
 
 def micro_batches(

@@ -7,12 +7,16 @@
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
                         ◀──────     checkpoint_open, stop
+
+Every socket carries an identity that is made of the run's secret token: what comes under another one is no word of
+this run's workers.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +25,9 @@ import zmq
 from netpart.errors import NetpartError
 from netpart.proto.control_pb2 import ControlProto
 
-BEAT_SECONDS = 0.5
+BEAT_SECONDS = 0.25
+VOICE, HEART = b"v", b"h"
+"""The two sockets of a worker: what it says, and that it lives."""
 
 
 class Stopped(NetpartError):
@@ -30,38 +36,40 @@ class Stopped(NetpartError):
 
 @dataclass
 class Status:
-    """Where a worker is; its heartbeat says so."""
+    """Where a worker is; its heartbeat says so. ``doing`` is asked by another thread, at any moment."""
 
-    phase: str = "start"
+    phase: str = ""
     step: int = 0
-    doing: str = "starting"
+    doing: Callable[[], str] = lambda: "starting"
 
 
 class Control:
     """One worker's connection to the coordinator at ``address``. All methods are called by the worker's thread."""
 
     def __init__(self, context: zmq.Context[Any], address: str, rank: int, token: bytes) -> None:
-        self.rank, self.token, self.status = rank, token, Status()
-        self._socket = dealer(context, address)
+        self.context, self.address, self.rank, self.token = context, address, rank, token
+        self.status = Status()
+        self._socket = dealer(context, address, identity(token, rank, VOICE))
         self._ended = threading.Event()
-        self._beats = threading.Thread(target=self._beat, args=(dealer(context, address),), daemon=True)
+        self._beats = threading.Thread(target=self._beat, name=f"netpart-beat-{rank}", daemon=True)
 
-    def hello(self, seconds: float) -> ControlProto:
+    def hello(self) -> ControlProto:
         """Introduces this worker, starts its heartbeat and waits for the plan."""
         message = ControlProto()
         message.hello.rank, message.hello.pid, message.hello.token = self.rank, os.getpid(), self.token
         self.send(message)
         self._beats.start()
-        return self.receive(seconds, "welcome")
+        return self.receive("welcome")
 
     def send(self, message: ControlProto) -> None:
         """Sends ``message``; never waits."""
         self._socket.send(message.SerializeToString())
 
-    def receive(self, seconds: float, wanted: str) -> ControlProto:
-        """The next message, which must be ``wanted``. Raises Stopped, or NetpartError when none comes in time."""
-        if not self._socket.poll(int(seconds * 1000)):
-            raise NetpartError(f"worker {self.rank}: expected {wanted} from the coordinator, got nothing in {seconds:g} s")
+    def receive(self, wanted: str) -> ControlProto:
+        """Waits for the next message, which must be ``wanted``. Raises Stopped if the coordinator says stop.
+
+        It waits as long as it takes: a coordinator may have been suspended, and one that dies takes its workers along.
+        """
         message = ControlProto.FromString(self._socket.recv())
         kind = message.WhichOneof("message")
         if kind == "stop":
@@ -73,33 +81,42 @@ class Control:
     def check(self) -> None:
         """Raises Stopped if the coordinator wants this worker to end."""
         if self._socket.poll(0):
-            self.receive(0, "stop")
+            self.receive("stop")
 
-    def await_stop(self, seconds: float) -> None:
+    def await_stop(self) -> None:
         """Waits until every worker has finished: until then a peer may still need what this one sent."""
         try:
-            self.receive(seconds, "stop")
+            self.receive("stop")
         except Stopped:
             return
 
     def close(self) -> None:
         """Ends the heartbeat and lets the last words leave."""
         self._ended.set()
-        if self._beats.is_alive():
+        if self._beats.ident is not None:
             self._beats.join()
         self._socket.close(linger=1000)
 
-    def _beat(self, socket: zmq.Socket[bytes]) -> None:
-        message = ControlProto()
-        while not self._ended.wait(BEAT_SECONDS):
-            message.beat.rank, message.beat.phase = self.rank, self.status.phase
-            message.beat.step, message.beat.doing = self.status.step, self.status.doing
+    def _beat(self) -> None:
+        socket, message = dealer(self.context, self.address, identity(self.token, self.rank, HEART)), ControlProto()
+        while True:
+            status = self.status
+            message.beat.rank, message.beat.phase = self.rank, status.phase
+            message.beat.step, message.beat.doing = status.step, status.doing()
             socket.send(message.SerializeToString())
+            if self._ended.wait(BEAT_SECONDS):
+                break
         socket.close(linger=0)
 
 
-def dealer(context: zmq.Context[Any], address: str) -> zmq.Socket[bytes]:
-    """A DEALER connected to the coordinator."""
+def identity(token: bytes, rank: int, socket: bytes) -> bytes:
+    """The name under which a worker's socket is known to the coordinator."""
+    return socket + token + rank.to_bytes(4, "big")
+
+
+def dealer(context: zmq.Context[Any], address: str, name: bytes) -> zmq.Socket[bytes]:
+    """A DEALER connected to the coordinator as ``name``."""
     socket: zmq.Socket[bytes] = context.socket(zmq.DEALER)
+    socket.setsockopt(zmq.IDENTITY, name)
     socket.connect(address)
     return socket

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import zmq
 
-from netpart.errors import NetpartError, WorkerFailed
+from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.graph.subgraph import encode
+from netpart.launch.control import HEART, VOICE, identity
 from netpart.launch.events import Listener, Measured, Saved, Started
 from netpart.launch.metrics import MetricBook
 from netpart.launch.saving import CheckpointBook, writers
 from netpart.launch.team import Team
-from netpart.proto.control_pb2 import BeatProto, ControlProto
+from netpart.launch.watch import Member, Watch, place
+from netpart.proto.control_pb2 import ControlProto
 
-SILENT_SECONDS = 3.5
-"""A worker whose heartbeat thread says nothing for so long is stopped, or its host is gone."""
-START_SECONDS = 60.0
 LOOK_SECONDS = 0.25
 PARTING_SECONDS = 10.0
+LAST_WORDS_SECONDS = 0.1
+"""What a process said before it died may come in a little after the news of its death."""
+TOLD: dict[str, type[NetpartError]] = {"MemoryRefused": MemoryRefused, "DataError": DataError}
+"""Errors of a worker that keep their class; their messages need no log."""
+PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartError", *TOLD)
+"""Errors whose messages say enough without the name of their class."""
 
 
 @dataclass(frozen=True)
@@ -40,181 +46,184 @@ class Options:
     first_step: int = 0
 
 
-@dataclass
-class Member:
-    """What the coordinator knows about one worker."""
-
-    identity: bytes = b""
-    address: str | None = None
-    heard: float = 0.0
-    beat: BeatProto = field(default_factory=BeatProto)
-    memory: int = 0
-    device: str = ""
-    finished: Any = None
-
-    def place(self) -> str:
-        """Where it was last heard."""
-        return f"{self.beat.phase or 'start'} step {self.beat.step}, {self.beat.doing or 'starting'}"
-
-
 class Coordinator:
     """Runs ``partition`` on a team; ``listener`` hears of every event."""
 
     def __init__(self, partition: Partition, options: Options, context: zmq.Context[Any], listener: Listener) -> None:
         self.partition, self.options, self.listener = partition, options, listener
         self.token, self.run_id = secrets.token_bytes(16), secrets.token_bytes(8)
-        self.members = [Member() for _ in range(partition.workers)]
+        self.members = [Member(rank) for rank in range(partition.workers)]
+        self.known = {identity(self.token, m.rank, s): m.rank for m in self.members for s in (VOICE, HEART)}
         self.socket: zmq.Socket[bytes] = context.socket(zmq.ROUTER)
-        self.socket.setsockopt(zmq.LINGER, 1000)
+        self.poller = zmq.Poller()
         self.metrics = MetricBook(partition)
         self.saving = CheckpointBook(partition, options.workspace / "checkpoint")
-        self.started = self.looked = monotonic()
-        self.going = False
+        self.watch = Watch(self.members, options.deadline, monotonic())
+        self.started = monotonic()
+        self.leaving = False
+        self.blamed: int | None = None
 
     def run(self, team: Team, address: str) -> list[Member]:
         """Starts the team and serves it until every worker has finished; returns what each said at the end.
 
-        Raises WorkerFailed for a worker that died, hung or raised, with the end of its log.
+        Raises WorkerFailed for a worker that died, hung or raised, with the end of its log; MemoryRefused and DataError
+        as the worker raised them; KeyboardInterrupt that says how far the run had come.
         """
-        self.socket.bind(address)
         try:
+            self.bind(address)
             with team:
-                team.start(self.socket.getsockopt_string(zmq.LAST_ENDPOINT), self.token)
-                try:
-                    self.serve(team)
-                finally:
-                    self.stop_all()
-                team.join(PARTING_SECONDS)
+                self.lead(team)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(self.interrupted()) from None
         finally:
             self.saving.abandon()
-            self.socket.close()
+            self.socket.close(linger=0)
         return self.members
 
+    def bind(self, address: str) -> None:
+        try:
+            self.socket.bind(address)
+        except zmq.ZMQError as error:
+            raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; use a free port") from None
+
+    def lead(self, team: Team) -> None:
+        """Leads the team from its start to its end."""
+        parting = team.parting_seconds
+        try:
+            team.start(self.socket.getsockopt_string(zmq.LAST_ENDPOINT), self.token)
+            for source in [self.socket, *team.descriptors()]:
+                self.poller.register(source, zmq.POLLIN)
+            self.serve(team)
+            parting = PARTING_SECONDS
+        finally:
+            self.dismiss(team, parting)
+
     def serve(self, team: Team) -> None:
-        poller = zmq.Poller()
-        for source in [self.socket, *team.descriptors()]:
-            poller.register(source, zmq.POLLIN)
-        self.started = self.looked = monotonic()
+        """Answers and watches until every worker has finished."""
         while not all(m.finished for m in self.members):
-            poller.poll(LOOK_SECONDS * 1000)
+            self.poller.poll(LOOK_SECONDS * 1000)
             self.read_all(team)
-            self.check(team)
+            verdict = self.watch.look(monotonic(), team.dead(), team.stopped)
+            if verdict is not None:
+                self.hear_last_words(verdict.rank, team)
+                raise WorkerFailed(self.blame(verdict.rank, verdict.text, team))
+
+    def hear_last_words(self, rank: int, team: Team) -> None:
+        """Lets the worker that will be blamed tell why, if it can; what others say now is a consequence."""
+        self.blamed, end = rank, monotonic() + LAST_WORDS_SECONDS
+        while (left := end - monotonic()) > 0 and self.socket.poll(int(left * 1000)):
+            self.read_all(team)
+
+    def dismiss(self, team: Team, seconds: float) -> None:
+        """Tells everybody to stop, also who introduces himself only now, and waits until they have ended."""
+        self.leaving, end = True, monotonic() + seconds
+        for m in self.members:
+            self.stop(m)
+        while team.running() and monotonic() < end:
+            self.socket.poll(20)
+            self.read_all(team)
 
     def read_all(self, team: Team) -> None:
+        """Handles what has come; a stranger's messages are dropped."""
         while self.socket.poll(0):
-            identity, *frames = self.socket.recv_multipart()
-            try:
-                message = ControlProto.FromString(frames[0])
-            except Exception:  # a stranger's bytes: not of this run
-                continue
-            self.handle(identity, message, team)
+            name, *frames = self.socket.recv_multipart()
+            if name in self.known and frames:
+                self.handle(self.members[self.known[name]], name, ControlProto.FromString(frames[0]), team)
 
-    def handle(self, identity: bytes, message: ControlProto, team: Team) -> None:
+    def handle(self, member: Member, name: bytes, message: ControlProto, team: Team) -> None:
         kind = message.WhichOneof("message")
-        if kind == "hello":
-            if message.hello.token == self.token and 0 <= message.hello.rank < len(self.members):
-                self.welcome(identity, message.hello.rank)
-            return
-        if kind is None or kind in ("welcome", "go", "stop", "checkpoint_open"):
-            return
-        rank = getattr(message, kind).rank
-        if not 0 <= rank < len(self.members):
-            return
-        self.members[rank].heard = monotonic()
-        getattr(self, f"on_{kind}")(rank, message, team)
+        handler: Callable[[Member, Any, Team], None] | None = getattr(self, f"on_{kind}", None)
+        member.heard = monotonic()
+        if kind == "hello" and message.hello.token == self.token:
+            member.identity = name
+            self.stop(member) if self.leaving else self.welcome(member)
+        elif handler is not None and not self.leaving:
+            handler(member, getattr(message, str(kind)), team)
 
-    def welcome(self, identity: bytes, rank: int) -> None:
-        member, options = self.members[rank], self.options
-        member.identity, member.heard = identity, monotonic()
-        message = ControlProto()
+    def welcome(self, member: Member) -> None:
+        options, message = self.options, ControlProto()
         w = message.welcome
-        w.plan, w.run_id, w.folder = encode(self.partition, rank), self.run_id, str(options.folder)
+        w.plan, w.run_id, w.folder = encode(self.partition, member.rank), self.run_id, str(options.folder)
         w.seed, w.device, w.deadline = options.seed, options.device, options.deadline
         w.restore, w.first_step = str(options.restore or ""), options.first_step
-        w.writes.extend(writers(self.partition)[rank])
+        w.writes.extend(writers(self.partition)[member.rank])
         w.report_every = options.report_every
-        self.send(rank, message)
+        self.send(member, message)
 
-    def on_ready(self, rank: int, message: ControlProto, team: Team) -> None:
-        member = self.members[rank]
-        member.address, member.memory, member.device = message.ready.address, message.ready.memory_bytes, message.ready.device
+    def on_ready(self, member: Member, ready: Any, team: Team) -> None:
+        member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
         if any(m.address is None for m in self.members):
             return
         go = ControlProto()
         go.go.SetInParent()
-        for r, m in enumerate(self.members):
-            go.go.address.add(rank=r, address=m.address)
-        job, graph = self.partition.job, self.partition.graph
+        for m in self.members:
+            go.go.address.add(rank=m.rank, address=m.address)
+        self.started = monotonic()
+        for m in self.members:
+            self.send(m, go)
         self.listener(
             Started(
-                graph.net.name, len(self.members), job.train_steps, self.options.first_step, self.metrics.rows("train"),
+                self.partition.graph.net.name, len(self.members), self.partition.job.train_steps,
+                self.options.first_step, self.metrics.rows("train"),
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
             )
         )  # fmt: skip
-        self.started = monotonic()
-        for r in range(len(self.members)):
-            self.send(r, go)
 
-    def on_beat(self, rank: int, message: ControlProto, team: Team) -> None:
-        self.members[rank].beat = message.beat
+    def on_beat(self, member: Member, beat: Any, team: Team) -> None:
+        member.beat = beat
 
-    def on_report(self, rank: int, message: ControlProto, team: Team) -> None:
-        done = self.metrics.add(message.report, len(self.members))
+    def on_report(self, member: Member, report: Any, team: Team) -> None:
+        done = self.metrics.add(report, len(self.members))
         if done is not None:
             values, rate = done
-            report = message.report
-            seconds = monotonic() - self.started
-            self.listener(Measured(report.phase, report.step, values, seconds, rate))
+            self.listener(Measured(report.phase, report.step, values, monotonic() - self.started, rate))
 
-    def on_checkpoint_due(self, rank: int, message: ControlProto, team: Team) -> None:
+    def on_checkpoint_due(self, member: Member, due: Any, team: Team) -> None:
         answer = ControlProto()
-        path, updater_path = self.saving.open(message.checkpoint_due.step)
-        answer.checkpoint_open.step, answer.checkpoint_open.path = message.checkpoint_due.step, str(path)
-        answer.checkpoint_open.updater_path = str(updater_path or "")
-        self.send(rank, answer)
+        path, updater_path = self.saving.open(due.step)
+        answer.checkpoint_open.step, answer.checkpoint_open.path = due.step, str(path.absolute())
+        answer.checkpoint_open.updater_path = str(updater_path.absolute()) if updater_path else ""
+        self.send(member, answer)
 
-    def on_checkpoint_written(self, rank: int, message: ControlProto, team: Team) -> None:
-        path = self.saving.written(message.checkpoint_written.step, rank)
+    def on_checkpoint_written(self, member: Member, written: Any, team: Team) -> None:
+        path = self.saving.written(written.step, member.rank)
         if path is not None:
-            self.listener(Saved(message.checkpoint_written.step, path))
+            self.listener(Saved(written.step, path))
 
-    def on_finished(self, rank: int, message: ControlProto, team: Team) -> None:
-        self.members[rank].finished = message.finished
+    def on_finished(self, member: Member, finished: Any, team: Team) -> None:
+        member.finished = finished
 
-    def on_failed(self, rank: int, message: ControlProto, team: Team) -> None:
-        f = message.failed
-        where = f"{f.phase} step {f.step}, {f.doing}" if f.phase != "start" else "before step 0"
-        kind = "" if f.kind in ("WorkerFailed", "MemoryRefused", "ConfigError", "DataError") else f"{f.kind}: "
-        raise self.blame(rank, f"{where}: {kind}{f.message}", team)
+    def on_failed(self, member: Member, failed: Any, team: Team) -> None:
+        """Ends the run with what a worker says about itself, unless another one's death explains it."""
+        if self.blamed not in (None, member.rank):
+            return
+        killed = {rank: how for rank, how in team.dead().items() if rank != member.rank and "signal" in how}
+        for rank, how in killed.items():
+            raise WorkerFailed(self.blame(rank, f"died ({how}), last heard in {self.members[rank].place()}", team))
+        said = failed.message.removeprefix(f"worker {member.rank}: ")
+        kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
+        text = f"{place(failed.phase, failed.step, failed.doing)}: {kind}{said}"
+        if failed.kind in TOLD:
+            raise TOLD[failed.kind](f"worker {member.rank}: {text}")
+        if failed.kind == "Overdue":
+            text += "".join(f"\nworker {m.rank} was last heard in {m.place()}" for m in self.members if m is not member)
+        raise WorkerFailed(self.blame(member.rank, text, team))
 
-    def check(self, team: Team) -> None:
-        """Raises WorkerFailed for a worker that has died or fallen silent, or did not come in time."""
-        now = monotonic()
-        if now - self.looked > SILENT_SECONDS / 2:  # this process itself was stopped: nobody else is to blame
-            for m in self.members:
-                m.heard = now
-        self.looked = now
-        for rank, how in team.dead().items():
-            if not self.members[rank].finished:
-                self.read_all(team)  # its last words say more than its exit code
-                raise self.blame(rank, f"died ({how}) in {self.members[rank].place()}", team)
-        for rank, m in enumerate(self.members):
-            if m.identity and not m.finished and now - m.heard > SILENT_SECONDS:
-                text = f"not heard for {now - m.heard:.1f} s (stopped, or its link is lost), last in {m.place()}"
-                raise self.blame(rank, text, team)
-            if not m.identity and now - self.started > START_SECONDS:
-                raise self.blame(rank, f"did not start within {START_SECONDS:g} s", team)
-
-    def blame(self, rank: int, text: str, team: Team) -> NetpartError:
+    def blame(self, rank: int, text: str, team: Team) -> str:
+        """The message that ends the run: who, where, why, and the end of the worker's log."""
         tail = team.log_tail(rank)
-        log = f"\nlast lines of its log:\n{tail}" if tail else ""
-        return WorkerFailed(f"worker {rank}: {text}{log}")
+        return f"worker {rank}: {text}" + (f"\nlast lines of its log:\n{tail}" if tail else "")
 
-    def send(self, rank: int, message: ControlProto) -> None:
-        self.socket.send_multipart([self.members[rank].identity, message.SerializeToString()])
+    def interrupted(self) -> str:
+        """What a person who pressed Ctrl-C wants to know."""
+        step = max([m.beat.step for m in self.members], default=0)
+        saved = self.saving.latest
+        hint = f"; the latest checkpoint is {saved}, --resume goes on from it" if saved else "; no checkpoint was saved"
+        return f"interrupted in step {step} of {self.partition.job.train_steps}{hint}"
 
-    def stop_all(self) -> None:
-        message = ControlProto(stop=True)
-        for rank, m in enumerate(self.members):
-            if m.identity:
-                self.send(rank, message)
+    def stop(self, member: Member) -> None:
+        if member.identity:
+            self.send(member, ControlProto(stop=True))
+
+    def send(self, member: Member, message: ControlProto) -> None:
+        self.socket.send_multipart([member.identity, message.SerializeToString()])

@@ -105,7 +105,9 @@ class Ensemble:
         rows = self.partition.phases[phase][-1].rows[1]
         slots = self.players[0].program.phases[phase].metrics
         return {
-            f"{slot.layer}/{name}": float(sums[slot.offset + i]) / rows for slot in slots for i, name in enumerate(slot.names)
+            f"{slot.layer}/{name}": float(sums[slot.offset + i]) / rows
+            for slot in slots
+            for i, name in enumerate(slot.names)
         }
 
     def parameter(self, name: str, gradient: bool = False) -> Values:

@@ -1,12 +1,12 @@
 """Loop: what one worker does from its first step to its last. Every worker keeps the same order of events.
 
-    step:  validate? ─ test? ─ checkpoint? ─ train ─ report?        (SINGA's order; facts of Worker::Run)
-    end:   checkpoint ─ validate ─ test
+step:  validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
+end:   checkpoint ─ validate ─ test
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 ArrayOf = Callable[[int], Array]
 """Finds one array of a holding: its values, or one state of its updater."""
 
-CONTROL_SECONDS = 60.0
 LOOK_UP_SECONDS = 0.5
 """How often a waiting worker looks whether it should stop."""
+
+
+class Overdue(WorkerFailed):
+    """A message that did not come by the deadline."""
 
 
 def due(step: int, freq: int, after: int) -> bool:
@@ -40,31 +43,48 @@ def due(step: int, freq: int, after: int) -> bool:
 class Loop:
     """Trains, evaluates and saves on one worker."""
 
-    def __init__(self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto) -> None:
+    def __init__(
+        self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto
+    ) -> None:
         self.player, self.transport, self.control, self.job, self.welcome = player, transport, control, job, welcome
-        self.since, self.last = monotonic(), Waiting("", -1, "", -1)
-        self.train_seconds, self.batches = 0.0, 0
+        self.last: Waiting | None = None
+        self.waited, self.train_seconds, self.batches = 0.0, 0.0, 0
+
+    def fill(self) -> None:
+        """Gives the parameters their first values: those of a checkpoint, or fresh ones."""
+        if self.welcome.restore:
+            self.player.doing = f"reading {self.welcome.restore}"
+            self.restore(Path(self.welcome.restore))
+        else:
+            self.player.doing = "initialising parameters"
+            self.player.initialise()
 
     def run(self) -> None:
-        """Plays every step of the job. Raises WorkerFailed when a message does not come by the deadline."""
+        """Plays every step of the job. Raises Overdue when a message does not come by the deadline."""
         first, job = self.welcome.first_step, self.job
-        for step in range(first, job.train_steps):
+        end = max(first, job.train_steps)
+        for step in range(first, end):
             self.evaluate_if(step, due(step, job.validate_freq, job.validate_after), "val", job.validate_steps)
             self.evaluate_if(step, due(step, job.test_freq, job.test_after), "test", job.test_steps)
-            if due(step, job.checkpoint_freq, job.checkpoint_after):
+            if due(step, job.checkpoint_freq, job.checkpoint_after) and not self.just_restored(step):
                 self.checkpoint(step)
             self.train(step)
-        self.checkpoint(job.train_steps)
-        self.evaluate_if(job.train_steps, True, "val", job.validate_steps)
-        self.evaluate_if(job.train_steps, True, "test", job.test_steps)
+        if not self.just_restored(end):
+            self.checkpoint(end)
+        self.evaluate_if(end, True, "val", job.validate_steps)
+        self.evaluate_if(end, True, "test", job.test_steps)
+
+    def just_restored(self, step: int) -> bool:
+        """True if what a checkpoint of ``step`` would hold has just been read from one."""
+        return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
 
     def train(self, step: int) -> None:
+        """Plays one training step, and reports the metrics when it is time."""
         started = perf_counter()
         self.drive("train", step, step)
         self.train_seconds += perf_counter() - started
         self.batches += 1
-        last = step + 1 == self.job.train_steps
-        if (step + 1) % self.welcome.report_every == 0 or last:
+        if (step + 1) % self.welcome.report_every == 0 or step + 1 == self.job.train_steps:
             self.report("train", step + 1, self.batches)
             self.batches = 0
 
@@ -79,27 +99,24 @@ class Loop:
     def drive(self, phase: str, batch: int, step: int) -> None:
         """Plays one mini-batch, blocking where the player must wait."""
         self.control.status.phase, self.control.status.step = phase, step
-        for waiting in self.watched(self.player.play(phase, batch)):
+        for waiting in self.player.play(phase, batch):
             self.wait(waiting, step)
         self.control.check()
 
-    def watched(self, play: Iterator[Waiting]) -> Iterable[Waiting]:
-        """Keeps the heartbeat's words up to date while something is waited for."""
-        for waiting in play:
-            self.control.status.doing = f"waiting for {waiting.name}"
-            yield waiting
-        self.control.status.doing = "computing"
-
     def wait(self, waiting: Waiting, step: int) -> None:
+        """Blocks until something arrives. Time during which this process itself stood still is not held against it."""
         if waiting != self.last:
-            self.since, self.last = monotonic(), waiting
-        silent = monotonic() - self.since
-        if silent > self.welcome.deadline:
-            raise WorkerFailed(
-                f"waited {silent:.0f} s for {waiting.name} from worker {waiting.peer} in {waiting.phase} step {step}; "
-                f"look at what worker {waiting.peer} does, or raise the deadline with --set deadline=SECONDS"
+            self.waited, self.last = 0.0, waiting
+        left = self.welcome.deadline - self.waited
+        if left <= 0:
+            raise Overdue(
+                f"waited {self.waited:.1f} s for {waiting.name} (edge {waiting.channel.edge}) from worker {waiting.peer} "
+                f"in {waiting.phase} step {step}; look at what worker {waiting.peer} does, or raise the deadline with "
+                "--set deadline=SECONDS"
             )
-        self.transport.wait(min(LOOK_UP_SECONDS, self.welcome.deadline - silent + 0.01))
+        began = monotonic()
+        self.transport.wait(min(LOOK_UP_SECONDS, left))
+        self.waited += min(monotonic() - began, 2 * LOOK_UP_SECONDS)
         self.control.check()
 
     def report(self, phase: str, step: int, batches: int) -> None:
@@ -112,47 +129,55 @@ class Loop:
 
     def checkpoint(self, step: int) -> None:
         """Writes this worker's share of the checkpoint of ``step``: its regions of whole tensors."""
+        self.control.status.step, self.player.doing = step, "waiting to write a checkpoint"
         message = ControlProto()
         message.checkpoint_due.rank, message.checkpoint_due.step = self.control.rank, step
         self.control.send(message)
-        opened = self.control.receive(CONTROL_SECONDS, "checkpoint_open").checkpoint_open
+        opened = self.control.receive("checkpoint_open").checkpoint_open
+        self.player.doing = f"writing {opened.path}"
         self.write(Path(opened.path), {"": self.player.parameter})
         if opened.updater_path:
-            slots = self.player.machine.updater.slots if self.player.machine.updater else ()
-            self.write(Path(opened.updater_path), {f".{s}": self.slot(s) for s in slots})
+            self.write(Path(opened.updater_path), self.states())
         message = ControlProto()
         message.checkpoint_written.rank, message.checkpoint_written.step = self.control.rank, step
         self.control.send(message)
 
-    def slot(self, name: str) -> ArrayOf:
-        """Reads updater state ``name`` of a holding."""
-        return lambda holding: self.player.machine.state[holding][name]
+    def states(self) -> dict[str, ArrayOf]:
+        """How to find every state of the updater, by the suffix of its name in a checkpoint."""
+        updater = self.player.machine.updater
+        return {f".{slot}": self.state(slot) for slot in (updater.slots if updater else ())}
+
+    def state(self, slot: str) -> ArrayOf:
+        """Finds updater state ``slot`` of a holding."""
+        return lambda holding: self.player.machine.state[holding][slot]
 
     def write(self, path: Path, sources: dict[str, ArrayOf]) -> None:
+        """Writes the holdings that fall to this worker."""
         with join(path) as file:
             for h in self.welcome.writes:
                 holding = self.player.program.holdings[h]
-                for suffix, read in sources.items():
-                    values = np.asarray(self.player.to_host(read(h)))
-                    file.write_region(holding.parameter.name + suffix, holding.box, values, holding.parameter.spec.shape)
+                for suffix, find in sources.items():
+                    values = np.asarray(self.player.to_host(find(h)))
+                    file.write_region(
+                        holding.parameter.name + suffix, holding.box, values, holding.parameter.spec.shape
+                    )
 
     def restore(self, path: Path) -> None:
         """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside."""
-        slots = self.player.machine.updater.slots if self.player.machine.updater else ()
-        beside = updater_file(path)
         self.read(path, {"": self.player.parameter})
-        if slots and beside.exists():
-            self.read(beside, {f".{s}": self.slot(s) for s in slots})
+        if self.states() and updater_file(path).exists():
+            self.read(updater_file(path), self.states())
 
     def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
-        file = open_checkpoint(path)
-        for h, holding in enumerate(self.player.program.holdings):
-            for suffix, find in targets.items():
-                target = find(h)
-                values = np.empty(target.shape, self.player.machine.dtype)
-                file.read_region(holding.parameter.name + suffix, holding.box, values, holding.parameter.spec.shape)
-                target[...] = self.player.xp.asarray(values)
-        file.close()
+        """Fills every holding; on the CPU without a copy beside it."""
+        with open_checkpoint(path) as file:
+            for h, holding in enumerate(self.player.program.holdings):
+                for suffix, find in targets.items():
+                    target = find(h)
+                    values = target if self.player.xp is np else np.empty(target.shape, target.dtype)
+                    file.read_region(holding.parameter.name + suffix, holding.box, values, holding.parameter.spec.shape)
+                    if values is not target:
+                        target[...] = self.player.xp.asarray(values)
 
 
 def updater_file(path: Path) -> Path:

@@ -1,58 +1,62 @@
-"""Member: one worker from hello to farewell. The entry of a worker process, and of a worker thread."""
+"""Member: one worker from hello to farewell, the same in a process and in a thread."""
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import zmq
 
 from netpart.errors import NetpartError
 from netpart.launch.control import Control, Stopped
-from netpart.launch.loop import CONTROL_SECONDS, Loop
+from netpart.launch.loop import Loop
 from netpart.proto.control_pb2 import ControlProto, GoProto, WelcomeProto
 from netpart.transport.transport import Transport
-
-PR_SET_PDEATHSIG = 1
-START_SECONDS = 120.0
+from netpart.units import bytes_text
 
 Connect = Callable[[WelcomeProto], Transport]
 """Makes the transport of this worker, before anything is expected on it."""
 
 
-def serve(context: zmq.Context[Any], address: str, rank: int, token: bytes, connect: Connect, listen: str) -> bool:
+def serve(
+    context: zmq.Context[Any], address: str, rank: int, token: bytes, connect: Connect, listen: str, log: TextIO
+) -> bool:
     """Plays the part of worker ``rank`` in the run whose coordinator listens at ``address``.
 
-    Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory). True if the run went to its end; an error is
-    told to the coordinator and False returned.
+    Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory); ``log`` gets what the coordinator quotes if
+    the worker fails. True if the run went to its end; an error is told to the coordinator and False returned.
     """
     control = Control(context, address, rank, token)
-    loop: Loop | None = None
+    print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
     try:
-        welcome = control.hello(START_SECONDS).welcome
-        control.status.doing = "compiling"
-        loop = prepare(welcome, connect(welcome), control, listen)
+        welcome = control.hello().welcome
+        with connect(welcome) as transport:
+            return play(welcome, transport, control, listen, log)
+    except Stopped:
+        return False
+    finally:
+        control.close()
+
+
+def play(welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO) -> bool:
+    """Prepares and plays; an error reaches the coordinator before anything is closed."""
+    try:
+        loop = prepare(welcome, transport, control, listen, log)
         loop.run()
         finished(control, loop)
-        control.await_stop(START_SECONDS)
+        control.await_stop()
         return True
     except Stopped:
         return False
     except Exception as error:
-        failed(control, loop, error)
+        failed(control, error, log)
         return False
-    finally:
-        if loop is not None:
-            loop.transport.close()
-        control.close()
 
 
-def prepare(welcome: WelcomeProto, transport: Transport, control: Control, listen: str) -> Loop:
+def prepare(welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO) -> Loop:
     """Compiles and binds this worker's Programs, then meets the other workers."""
     from netpart.graph.subgraph import decode
     from netpart.kernels.device import array_module
@@ -60,24 +64,37 @@ def prepare(welcome: WelcomeProto, transport: Transport, control: Control, liste
     from netpart.updaters import updater
     from netpart.worker.player import Player
 
+    control.status.doing = lambda: "compiling its plan"
     partition, rank = decode(welcome.plan, Path(welcome.folder))
     rule = updater(partition.job.updater)
     program = compile_worker(partition, rank, len(rule.slots))
     xp, device = array_module(welcome.device)
+    control.status.doing = lambda: "allocating memory"
     player = Player(program, transport, xp, rule, welcome.seed)
+    control.status.doing = lambda: player.doing
     loop = Loop(player, transport, control, partition.job, welcome)
-    if welcome.restore:
-        loop.restore(Path(welcome.restore))
-    else:
-        player.initialise()
-    message = ControlProto()
-    message.ready.rank, message.ready.address = rank, transport.bind(listen) if listen else ""  # type: ignore[attr-defined]
-    message.ready.memory_bytes, message.ready.device = program.total_bytes + player.workspace_bytes, device
-    control.send(message)
-    go: GoProto = control.receive(CONTROL_SECONDS, "go").go
-    if listen:
-        transport.connect({a.rank: a.address for a in go.address if a.rank != rank})  # type: ignore[attr-defined]
+    loop.fill()
+    played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
+    print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {device}", file=log, flush=True)
+    meet(control, transport, listen, player.memory_bytes, device)
     return loop
+
+
+def meet(control: Control, transport: Transport, listen: str, memory_bytes: int, device: str) -> None:
+    """Tells the coordinator where this worker listens, and waits until everybody does."""
+    message = ControlProto()
+    message.ready.rank, message.ready.address = control.rank, transport.bind(listen)
+    message.ready.memory_bytes, message.ready.device = memory_bytes, device
+    control.send(message)
+    control.status.doing = waiting(control.status.doing, "waiting for the other workers to get ready")
+    go: GoProto = control.receive("go").go
+    transport.connect({a.rank: a.address for a in go.address if a.rank != control.rank})
+
+
+def waiting(doing: Callable[[], str], words: str) -> Callable[[], str]:
+    """``words`` as long as ``doing`` says what it says now."""
+    before = doing()
+    return lambda: words if doing() == before else doing()
 
 
 def finished(control: Control, loop: Loop) -> None:
@@ -88,35 +105,25 @@ def finished(control: Control, loop: Loop) -> None:
     for channel, count in loop.transport.counts.items():
         message.finished.count.add(channel=[int(c) for c in channel], bytes=count)
     control.send(message)
+    loop.player.doing = "waiting for the other workers to finish"
 
 
-def failed(control: Control, loop: Loop | None, error: Exception) -> None:
-    """Tells what went wrong, where; the traceback goes to this worker's log."""
+def failed(control: Control, error: Exception, log: TextIO) -> None:
+    """Tells what went wrong and where; for what nobody foresaw, the traceback goes to this worker's log."""
     import traceback
 
     if not isinstance(error, NetpartError):
-        traceback.print_exc()
-    message = ControlProto()
-    message.failed.rank, message.failed.phase, message.failed.step = control.rank, control.status.phase, control.status.step
-    message.failed.doing = loop.player.doing if loop else control.status.doing
+        traceback.print_exception(error, file=log)
+        log.flush()
+    message, status = ControlProto(), control.status
+    message.failed.rank, message.failed.phase, message.failed.step = control.rank, status.phase, status.step
+    message.failed.doing = status.doing()
     message.failed.kind, message.failed.message = type(error).__name__, str(error)
-    print(f"worker {control.rank}: {message.failed.kind}: {message.failed.message}", file=sys.stderr, flush=True)
     control.send(message)
 
 
-def die_with_parent(parent: int) -> None:
-    """Asks the kernel to kill this process when its parent dies, also by kill -9 (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
-def main() -> int:
-    """Entry of a worker process; what it needs to know comes through its environment."""
-    environment = os.environ
-    die_with_parent(int(environment["NETPART_PARENT"]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def run(environment: Mapping[str, str]) -> int:
+    """One worker as a process of its own, which ``environment`` tells what ProcessTeam says; its exit code."""
     from netpart.transport.zeromq import ZeroMQTransport
 
     rank, token = int(environment["NETPART_RANK"]), bytes.fromhex(environment["NETPART_TOKEN"])
@@ -124,11 +131,6 @@ def main() -> int:
     def connect(welcome: WelcomeProto) -> Transport:
         return ZeroMQTransport(rank, welcome.run_id)
 
-    context: zmq.Context[Any] = zmq.Context()
-    ok = serve(context, environment["NETPART_CONTROL"], rank, token, connect, environment["NETPART_LISTEN"])
-    context.term()
-    return 0 if ok else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    with zmq.Context() as context:
+        address, listen = environment["NETPART_CONTROL"], environment["NETPART_LISTEN"]
+        return 0 if serve(context, address, rank, token, connect, listen, sys.stderr) else 1

@@ -11,10 +11,15 @@ from pathlib import Path
 from netpart.launch.team import Team
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ROOT = Path(__file__).resolve().parents[2]
+"""Where this netpart is imported from; workers must run the same one, whatever folder they are started in."""
+COMMAND = (sys.executable, "-P", "-m", "netpart.launch.entry")
 
 
 class ProcessTeam(Team):
     """``workers`` processes; their logs are ``log_folder``/worker-N.log."""
+
+    parting_seconds = 0.0
 
     def __init__(self, workers: int, log_folder: Path, listen: str = "ipc") -> None:
         self.workers, self.log_folder, self.listen = workers, log_folder, listen
@@ -27,20 +32,21 @@ class ProcessTeam(Team):
             environment = os.environ | self.variables(rank, control, token)
             with open(self.log(rank), "wb") as log:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "netpart.launch.member"], env=environment, stdin=subprocess.DEVNULL,
-                    stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                    COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                    start_new_session=True,
                 )  # fmt: skip
             self.processes.append(process)
-            if hasattr(os, "pidfd_open"):
-                self.watches.append(os.pidfd_open(process.pid))
+            self.watches.append(os.pidfd_open(process.pid))
 
     def variables(self, rank: int, control: str, token: bytes) -> dict[str, str]:
         """What a worker must know before it can ask, and its share of the cores."""
         share = str(max(1, len(os.sched_getaffinity(0)) // self.workers))
         threads = {name: os.environ.get(name, share) for name in THREAD_VARIABLES}
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         return threads | {
             "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive"),
             "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
+            "PYTHONPATH": os.pathsep.join(paths),
             "PYTHONUNBUFFERED": "1",
             "NETPART_RANK": str(rank),
             "NETPART_CONTROL": control,
@@ -50,6 +56,7 @@ class ProcessTeam(Team):
         }
 
     def log(self, rank: int) -> Path:
+        """Where a worker's words go."""
         return self.log_folder / f"worker-{rank}.log"
 
     def descriptors(self) -> list[int]:
@@ -58,6 +65,16 @@ class ProcessTeam(Team):
     def dead(self) -> dict[int, str]:
         codes = {rank: process.poll() for rank, process in enumerate(self.processes)}
         return {rank: how(code) for rank, code in codes.items() if code is not None}
+
+    def running(self) -> bool:
+        return any(process.poll() is None for process in self.processes)
+
+    def stopped(self, rank: int) -> bool:
+        try:
+            found = os.waitid(os.P_PID, self.processes[rank].pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        return found is not None
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
         try:
@@ -75,19 +92,13 @@ class ProcessTeam(Team):
             os.close(watch)
         self.watches = []
 
-    def join(self, seconds: float) -> None:
-        for process in self.processes:
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                return
-
 
 def how(code: int) -> str:
     """An exit status in words."""
     if code >= 0:
         return f"exit code {code}"
+    hint = ": from outside, or the host was out of memory" if -code == signal.SIGKILL else ""
     try:
-        return f"signal {-code} ({signal.Signals(-code).name})"
+        return f"signal {-code}, {signal.Signals(-code).name}{hint}"
     except ValueError:
         return f"signal {-code}"

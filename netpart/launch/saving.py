@@ -6,6 +6,7 @@ from pathlib import Path
 
 from netpart.checkpoint.safetensors_file import CheckpointWriter, create
 from netpart.checkpoint.steps import step_file
+from netpart.errors import DataError
 from netpart.graph.partition import Partition
 from netpart.launch.loop import updater_file
 from netpart.spec import Region, contains
@@ -21,29 +22,41 @@ class CheckpointBook:
         self.dtype = "F64" if partition.job.dtype == 1 else "F32"
         self.files: dict[int, list[CheckpointWriter]] = {}
         self.done: dict[int, set[int]] = {}
+        self.latest: Path | None = None
 
     def open(self, step: int) -> tuple[Path, Path | None]:
-        """Creates the files of ``step`` at the first call; returns their final paths."""
+        """Creates the files of ``step`` at the first call; returns their final paths. Raises DataError if it cannot."""
         path = step_file(self.folder, step)
         beside = updater_file(path) if self.slots else None
         if step not in self.files:
-            metadata = {"step": str(step), "job": self.partition.job.name, "format": "netpart 1"}
-            shapes = {p.name: (self.dtype, p.spec.saved or p.spec.shape) for p in self.partition.parameters}
-            self.files[step] = [create(path, shapes, metadata)]
-            if beside is not None:
-                states = {f"{name}.{slot}": shape for name, shape in shapes.items() for slot in self.slots}
-                self.files[step].append(create(beside, states, metadata))
-            self.done[step] = set()
+            try:
+                self.create(step, path, beside)
+            except OSError as error:
+                raise DataError(f"{path}: expected room for a checkpoint, got {error.strerror}; free some") from error
         return path, beside
 
+    def create(self, step: int, path: Path, beside: Path | None) -> None:
+        """Starts the files of ``step``, under the names of partial ones."""
+        metadata = {"step": str(step), "job": self.partition.job.name, "format": "netpart 1"}
+        shapes = {p.name: (self.dtype, p.spec.saved or p.spec.shape) for p in self.partition.parameters}
+        self.files[step], self.done[step] = [], set()
+        self.files[step].append(create(path, shapes, metadata))
+        if beside is not None:
+            states = {f"{name}.{slot}": shape for name, shape in shapes.items() for slot in self.slots}
+            self.files[step].append(create(beside, states, metadata))
+
     def written(self, step: int, rank: int) -> Path | None:
-        """Notes that a worker has written its share; once all have, puts the files in place and returns the path."""
+        """Notes that a worker has written its share; once all have, puts the files in place and returns the path.
+
+        The file with the parameters comes last: where it is, the updater's is too.
+        """
         self.done[step].add(rank)
         if len(self.done[step]) < self.partition.workers:
             return None
         for file in reversed(self.files.pop(step)):
             file.finish()
-        return step_file(self.folder, step)
+        self.latest = step_file(self.folder, step)
+        return self.latest
 
     def abandon(self) -> None:
         """Removes what is unfinished."""

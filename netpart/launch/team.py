@@ -8,7 +8,12 @@ from typing import Self
 
 
 class Team(ABC):
-    """Started workers. Leaving the context ends them all and leaves nothing behind."""
+    """Started workers. Leaving the context ends them all and leaves nothing behind.
+
+    ``parting_seconds`` is how long they get to end by themselves after a failure: 0 where they can be killed.
+    """
+
+    parting_seconds: float
 
     @abstractmethod
     def start(self, control: str, token: bytes) -> None:
@@ -23,16 +28,20 @@ class Team(ABC):
         """Workers that have ended, and how: "exit code 1", "signal 9"."""
 
     @abstractmethod
+    def running(self) -> bool:
+        """True while a worker that was started has not ended."""
+
+    @abstractmethod
+    def stopped(self, rank: int) -> bool:
+        """True if a worker that is not heard must be taken for stopped or lost; False if it is seen to run."""
+
+    @abstractmethod
     def log_tail(self, rank: int, lines: int = 12) -> str:
         """The last lines that a worker wrote."""
 
     @abstractmethod
     def kill(self) -> None:
         """Ends every worker at once, also stopped ones, and waits until they are gone."""
-
-    @abstractmethod
-    def join(self, seconds: float) -> None:
-        """Waits for the workers to end by themselves."""
 
     def __enter__(self) -> Self:
         return self

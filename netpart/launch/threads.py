@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from typing import Any
 
@@ -17,21 +18,28 @@ from netpart.transport.transport import Transport
 class ThreadTeam(Team):
     """``workers`` threads. A failing thread tells the coordinator itself; none can be killed, all are told to stop."""
 
+    parting_seconds = 10.0
+
     def __init__(self, workers: int, context: zmq.Context[Any]) -> None:
         self.hub, self.context = MemoryHub(workers), context
         self.threads: list[threading.Thread] = []
+        self.logs = [io.StringIO() for _ in range(workers)]
 
     def start(self, control: str, token: bytes) -> None:
         for rank in range(len(self.hub)):
-            thread = threading.Thread(target=self.serve, args=(control, rank, token), name=f"worker {rank}", daemon=True)
+            thread = threading.Thread(
+                target=self.serve, args=(control, rank, token), name=f"worker {rank}", daemon=True
+            )
             self.threads.append(thread)
             thread.start()
 
     def serve(self, control: str, rank: int, token: bytes) -> None:
+        """Runs one worker to its end."""
+
         def connect(welcome: WelcomeProto) -> Transport:
             return self.hub[rank]
 
-        serve(self.context, control, rank, token, connect, listen="")
+        serve(self.context, control, rank, token, connect, "", self.logs[rank])
 
     def descriptors(self) -> list[int]:
         return []
@@ -39,12 +47,14 @@ class ThreadTeam(Team):
     def dead(self) -> dict[int, str]:
         return {rank: "its thread ended" for rank, thread in enumerate(self.threads) if not thread.is_alive()}
 
+    def running(self) -> bool:
+        return any(thread.is_alive() for thread in self.threads)
+
+    def stopped(self, rank: int) -> bool:
+        return False
+
     def log_tail(self, rank: int, lines: int = 12) -> str:
-        return ""
+        return "\n".join(self.logs[rank].getvalue().splitlines()[-lines:])
 
     def kill(self) -> None:
-        self.join(10.0)
-
-    def join(self, seconds: float) -> None:
-        for thread in self.threads:
-            thread.join(seconds)
+        """Threads cannot be killed: those that have not ended by now are daemons and end with the process."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from netpart.errors import ConfigError, FieldPath
 from netpart.layers.layer import Layer
 from netpart.registry import Registry
 
@@ -36,10 +37,19 @@ MODULES = (
 )
 """Every module of this package that holds a layer type."""
 
+UNSAID = "kUserLayer"
+"""What the language calls the type of a layer that has none."""
 
-def layer_class(type_name: str) -> type[Layer]:
-    """The class that implements a LayerType or user_type; raises ConfigError with the nearest names."""
-    return _registry().get(type_name)
+
+def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -> type[Layer]:
+    """The class that implements a LayerType or user_type; raises ConfigError with the nearest names.
+
+    ``who`` is the layer that asks, ``at`` the path of its type.
+    """
+    if type_name == UNSAID:
+        hint = "add type: kReLU, say, or user_type for a type of your own"
+        raise ConfigError(who or "layer", "a type", "none", hint, at=at)
+    return _registry().get(type_name, who=who, at=at)
 
 
 def names() -> tuple[str, ...]:

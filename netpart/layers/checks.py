@@ -12,6 +12,12 @@ def fault(layer: Layer, expected: str, got: str, hint: str = "", *at: str | int)
     return ConfigError(layer.name, expected, got, hint, at=at)
 
 
+def has_conf(layer: Layer, field: str, example: str) -> None:
+    """Raises ConfigError unless the layer has its conf ``field``; ``example`` is what to write in it."""
+    if not layer.conf.HasField(field):  # type: ignore[arg-type]
+        raise fault(layer, f"a {field}", "none", f"add {field} {{ {example} }}")
+
+
 def sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
     """The specs of the layer's sources, one per meaning; raises ConfigError if there are more or fewer."""
     if len(layer.inputs) == len(meanings):

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
-from netpart.layers.checks import at_least, one_source
+from netpart.layers.checks import at_least, has_conf, one_source
 from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
 from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
 from netpart.layers.windows import channels, nothing, sliding, with_channels
@@ -24,6 +24,7 @@ class Convolution(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf
+        has_conf(self, "convolution_conf", "num_filters: 32 kernel: 3")
         self.filters = at_least(self, 1, conf.num_filters, "convolution_conf", "num_filters")
         self.sliding = sliding(self, "convolution_conf", source)
         self.channels = channels(source, self.sliding)

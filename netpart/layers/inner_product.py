@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Op, chain
-from netpart.layers.checks import at_least, one_source
+from netpart.layers.checks import at_least, has_conf, one_source
 from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
 from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
 from netpart.spec import Region, Shape, Spec, size, whole
@@ -26,6 +26,7 @@ class InnerProduct(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.innerproduct_conf
+        has_conf(self, "innerproduct_conf", "num_output: 10")
         self.features, self.transpose = source.shape[1:], conf.transpose
         self.outputs_count = at_least(self, 1, conf.num_output, "innerproduct_conf", "num_output")
         return (Spec((source.shape[0], self.outputs_count)),)

@@ -23,7 +23,7 @@ ReadFile = Callable[[Path, str], Any]
 def data_path(layer: Layer, path: str, *at: str) -> Path:
     """Where ``path`` lies: in the conf's folder or, if it is not there, in the working directory."""
     if not path:
-        raise fault(layer, "the path of its data", "none", f"write {at[-1]}: in {at[0]}", *at)
+        raise fault(layer, "the path of its data", "none", f'write {at[-1]}: "..." in {at[0]}', *at)
     beside = layer.folder / path
     return Path(path) if not beside.exists() and Path(path).exists() else beside
 

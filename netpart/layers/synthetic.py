@@ -8,7 +8,7 @@ from netpart.data.rows import RowSource
 from netpart.data.synthetic import Synthetic
 from netpart.layers.checks import at_least, fault
 from netpart.layers.rows import RowInput
-from netpart.spec import Shape, Spec
+from netpart.spec import Shape
 
 TRAIN = 1
 
@@ -17,19 +17,14 @@ TRAIN = 1
 class SyntheticInput(RowInput):
     """A smooth pattern per class plus noise. Training and test rows differ and share the patterns.
 
-    batchsize and shape are those of synthetic_conf or, if it has no batchsize, of the store_conf of the
-    data that the samples stand in for.
+    batchsize and shape are those of store_conf: to try a net without its data, change the type of its input.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticInput",)
-
-    def infer(self) -> tuple[Spec, ...]:
-        stands_in = self.conf.HasField("store_conf") and not self.conf.synthetic_conf.batchsize
-        self.field = "store_conf" if stands_in else "synthetic_conf"
-        return super().infer()
+    field = "store_conf"
 
     def sample(self) -> Shape:
-        shape = tuple(getattr(self.conf, self.field).shape)
+        shape = tuple(self.conf.store_conf.shape)
         at_least(self, 1, self.conf.synthetic_conf.classes, "synthetic_conf", "classes")
         if not shape or min(shape) < 1:
             got = str(shape or "none")

@@ -67,10 +67,16 @@ def reduced_gradients(graph: Graph, itemsize: int) -> Iterator[Sent]:
 
 def reduced_parameters(partition: Partition) -> Iterator[Sent]:
     """What the buckets of gradients send; a bucket is counted for its layers in proportion to their cells."""
-    owners = {p.name: node.name for node in reversed(partition.graph.net.nodes) for p in node.params}
+    owners = owner_names(partition)
     for bucket in partition.buckets:
         for cell in bucket.cells:
             yield from ring(owners[cell.parameter.name], bucket.workers, size(cell.box), itemsize(partition))
+
+
+def owner_names(partition: Partition) -> dict[str, str]:
+    """The layer that owns each parameter, by its name."""
+    nets = [micros[0].graph.net for micros in partition.phases.values()]
+    return {p.name: net.nodes[p.owner].name for net in nets for p in net.parameters}
 
 
 def ring(layer: str, workers: tuple[int, ...], elements: int, itemsize: int) -> Iterator[Sent]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import reduce
+from math import prod
 
 from netpart.graph.build import type_name
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.plan.cost import held_bytes, itemsize, price, sent
+from netpart.plan.cost import held_bytes, itemsize, owner_names, price, sent
 from netpart.plan.cuts import cut_text
 from netpart.program.compile import compile_worker
-from netpart.spec import RECORD, Shape, size, whole
+from netpart.spec import Shape, size
 from netpart.updaters import updater
 
 
@@ -56,14 +56,18 @@ class WorkerRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A partitioned training net in numbers. ``rows`` is the mini-batch; ``parameters`` counts shared ones once."""
+    """A partitioned training net in numbers; ``rows`` is its mini-batch."""
 
     name: str
     rows: int
     micro_batches: int
-    parameters: int
     layers: tuple[LayerRow, ...]
     workers: tuple[WorkerRow, ...]
+
+    @property
+    def parameters(self) -> int:
+        """Parameters of the uncut net; shared ones count once."""
+        return sum(row.parameters for row in self.layers)
 
     @property
     def flops(self) -> int:
@@ -78,21 +82,64 @@ class Table:
 
 def tabulate(partition: Partition) -> Table:
     """Prices the training step of ``partition``. Raises ConfigError for an updater that cannot be."""
-    micros = partition.phases["train"]
-    slots = len(updater(partition.job.updater).slots)
+    micros, slots = partition.phases["train"], len(updater(partition.job.updater).slots)
     moved, sends = Counter[str](), Counter[int]()
     for message in sent(partition):
         moved[message.layer] += message.bytes
         sends[message.worker] += message.bytes
-    held = parameter_bytes(partition, slots)
-    rows = [layer_rows(micro.graph, itemsize(partition)) for micro in micros]
-    layers = (reduce(added, same) for same in zip(*rows, strict=True))
-    return Table(
-        micros[0].graph.net.name, micros[-1].rows[1], len(micros), sum(size(whole(p.spec.shape)) for p in owned(partition)),
-        tuple(replace(row, moved=moved[row.name], memory=row.memory + held[row.name]) for row in layers),
-        tuple(worker_row(partition, worker, slots, sends[worker]) for worker in range(partition.workers)),
+    parameters = parameter_bytes(partition, slots)
+    layers = [
+        replace(row, moved=moved[row.name], memory=row.memory + parameters[row.name]) for row in layer_rows(partition)
+    ]
+    workers = [worker_row(partition, worker, slots, sends[worker]) for worker in range(partition.workers)]
+    return Table(micros[0].graph.net.name, micros[-1].rows[1], len(micros), tuple(layers), tuple(workers))
+
+
+def layer_rows(partition: Partition) -> list[LayerRow]:
+    """The rows of all layers in net order, without what parameters take and messages move."""
+    forward, backward, memory = Counter[int](), Counter[int](), Counter[int]()
+    for micro in partition.phases["train"]:
+        for part in micro.graph.parts:
+            memory[part.node] += held_bytes(micro.graph, part, itemsize(partition))
+            if part.kind == LAYER:
+                cost = price(micro.graph, part)
+                forward[part.node] += cost.forward
+                backward[part.node] += cost.backward
+    graph = partition.graph
+    return [
+        layer_row(graph, node, forward[node.index], backward[node.index], memory[node.index]) for node in graph.net.nodes
+    ]
+
+
+def layer_row(graph: Graph, node: Node, forward: int, backward: int, memory: int) -> LayerRow:
+    """The row of one layer, with its sums over all parts."""
+    layer, placement = node.layer, graph.placements[node.index]
+    parameters = sum(prod(p.spec.shape) for p in dict.fromkeys(node.params) if p.owner == node.index)
+    return LayerRow(
+        node.name, type_name(node.conf).removeprefix("k"), layer.output.shape, cut_text(layer, placement),
+        placement.workers, parameters, forward, backward, 0, memory,
     )  # fmt: skip
 
 
-def owned(partition: Partition):  # type: ignore[no-untyped-def]
-    return partition.graph.net.parameters
+def parameter_bytes(partition: Partition, slots: int) -> Counter[str]:
+    """Bytes of parameters, their gradients and updater state on all workers, by the layer that owns them."""
+    found, owners = Counter[str](), owner_names(partition)
+    for holding in (holding for held in partition.holdings for holding in held):
+        name = holding.parameter.name
+        arrays = 1 + slots + (name in partition.trained)
+        found[owners[name]] += arrays * size(holding.box) * itemsize(partition)
+    return found
+
+
+def worker_row(partition: Partition, worker: int, slots: int, sent: int) -> WorkerRow:
+    """The row of one worker; its memory is exactly what its compiled programs will allocate."""
+    flops = parts = 0
+    for micro in partition.phases["train"]:
+        for part in micro.graph.of_worker(worker):
+            if part.kind == LAYER:
+                cost = price(micro.graph, part)
+                flops += cost.forward + cost.backward
+                parts += micro is partition.phases["train"][0]
+    parameters = sum(size(holding.box) for holding in partition.holdings[worker])
+    memory = compile_worker(partition, worker, slots).total_bytes
+    return WorkerRow(worker, parts, parameters, flops, sent, memory)

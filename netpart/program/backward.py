@@ -25,6 +25,7 @@ class BackwardCompiler:
         self.views: dict[int, View] = {}
         self.sums: dict[int, Accumulator] = {}
         self.consumers: dict[int, list[Consumer]] = {}
+        self.reduced: set[int] = set()
         for part in reversed(forward.parts):
             for i, feed in enumerate(part.feeds):
                 if feed.gradient and part.kind != BRIDGE_DST:
@@ -98,7 +99,7 @@ class BackwardCompiler:
         if not node.layer.is_loss:
             dy = (self.gradient(part), *(None for _ in node.layer.outputs[1:]))
             if part.members:
-                self.all_reduce(part, self.gradient(part))
+                self.all_reduce(part)
         after: list[Instruction] = []
         dx: list[View | None] = [None] * len(node.sources)
         for i, feed in enumerate(part.feeds):
@@ -107,7 +108,7 @@ class BackwardCompiler:
         dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
         if any(v is not None for v in (*dx, *dw)):
             call = self.forward.calls[part.index]
-            reads = (*call.x, *call.y, *call.aux)
+            reads = (*call.x, *call.w, *call.y, *call.aux)
             self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), reads))
         self.out += after + weights_after
         self.parameters.complete(self.forward.micro, part, self.forward.phase, self.out)
@@ -124,13 +125,21 @@ class BackwardCompiler:
         after.append(Copy(target, aside) if total.overwrites(key) else Add(target, aside))
         return aside
 
-    def all_reduce(self, part: Part, view: View) -> None:
-        """Makes the partial gradients of replicas whole."""
-        group = min(p.index for p in part.members)
-        channel = Channel(self.forward.phase, Way.REDUCE, self.forward.micro, group)
-        name = f"d({part.name})"
-        self.out.append(ReduceStart(view, tuple(sorted(p.worker for p in part.members)), channel, name))
-        self.out.append(ReduceWait(view, channel, name))
+    def all_reduce(self, part: Part) -> None:
+        """Makes the partial gradients of replicas whole. The first of a node's shards starts the sums of them all,
+        for another worker may hold the shards in another order and wait for the other sum first."""
+        if part.node not in self.reduced:
+            self.reduced.add(part.node)
+            for p in reversed(self.forward.parts):
+                if p.node == part.node and p.members:
+                    workers = tuple(sorted(m.worker for m in p.members))
+                    self.out.append(ReduceStart(self.gradient(p), workers, self.group(p), f"d({p.name})"))
+        self.out.append(ReduceWait(self.gradient(part), self.group(part), f"d({part.name})"))
+
+    def group(self, part: Part) -> Channel:
+        """Replicas are known by the first of them."""
+        first = min(p.index for p in part.members)
+        return Channel(self.forward.phase, Way.REDUCE, self.forward.micro, first)
 
     def send(self, part: Part) -> None:
         assert part.peer is not None

@@ -39,16 +39,12 @@ class StoreProto(_message.Message):
     def __init__(self, backend: _Optional[str] = ..., path: _Optional[str] = ..., separator: _Optional[str] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., encoded: bool = ..., random_skip: _Optional[int] = ..., has_label: bool = ..., prefetching: bool = ..., shuffle: bool = ...) -> None: ...
 
 class SyntheticProto(_message.Message):
-    __slots__ = ("batchsize", "shape", "classes", "noise")
-    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
-    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("classes", "noise")
     CLASSES_FIELD_NUMBER: _ClassVar[int]
     NOISE_FIELD_NUMBER: _ClassVar[int]
-    batchsize: _containers.RepeatedScalarFieldContainer[int]
-    shape: _containers.RepeatedScalarFieldContainer[int]
     classes: int
     noise: float
-    def __init__(self, batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., classes: _Optional[int] = ..., noise: _Optional[float] = ...) -> None: ...
+    def __init__(self, classes: _Optional[int] = ..., noise: _Optional[float] = ...) -> None: ...
 
 class CharRNNProto(_message.Message):
     __slots__ = ("path", "vocab_path", "unroll_len", "batchsize")

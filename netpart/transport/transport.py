@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -41,6 +41,13 @@ class Transport(ABC):
         Raises TransportError if no frame can carry it or another promise was made.
         """
         self.mailbox.expect(channel, peer, tuple(shape), np.dtype(dtype))
+
+    def bind(self, address: str) -> str:
+        """Starts to receive at ``address`` and returns what peers connect to; "" where nothing has an address."""
+        return ""
+
+    def connect(self, addresses: Mapping[int, str]) -> None:
+        """Connects to the peers that this rank sends to, given what their ``bind`` returned."""
 
     @abstractmethod
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:

@@ -11,7 +11,9 @@ the mailbox, not by ZeroMQ's high-water marks, which count messages of any size 
 from __future__ import annotations
 
 import secrets
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from time import monotonic
@@ -22,13 +24,15 @@ import zmq
 
 from netpart.errors import TransportError
 from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Foreign, Header, pack, payload, unpack
-from netpart.transport.transport import Transport
+from netpart.transport.transport import WINDOW, Transport
 
 HEARTBEAT, LOST = 1000, 5000
 """Milliseconds between heartbeats on tcp, and without one after which a link is lost."""
 SLACK = 1 << 20
 """Bytes by which a frame may exceed the largest promise and still be read, so that its mistake can be named."""
 
+PATIENCE = 1.0
+"""Seconds that a send waits for ZeroMQ to let go of the oldest slot before it takes a new one."""
 SHORT = {
     "ipc": "ipc://@netpart-{token}-{rank}",
     "tcp": "tcp://127.0.0.1:*",
@@ -46,9 +50,13 @@ class _Slot:
     frame: memoryview
     tracker: zmq.MessageTracker | None = None
 
-    @property
-    def free(self) -> bool:
-        return self.tracker is None or self.tracker.done
+    def is_free(self, seconds: float) -> bool:
+        """True once ZeroMQ has let go of the frame; waits for that at most ``seconds``."""
+        if self.tracker is None or self.tracker.done:
+            return True
+        with suppress(zmq.NotDone):
+            self.tracker.wait(seconds)
+        return bool(self.tracker.done)
 
 
 class ZeroMQTransport(Transport):
@@ -151,14 +159,20 @@ class ZeroMQTransport(Transport):
         if self._own_context:
             self._context.term()
 
-    def _slot(self, nbytes: int) -> _Slot:
-        """A free slot for a payload of ``nbytes``; channels of equal size share them, so few are ever made."""
-        slots = self._slots.setdefault(nbytes, [])
-        for slot in slots:
-            if slot.free:
-                return slot
-        slots.append(_Slot(memoryview(bytearray(HEADER.size + nbytes))))
-        return slots[-1]
+    def _slot(self, header: Header) -> _Slot:
+        """The slot of the channel that was sent longest ago, or a new one.
+
+        Where senders await receivers, WINDOW + 1 slots suffice and nothing waits here: ZeroMQ has let go of the
+        first, or is about to say so.
+        """
+        slots = self._slots.setdefault((header.channel, header.dtype, header.shape), deque())
+        if slots and slots[0].is_free(PATIENCE if len(slots) > WINDOW else 0):
+            slot = slots.popleft()
+        else:
+            frame = memoryview(bytearray(HEADER.size + header.nbytes))
+            slot = _Slot(frame, payload(frame, header))
+        slots.append(slot)
+        return slot
 
     def _socket(self, kind: int, address: str) -> _Socket:
         socket = self._context.socket(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netpart.errors import ConfigError
 from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
 from netpart.registry import Registry
 from netpart.updaters.adadelta import AdaDelta
@@ -25,6 +26,9 @@ def updater(conf: UpdaterProto) -> Updater:
 
     Raises ConfigError if there is none of that name (the type has no usable default) or it is ill configured.
     """
+    if not conf.HasField("type"):
+        hint = "add updater { type: kSGD learning_rate { type: kFixed base_lr: 0.01 } }"
+        raise ConfigError("updater", "a type", "none", hint, at=("updater",))
     user = conf.type == UpdaterType.kUserUpdater and conf.user_type
     name = user or UpdaterType.Name(conf.type)
     return UPDATERS.get(name, who="updater.type", at=("updater", "type"))(conf)

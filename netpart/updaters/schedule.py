@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 
+from netpart.errors import ConfigError
 from netpart.proto.updater_pb2 import ChangeMethod, LRGenProto
 from netpart.registry import Registry
 from netpart.updaters.checks import check, not_negative, positive, present
@@ -91,6 +92,9 @@ METHODS.add("kFixedStep")(_fixed_step)
 
 def schedule(conf: LRGenProto) -> Schedule:
     """Builds the function from step (0, 1, …) to learning rate; raises ConfigError naming the field at fault."""
+    if not conf.HasField("type"):
+        where = ("updater", "learning_rate")
+        raise ConfigError(".".join(where), "a type", "none", "add type: kFixed base_lr: 0.01", at=where)
     user = conf.type == ChangeMethod.kUserChange and conf.user_type
     name = user or ChangeMethod.Name(conf.type)
     at = ("updater", "learning_rate", "type")

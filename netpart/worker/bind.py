@@ -15,7 +15,18 @@ from netpart.kernels.op import Array, Op
 from netpart.layers.layer import Call
 from netpart.program.compile import PHASE_CODES
 from netpart.program.instructions import (
-    Add, Backward, Channel, Copy, Forward, Instruction, Receive, ReduceStart, ReduceWait, Send, Update, Way, Zero,
+    Add,
+    Backward,
+    Channel,
+    Copy,
+    Forward,
+    Instruction,
+    Receive,
+    ReduceStart,
+    ReduceWait,
+    Send,
+    Update,
+    Zero,
 )  # fmt: skip
 from netpart.program.program import Program
 from netpart.updaters import Scale
@@ -27,7 +38,16 @@ if TYPE_CHECKING:
 RUN, SEND, RECEIVE, REDUCE_START, REDUCE_WAIT = range(5)
 
 
-@dataclass
+@dataclass(slots=True)
+class Ring:
+    """A collective of one worker: its progress, and the channel of each step's message."""
+
+    name: str
+    state: RingState
+    channels: list[Channel]
+
+
+@dataclass(slots=True)
 class Action:
     """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people."""
 
@@ -37,7 +57,7 @@ class Action:
     array: Array = None
     peer: int = -1
     channel: Channel | None = None
-    ring: RingState | None = None
+    ring: Ring | None = None
 
 
 @dataclass
@@ -65,7 +85,7 @@ class Binder:
         self.parts: dict[tuple[int, int], Part] = {}
         for m, micro in enumerate(self.program.micros):
             self.parts.update({(m, p.index): p for p in micro.graph.parts if p.worker == machine.program.worker})
-        self.rings: dict[Channel, RingState] = {}
+        self.rings: dict[Channel, Ring] = {}
         self.ops: list[tuple[int, Op]] = []
 
     def bind(self) -> Bound:
@@ -95,8 +115,8 @@ class Binder:
                 self.expect(channel, peer, array.shape, array.dtype)
                 return Action(RECEIVE, f"receive {name}", array=array, peer=peer, channel=channel)
             case ReduceStart(target, members, channel, name):
-                ring = self.ring(self.arrays(target), members, channel)
-                return Action(REDUCE_START, f"all-reduce {name}", channel=channel, ring=ring)
+                ring = self.ring(self.arrays(target), members, channel, f"all-reduce {name}")
+                return Action(REDUCE_START, ring.name, channel=channel, ring=ring)
             case ReduceWait(_, channel, name):
                 return Action(REDUCE_WAIT, f"all-reduce {name}", channel=channel, ring=self.rings[channel])
 
@@ -113,14 +133,15 @@ class Binder:
         if self.transport is not None:
             self.transport.expect(channel, peer, shape, dtype)
 
-    def ring(self, array: Array, members: tuple[int, ...], channel: Channel) -> RingState:
+    def ring(self, array: Array, members: tuple[int, ...], channel: Channel, name: str) -> Ring:
         flat = array.reshape(-1)
         steps = all_reduce(members, flat.size)[self.machine.program.worker]
-        for chunk, step in enumerate(steps):
+        channels = [channel._replace(chunk=chunk) for chunk in range(len(steps))]
+        for each, step in zip(channels, steps, strict=True):
             lo, hi = step.receive
             if hi > lo:
-                self.expect(channel._replace(chunk=chunk), step.receive_from, (hi - lo,), flat.dtype)
-        self.rings[channel] = RingState(steps, flat)
+                self.expect(each, step.receive_from, (hi - lo,), flat.dtype)
+        self.rings[channel] = Ring(name, RingState(steps, flat), channels)
         return self.rings[channel]
 
     def forward(self, instruction: Forward) -> Op:
@@ -215,4 +236,4 @@ def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
     return -(-int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize // 64) * 64
 
 
-__all__ = ["Action", "Binder", "Bound", "Way", "attach", "scratch_bytes"]
+__all__ = ["Action", "Binder", "Bound", "Ring", "attach", "scratch_bytes"]

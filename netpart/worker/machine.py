@@ -14,7 +14,7 @@ from netpart.program.buffers import ALIAS, FIXED, View, item_size
 from netpart.program.program import WorkerProgram
 from netpart.spec import FLOAT, RECORD
 from netpart.units import bytes_text
-from netpart.worker.limits import available_memory
+from netpart.worker.limits import RESERVE, available_memory, wire_bytes
 
 if TYPE_CHECKING:
     from netpart.updaters import Updater
@@ -28,12 +28,15 @@ class Machine:
     Raises MemoryRefused, before allocating anything, when the worker may not have what it needs.
     """
 
-    def __init__(self, program: WorkerProgram, xp: Any, updater: Updater | None, seed: int, poison: bool = False) -> None:
+    def __init__(
+        self, program: WorkerProgram, xp: Any, updater: Updater | None, seed: int, poison: bool = False
+    ) -> None:
         self.program, self.xp, self.updater, self.seed = program, xp, updater, seed
         self.dtype = np.float64 if program.float_size == 8 else np.float32
         self.kernels = Kernels(xp, self.dtype)
         self.clock = Clock()
-        self.refuse_if_too_large()
+        self.wire_bytes = wire_bytes(program)
+        self.refuse_unless_fits(program.total_bytes)
         self.fixed: dict[int, Array] = {
             b: xp.zeros(buffer.shape, self.element(buffer.dtype))
             for b, buffer in enumerate(program.buffers)
@@ -48,16 +51,20 @@ class Machine:
             {slot: xp.zeros(program.buffers[v.buffer].shape, self.dtype) for slot in slots} for v in program.parameters
         ]
 
-    def refuse_if_too_large(self) -> None:
-        """Compares what the program needs with what the process may still have."""
+    def refuse_unless_fits(self, coming: int, workspace: int = 0) -> None:
+        """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""
         free = available_memory()
-        if free is not None and self.program.total_bytes > free and self.xp is np:
-            p = self.program
-            raise MemoryRefused(
-                f"worker {p.worker}: needs {p.total_bytes} bytes ({bytes_text(p.total_bytes)}: parameters, gradients and "
-                f"updater state {bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}) but may have "
-                f"{bytes_text(free)}; cut the net over more workers, use more micro_batches, or raise the limit"
-            )
+        if free is None or self.xp is not np or coming + self.wire_bytes + RESERVE <= free:
+            return
+        p = self.program
+        needed = p.total_bytes + workspace + self.wire_bytes + RESERVE
+        raise MemoryRefused(
+            f"worker {p.worker}: needs {needed} bytes ({bytes_text(needed)}: parameters, gradients and updater state "
+            f"{bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}, workspace {bytes_text(workspace)}, "
+            f"messages {bytes_text(self.wire_bytes)}, {bytes_text(RESERVE)} in reserve) but may have "
+            f"{needed - (coming + self.wire_bytes + RESERVE) + free} ({bytes_text(free)} left of its address space); cut "
+            f"the net over more workers, use more micro_batches, or raise the limit (ulimit -v)"
+        )
 
     def element(self, dtype: str) -> Any:
         """NumPy dtype of a buffer."""

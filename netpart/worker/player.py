@@ -1,19 +1,17 @@
 """Player: plays the Programs of one worker step by step. Pure of sockets and threads: it yields when it must wait.
 
-    for waiting in player.play("train", step):   # nothing is yielded while everything has arrived
-        ...                                      # the caller lets others run, or blocks on the transport
+for waiting in player.play("train", step):   # nothing is yielded while everything has arrived
+    ...                                      # the caller lets others run, or blocks on the transport
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from netpart.collectives import RingState
 from netpart.initialisers import initialise
 from netpart.kernels.op import Array
 from netpart.kernels.philox import key
@@ -22,7 +20,16 @@ from netpart.program.instructions import Channel, Way
 from netpart.program.program import WorkerProgram
 from netpart.spec import Region, relative, size
 from netpart.worker.bind import (
-    RECEIVE, REDUCE_START, REDUCE_WAIT, RUN, SEND, Action, Binder, Bound, attach, scratch_bytes,
+    RECEIVE,
+    REDUCE_START,
+    REDUCE_WAIT,
+    SEND,
+    Action,
+    Binder,
+    Bound,
+    Ring,
+    attach,
+    scratch_bytes,
 )  # fmt: skip
 from netpart.worker.machine import ALIGN, Machine
 
@@ -34,21 +41,25 @@ WINDOW = 2
 """Steps that a sender may run ahead of a receiver."""
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """Why a player cannot go on: what it waits for, from whom."""
+class Waiting(NamedTuple):
+    """Why a player cannot go on: what it waits for, from whom, on which channel."""
 
     name: str
     peer: int
     phase: str
     step: int
+    channel: Channel
 
     def __str__(self) -> str:
-        return f"{self.name} from worker {self.peer} in {self.phase} step {self.step}"
+        return f"{self.name} (edge {self.channel.edge}) from worker {self.peer} in {self.phase} step {self.step}"
 
 
 class Player:
-    """One worker's machine, bound and ready. ``trace``, if it is a list, gets (name, start, end) of every action."""
+    """One worker's machine, bound and ready.
+
+    ``trace``, if it is a list, gets (name, start, end) in seconds of every action and every send of a collective;
+    ``doing`` names the action that is being played, for whoever asks meanwhile.
+    """
 
     def __init__(
         self, program: WorkerProgram, transport: Transport | None, xp: Any = np, updater: Updater | None = None,
@@ -57,19 +68,29 @@ class Player:
         self.program, self.transport, self.xp = program, transport, xp
         self.machine = Machine(program, xp, updater, seed, poison)
         self.bound: dict[str, Bound] = {p: Binder(self.machine, p, transport).bind() for p in program.phases}
+        self.workspace_bytes = self.attach_workspace()
+        self.rings: list[Ring] = []
+        self.seen = -1
+        self.trace: list[tuple[str, float, float]] | None = None
+        self.doing = "getting ready"
+        self.sequence = dict.fromkeys(program.phases, 0)
+        self.readers = {phase: self.finished_by_readers(phase) for phase in program.phases}
+        self.writers = {phase: self.finished_for_writers(phase) for phase in program.phases}
+
+    def attach_workspace(self) -> int:
+        """Gives all kernels one workspace, as large as the hungriest of them needs; returns its bytes."""
         need = max((scratch_bytes(b.scratch) for b in self.bound.values()), default=0)
-        memory = xp.empty(need + ALIGN, np.uint8)
-        base = -memory.__array_interface__["data"][0] % ALIGN if xp is np else 0
+        self.machine.refuse_unless_fits(need, workspace=need)
+        memory = self.xp.empty(need + ALIGN, np.uint8)
+        base = -memory.__array_interface__["data"][0] % ALIGN if self.xp is np else 0
         for bound in self.bound.values():
             attach(bound, memory[base:])
-        self.workspace_bytes = need
-        self.rings: list[tuple[Channel, RingState]] = []
-        self.trace: list[tuple[str, float, float]] | None = None
-        self.doing = "nothing yet"
-        self.sequence = dict.fromkeys(program.phases, 0)
-        for phase in program.phases:
-            for peer in self.receivers_of(phase) if transport is not None else ():
-                transport.expect(self.done(phase, peer, program.worker), peer, (0,), np.dtype(np.uint8))
+        return need
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the plan takes at most: buffers, workspace, messages on their way."""
+        return self.program.total_bytes + self.workspace_bytes + self.machine.wire_bytes
 
     def initialise(self) -> None:
         """Fills every parameter with its initial values: a function of seed, name and global element index."""
@@ -87,7 +108,7 @@ class Player:
 
     def play(self, phase: str, step: int) -> Iterator[Waiting]:
         """Plays one step of ``phase``; yields what it waits for whenever a message is missing."""
-        bound, self.machine.clock.step = self.bound[phase], step
+        bound, trace, self.machine.clock.step = self.bound[phase], self.trace, step
         sequence = self.sequence[phase]
         yield from self.wait_for_readers(phase, sequence)
         if self.machine.poisoned:
@@ -96,52 +117,63 @@ class Player:
             self.doing = action.name
             if self.rings:
                 self.advance(sequence)
-            started = perf_counter() if self.trace is not None else 0.0
-            if action.kind == RUN:
-                action.run()  # type: ignore[misc]
+            started = perf_counter() if trace is not None else 0.0
+            if action.run is not None:
+                action.run()
             else:
                 yield from self.communicate(action, phase, sequence)
-            if self.trace is not None:
-                self.trace.append((action.name, started, perf_counter()))
-        self.tell_senders(phase, sequence)
+            if trace is not None:
+                trace.append((action.name, started, perf_counter()))
+        self.tell_writers(phase, sequence)
         self.sequence[phase] = sequence + 1
 
     def communicate(self, action: Action, phase: str, step: int) -> Iterator[Waiting]:
+        """Sends, receives, or starts or completes a collective."""
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
             self.transport.send(action.channel, step, action.peer, self.to_host(action.array))
         elif action.kind == RECEIVE:
             while (arrived := self.transport.receive(action.channel, step)) is None:
-                yield Waiting(action.name, action.peer, phase, step)
+                yield Waiting(action.name, action.peer, phase, step, action.channel)
                 self.advance(step)
             self.to_device(action.array, arrived)
         elif action.kind == REDUCE_START:
             assert action.ring is not None
-            self.rings.append((action.channel, action.ring))
-            self.send_chunks(action.channel, action.ring.start(), step)
+            self.rings.append(action.ring)
+            self.seen = -1  # its first message may be here already
+            self.send_chunks(action.ring, action.ring.state.start(), step)
         elif action.kind == REDUCE_WAIT:
+            assert action.ring is not None
             self.advance(step)
-            while (ring := action.ring) is not None and not ring.done:
-                expected = ring.expects()
-                yield Waiting(action.name, expected[0] if expected else -1, phase, step)
+            while (expected := action.ring.state.expects()) is not None:
+                peer, chunk, _ = expected
+                yield Waiting(action.name, peer, phase, step, action.ring.channels[chunk])
                 self.advance(step)
 
     def advance(self, step: int) -> None:
         """Takes every collective as far as the messages that have arrived allow."""
         assert self.transport is not None
-        for channel, ring in self.rings:
-            while (expected := ring.expects()) is not None:
-                arrived = self.transport.receive(channel._replace(chunk=expected[1]), step)
+        arrivals = self.transport.arrivals
+        if arrivals == self.seen or not self.rings:
+            return
+        self.seen = arrivals
+        for ring in self.rings:
+            while (expected := ring.state.expects()) is not None:
+                arrived = self.transport.receive(ring.channels[expected[1]], step)
                 if arrived is None:
                     break
-                self.send_chunks(channel, ring.deliver(self.xp.asarray(arrived)), step)
-        self.rings = [(c, r) for c, r in self.rings if not r.done]
+                self.send_chunks(ring, ring.state.deliver(self.xp.asarray(arrived)), step)
+        self.rings = [ring for ring in self.rings if not ring.state.done]
 
-    def send_chunks(self, channel: Channel, sends: list[tuple[int, int, Array]], step: int) -> None:
+    def send_chunks(self, ring: Ring, sends: list[tuple[int, int, Array]], step: int) -> None:
+        """Sends what a collective may send now."""
         assert self.transport is not None
         for peer, chunk, view in sends:
-            self.transport.send(channel._replace(chunk=chunk), step, peer, self.to_host(view))
+            started = perf_counter() if self.trace is not None else 0.0
+            self.transport.send(ring.channels[chunk], step, peer, self.to_host(view))
+            if self.trace is not None:
+                self.trace.append((f"send {ring.name}", started, perf_counter()))
 
     def to_host(self, array: Array) -> Array:
         return array if self.xp is np else self.xp.asnumpy(array)
@@ -149,28 +181,38 @@ class Player:
     def to_device(self, target: Array, arrived: Array) -> None:
         target[...] = arrived if self.xp is np else self.xp.asarray(arrived)
 
-    def receivers_of(self, phase: str) -> list[int]:
-        """Workers that this one sends to."""
-        return sorted(self.program.phases[phase].receivers - {self.program.worker})
+    def finished_by_readers(self, phase: str) -> list[tuple[int, Channel]]:
+        """(worker, channel) of everyone that this worker sends to, and on which it hears of their finished steps."""
+        found = []
+        for peer in sorted(self.program.phases[phase].receivers - {self.program.worker}):
+            channel = self.done(phase, peer, self.program.worker)
+            if self.transport is not None:
+                self.transport.expect(channel, peer, (0,), EMPTY.dtype)
+            found.append((peer, channel))
+        return found
 
-    def senders_to(self, phase: str) -> list[int]:
-        """Workers that this one hears from, and tells which step it has finished."""
-        return sorted(self.program.phases[phase].senders - {self.program.worker})
+    def finished_for_writers(self, phase: str) -> list[tuple[int, Channel]]:
+        """(worker, channel) of everyone that sends to this worker, and hears of the steps it has finished."""
+        writers = sorted(self.program.phases[phase].senders - {self.program.worker})
+        return [(peer, self.done(phase, self.program.worker, peer)) for peer in writers]
 
     def wait_for_readers(self, phase: str, step: int) -> Iterator[Waiting]:
+        """Waits until nobody is more than WINDOW steps behind: what piles up at a slow reader is bounded."""
         if step < WINDOW or self.transport is None:
             return
-        for peer in self.receivers_of(phase):
-            channel = self.done(phase, peer, self.program.worker)
+        for peer, channel in self.readers[phase]:
+            self.doing = f"waiting for worker {peer} to finish an earlier step"
             while self.transport.receive(channel, step - WINDOW) is None:
-                yield Waiting("its finished step", peer, phase, step)
+                yield Waiting("the end of an earlier step", peer, phase, step, channel)
 
-    def tell_senders(self, phase: str, step: int) -> None:
-        for peer in self.senders_to(phase):
+    def tell_writers(self, phase: str, step: int) -> None:
+        """Tells everyone that sends to this worker that it has finished ``step``."""
+        for peer, channel in self.writers[phase]:
             assert self.transport is not None
-            self.transport.send(self.done(phase, self.program.worker, peer), step, peer, EMPTY)
+            self.transport.send(channel, step, peer, EMPTY)
 
     def done(self, phase: str, reader: int, writer: int) -> Channel:
+        """The channel on which ``reader`` tells ``writer`` which steps it has finished."""
         return Channel(PHASE_CODES[phase], Way.DONE, 0, reader, writer)
 
     def read_metrics(self, phase: str) -> Array:
@@ -181,15 +223,16 @@ class Player:
         return sums
 
 
-def pieces(box: Region, elements: int = 1 << 20) -> Iterator[Region]:
-    """Cuts a box along its first axis so that what is made of a piece at a time stays small."""
-    if not box or size(box) <= elements:
+def pieces(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
+    """Cuts a box into boxes of at most ``elements``, so that what is made of one at a time stays small."""
+    axis = next((a for a, (lo, hi) in enumerate(box) if hi - lo > 1), None)
+    if axis is None or size(box) <= elements:
         yield box
         return
-    (lo, hi), *rest = box
+    lo, hi = box[axis]
     rows = max(1, elements * (hi - lo) // size(box))
     for start in range(lo, hi, rows):
-        yield ((start, min(hi, start + rows)), *rest)
+        yield from pieces((*box[:axis], (start, min(hi, start + rows)), *box[axis + 1 :]), elements)
 
 
 EMPTY = np.empty(0, np.uint8)

@@ -272,7 +272,7 @@ def choose_updater(s: Sketch) -> None:
     conf = s.job.updater
     name = s.pick(UPDATERS)
     conf.type, conf.delta = UpdaterType.Value(name), 0.1
-    conf.learning_rate.type, conf.learning_rate.base_lr = ChangeMethod.Value("kFixed"), 0.05
+    conf.learning_rate.type, conf.learning_rate.base_lr = ChangeMethod.Value("kFixed"), 0.01
     conf.rmsprop_conf.rho = 0.8
     conf.momentum = s.pick([0.0, 0.9])
     conf.weight_decay = s.pick([0.0, 0.01])

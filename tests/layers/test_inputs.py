@@ -29,7 +29,7 @@ STORE = f"batchsize: {BATCH} path:"
 CONFS = {
     "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
     "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
-    "kSyntheticInput": f"synthetic_conf {{ batchsize: {BATCH} shape: {SIDE} shape: {SIDE} classes: 5 }}",
+    "kSyntheticInput": f"store_conf {{ batchsize: {BATCH} shape: {SIDE} shape: {SIDE} }} synthetic_conf {{ classes: 5 }}",
     "kShardData": f'sharddata_conf {{ path: "images.bin" batchsize: {BATCH} }}',
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",
@@ -137,12 +137,14 @@ def test_shapes_come_from_the_first_record_where_the_conf_has_none(folder: Path)
 
 
 def test_synthetic_rows_stand_in_for_a_store(folder: Path) -> None:
-    conf = "store_conf { batchsize: 2 shape: 3 } synthetic_conf { classes: 2 }"
-    assert make("kSyntheticInput", folder, conf)[0].output == Spec((2, 3))
+    conf = "store_conf { path: 'absent' batchsize: 2 shape: 3 }"
+    layer = make("kSyntheticInput", folder, conf)[0]
+    layer.check_data()
+    assert layer.output == Spec((2, 3))
 
 
 def test_repeated_batchsizes_are_rows_of_the_parts(folder: Path) -> None:
-    layer: Any = make("kSyntheticInput", folder, "synthetic_conf { batchsize: 2 batchsize: 5 shape: 3 }")[0]
+    layer: Any = make("kSyntheticInput", folder, "store_conf { batchsize: 2 batchsize: 5 shape: 3 }")[0]
     assert (layer.row_sizes(), layer.output.shape) == ((2, 5), (7, 3))
 
 
@@ -168,8 +170,8 @@ def test_truncated_and_misshapen_stores_are_found_by_check_data(folder: Path, tm
 REFUSED = {
     "kRecordInput": ["", "store_conf { path: 'images.bin' }", f"store_conf {{ batchsize: {BATCH} }}",
                      f"store_conf {{ {STORE} 'images.bin' encoded: true }}", "store_conf { batchsize: 0 path: 'a' }"],
-    "kSyntheticInput": ["", "synthetic_conf { batchsize: 4 }", "synthetic_conf { batchsize: 4 shape: 0 }",
-                        "synthetic_conf { batchsize: 4 shape: 3 classes: 0 }"],
+    "kSyntheticInput": ["", "store_conf { batchsize: 4 }", "store_conf { batchsize: 4 shape: 0 }",
+                        "store_conf { batchsize: 4 shape: 3 } synthetic_conf { classes: 0 }"],
     "kShardData": ["", "sharddata_conf { path: '' batchsize: 4 }", "sharddata_conf { path: 'a' batchsize: 0 }"],
     "kMnist": ["mnist_conf { norm_a: 0 }", "mnist_conf { resize: -1 }"],
 }  # fmt: skip

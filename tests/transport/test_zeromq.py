@@ -13,6 +13,7 @@ import zmq
 
 from netpart.errors import TransportError
 from netpart.transport.frames import HEADER, Header, pack
+from netpart.transport.transport import WINDOW
 from netpart.transport.zeromq import SLACK, ZeroMQTransport
 
 RUN = b"run-0001"
@@ -122,7 +123,7 @@ def test_a_run_id_of_another_length_raises() -> None:
         ZeroMQTransport(0, b"run")
 
 
-def test_two_slots_suffice_where_the_sender_awaits_the_receiver() -> None:
+def test_a_few_slots_suffice_where_the_sender_awaits_the_receiver() -> None:
     large, done = np.zeros(100_000), (1, 4, 0, 5, 0)
     with ZeroMQTransport(0, RUN) as ours, ZeroMQTransport(1, RUN) as theirs:
         theirs.expect(CHANNEL, 0, large.shape, large.dtype)

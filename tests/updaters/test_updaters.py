@@ -235,9 +235,10 @@ def test_momentum_costs_memory_only_where_there_is_some() -> None:
 @pytest.mark.parametrize(
     ("text", "who", "says"),
     [
-        (RATE, "updater.type", "all 7: kAdaDelta, kAdaGrad"),
+        (RATE, "updater", "add updater { type: kSGD"),
+        (f"type: kUserUpdater {RATE}", "updater.type", "all 7: kAdaDelta, kAdaGrad"),
         (f"type: kUserUpdater user_type: 'kSDG' {RATE}", "updater.type", "did you mean kSGD"),
-        ("type: kSGD", "updater.learning_rate.type", "kFixedStep"),
+        ("type: kSGD", "updater.learning_rate", "add type: kFixed"),
         (f"type: kSGD momentum: 1 {RATE}", "updater.momentum", "got 1.0"),
         (f"type: kNesterov momentum: -0.5 {RATE}", "updater.momentum", "[0, 1)"),
         (f"type: kSGD weight_decay: -1 {RATE}", "updater.weight_decay", "got -1.0"),

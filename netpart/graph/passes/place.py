@@ -162,7 +162,7 @@ class LayerPlacer:
         if sizes:
             self.check_sizes(sizes, parts, self.extent(axis), at)
             return scaled(sizes, self.layer.output.shape[axis])
-        self.check_parts(self.extent(axis), parts, f"axis {axis}", at)
+        self.check_parts(self.extent(axis), parts, self.names([axis]), at)
         return ranges(self.layer.output.shape[axis], parts, axis >= 2 or self.spread)
 
     def input_ranges(self, parts: int, sizes: list[int], at: FieldPath) -> tuple[tuple[int, int], ...]:

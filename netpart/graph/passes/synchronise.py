@@ -45,6 +45,13 @@ class Bucket:
         return sum(size(c.box) for c in self.cells)
 
 
+Ready = tuple[int, tuple[int, ...], Cell]
+"""(when its last contribution is made, workers that sum it, cell)."""
+
+Group = tuple[int, int, Region, Region | None]
+"""(graph, node, region, term): replicas of one part."""
+
+
 @dataclass(frozen=True)
 class Use:
     """One part's need of one parameter. ``group`` names the class of replicas it belongs to."""
@@ -52,7 +59,7 @@ class Use:
     part: Part
     slot: int
     box: Region
-    group: tuple[int, int, Region, Region | None]
+    group: Group
     full: bool
 
 
@@ -68,12 +75,12 @@ class ParameterPlan:
 def synchronise(graphs: Sequence[Graph], workers: int, itemsize: int, first_bucket: int) -> ParameterPlan:
     """Plans parameters over the graphs of all phases and micro-batches, and marks the parts that train them."""
     plan = ParameterPlan([[] for _ in range(workers)])
-    ready: list[tuple[int, tuple[int, ...], Cell]] = []
+    ready: list[Ready] = []
     for parameter, uses in gather_uses(graphs).items():
-        for worker in sorted({u.part.worker for u in uses}):
-            boxes = disjoint_hulls(u.box for u in uses if u.part.worker == worker)
+        held = {w: disjoint_hulls(boxes) for w, boxes in needed_boxes(uses).items()}
+        for worker, boxes in held.items():
             plan.holdings[worker] += [Holding(parameter, box) for box in boxes]
-        ready += summed_cells(parameter, uses)
+        ready += summed_cells(parameter, uses, held)
     plan.trained = {p.name for g in graphs for node in g.net.nodes if g.net.trained[node.index] for p in node.params}
     plan.buckets = bucketed(ready, itemsize, first_bucket)
     return plan
@@ -98,37 +105,55 @@ def gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
     return {named[name]: found for name, found in uses.items()}
 
 
-def summed_cells(parameter: Parameter, uses: list[Use]) -> list[tuple[int, tuple[int, ...], Cell]]:
-    """(when ready, workers, cell) of every cell to be summed; mutes all but one of each class of full replicas."""
-    if len({u.part.worker for u in uses}) == 1:
+def needed_boxes(uses: list[Use]) -> dict[int, list[Region]]:
+    """The boxes that each worker needs, workers in ascending order."""
+    needed: dict[int, list[Region]] = {}
+    for u in sorted(uses, key=lambda u: u.part.worker):
+        needed.setdefault(u.part.worker, []).append(u.box)
+    return needed
+
+
+def summed_cells(parameter: Parameter, uses: list[Use], held: dict[int, list[Region]]) -> list[Ready]:
+    """(when ready, workers, cell) of every cell to be summed; mutes all but one of each class of full replicas.
+
+    A worker takes part in the sum of all that it holds, also of what fills the hull of its needs: it updates that
+    too, and copies must stay equal.
+    """
+    if len(held) == 1:
         return []
-    cells = [(box, [u for u in uses if contains(u.box, box)]) for box in disjoint_cells({u.box for u in uses})]
-    if all(is_whole_everywhere(users) for _, users in cells):
+    boxes = {u.box for u in uses} | {box for of_worker in held.values() for box in of_worker}
+    cells = [(box, [u for u in uses if contains(u.box, box)], holders(held, box)) for box in disjoint_cells(boxes)]
+    if all(is_whole_everywhere(users, workers) for _, users, workers in cells):
         return []
     first: dict[object, Part] = {}
     for u in uses:
         if u.full and u.part.live and first.setdefault((u.group, u.slot), u.part) is not u.part:
             u.part.trains = tuple(t and s != u.slot for s, t in enumerate(u.part.trains))
     found = []
-    for box, users in cells:
-        workers = tuple(sorted({u.part.worker for u in users}))
+    for box, users, workers in cells:
         training = [u.part.index for u in users if u.part.trains[u.slot]]
         if len(workers) > 1 and training:
             found.append((-min(training), workers, Cell(parameter, box)))
     return found
 
 
-def is_whole_everywhere(users: list[Use]) -> bool:
+def holders(held: dict[int, list[Region]], box: Region) -> tuple[int, ...]:
+    """The workers that hold a cell, ascending."""
+    return tuple(w for w, boxes in held.items() if any(contains(b, box) for b in boxes))
+
+
+def is_whole_everywhere(users: list[Use], workers: tuple[int, ...]) -> bool:
     """True if every worker that holds the cell gets the whole gradient by itself."""
-    holders = {u.part.worker for u in users}
-    groups: dict[object, set[int]] = {}
+    groups: dict[tuple[Group, int], set[int]] = {}
     for u in users:
         if u.part.trains[u.slot]:
-            groups.setdefault((u.group, u.full, u.slot), set()).add(u.part.worker)
-    return all(members == holders and (full or len(holders) == 1) for (_, full, _), members in groups.items())
+            if len(workers) > 1 and not u.full:
+                return False
+            groups.setdefault((u.group, u.slot), set()).add(u.part.worker)
+    return all(members == set(workers) for members in groups.values())
 
 
-def bucketed(ready: list[tuple[int, tuple[int, ...], Cell]], itemsize: int, first_bucket: int) -> list[Bucket]:
+def bucketed(ready: list[Ready], itemsize: int, first_bucket: int) -> list[Bucket]:
     """Packs cells of the same workers, in order of readiness; buckets are ordered by their last cell."""
     by_workers: dict[tuple[int, ...], list[tuple[int, Cell]]] = {}
     for when, workers, cell in sorted(ready, key=lambda r: r[0]):

@@ -1,0 +1,114 @@
+"""netpart check: what a job is and costs, layer by layer and worker by worker, before it runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.plan.table import LayerRow
+    from netpart.plan.table import Table as PlanTable
+    from netpart.plan.table import WorkerRow
+
+HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory, or what is wrong with the job"
+LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", ">moved", ">memory")
+WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">memory")
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import add_job
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("check", help=HELP, description=HELP)
+    add_job(parser)
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
+    return parser
+
+
+def call(args: argparse.Namespace) -> int:
+    """Prices the job; 0 if it can run, 1 if its data is missing or cannot be read."""
+    from netpart.cli.common import load_job, workers_of
+    from netpart.graph.partition import partition_job
+    from netpart.plan.advice import advice, faults
+    from netpart.plan.table import tabulate
+
+    job = load_job(args, provide=False)
+    partition = partition_job(job.proto, workers_of(args, job), job.folder)
+    table, warnings = tabulate(partition), advice(partition)
+    errors = [str(job.explain(error)) for error in faults(partition)]
+    if args.json:
+        print_json(table, warnings, errors)
+    else:
+        print_tables(table)
+        print_lines("warning", warnings)
+        print_lines("error", errors)
+    return 1 if errors else 0
+
+
+def print_json(table: PlanTable, warnings: list[str], errors: list[str]) -> None:
+    """Prints the tables, the warnings and the errors as one JSON object."""
+    from dataclasses import asdict
+
+    print(json.dumps({**asdict(table), "warnings": warnings, "errors": errors}, indent=2, ensure_ascii=False))
+
+
+def print_tables(table: PlanTable) -> None:
+    """Prints what is checked, then the layers, then the workers."""
+    from netpart.cli.table import Table
+    from netpart.units import bytes_text, count_text
+
+    print(title(table), end="\n\n")
+    memory = sum(row.memory for row in table.layers)
+    totals = ("total", "", "", "", "", f"{table.parameters:,}", count_text(table.flops), moved(table.moved))
+    Table(LAYERS, [layer_cells(row) for row in table.layers], (*totals, bytes_text(memory))).print()
+    print()
+    Table(WORKERS, [worker_cells(row, table.flops) for row in table.workers]).print()
+    print("\nFLOPs and bytes are those of one training step; workers share memory between layers, so they need less.")
+
+
+def title(table: PlanTable) -> str:
+    """What is checked, in one line."""
+    n, micro = len(table.workers), table.micro_batches
+    pieces = f" in {micro} micro-batches" if micro > 1 else ""
+    return f"{table.name}: {len(table.layers)} layers on {n} worker{'s' * (n > 1)}, batch {table.rows}{pieces}"
+
+
+def layer_cells(row: LayerRow) -> tuple[str, ...]:
+    """One layer as it is printed."""
+    from netpart.units import bytes_text, count_text
+
+    shape = "×".join(map(str, row.shape)) or "records"
+    parameters = f"{row.parameters:,}" if row.parameters else "-"
+    flops = count_text(row.flops) if row.flops else "-"
+    workers = workers_text(row.workers)
+    return row.name, row.type, shape, row.cut, workers, parameters, flops, moved(row.moved), bytes_text(row.memory)
+
+
+def worker_cells(row: WorkerRow, flops: int) -> tuple[str, ...]:
+    """One worker as it is printed."""
+    from netpart.units import bytes_text, count_text
+
+    share = f"{row.flops / flops:.1%}" if flops else "-"
+    counts = str(row.worker), str(row.parts), f"{row.parameters:,}", count_text(row.flops), share
+    return *counts, moved(row.sent), bytes_text(row.memory)
+
+
+def moved(count: int) -> str:
+    """Bytes that cross workers."""
+    from netpart.units import bytes_text
+
+    return bytes_text(count) if count else "-"
+
+
+def workers_text(workers: tuple[int, ...]) -> str:
+    """``0-2`` for neighbours, ``0,2,5`` otherwise."""
+    if len(workers) > 2 and workers[-1] - workers[0] == len(workers) - 1:
+        return f"{workers[0]}-{workers[-1]}"
+    return ",".join(map(str, workers))
+
+
+def print_lines(kind: str, messages: list[str]) -> None:
+    """Prints messages one per line, after an empty line."""
+    if messages:
+        print("", *(f"{kind}: {message}" for message in messages), sep="\n")

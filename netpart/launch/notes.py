@@ -1,0 +1,75 @@
+"""Notes: what is kept of a run as it goes: metrics.jsonl, the latest metrics of every phase, the last checkpoint."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TextIO
+
+from netpart.errors import NetpartError
+from netpart.launch.events import Event, Listener, Measured, Saved
+
+
+class Notes:
+    """Hears every event, notes it, and passes it on. The workspace is this run's alone until ``close``.
+
+    A run that goes on from step ``first_step`` keeps what is noted up to there; a new one starts a new file.
+    Raises NetpartError for a workspace that cannot be written, or that another run is using.
+    """
+
+    def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:
+        self.file = open_alone(workspace / "metrics.jsonl")
+        kept = self.noted_until(first_step) if resumed else []
+        self.file.seek(0)
+        self.file.truncate()
+        self.file.writelines(kept)
+        self.listener: Callable[[Event], None] = listener or (lambda event: None)
+        self.latest: dict[str, dict[str, float]] = {}
+        self.checkpoint = ""
+
+    def noted_until(self, step: int) -> list[str]:
+        """The lines of an earlier run up to ``step``; what it did beyond is done again."""
+        self.file.seek(0)
+        lines = []
+        for line in self.file:
+            with suppress(ValueError, KeyError, TypeError):  # the last line of a run that was killed may be torn
+                if json.loads(line)["step"] <= step:
+                    lines.append(line)
+        return lines
+
+    def hear(self, event: Event) -> None:
+        """Takes one event."""
+        if isinstance(event, Measured):
+            self.latest[event.phase] = event.metrics
+            self.file.write(json.dumps(asdict(event)) + "\n")
+            self.file.flush()
+        if isinstance(event, Saved):
+            self.checkpoint = str(event.path)
+        self.listener(event)
+
+    def close(self) -> None:
+        """Gives the workspace free."""
+        self.file.close()
+
+
+def open_alone(path: Path) -> TextIO:
+    """Opens a file for reading and writing, which no other run has open; its folder is made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - its owner closes it
+    except OSError as error:
+        hint = "name another one with --workspace or cluster.workspace"
+        raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {error}; {hint}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        hint = "wait for it, or name another one with --workspace"
+        raise NetpartError(f"workspace {path.parent}: expected no other run in it, got one; {hint}") from None
+    except OSError:
+        pass  # a file system without locks: nobody else is seen, and nobody is kept out
+    return file

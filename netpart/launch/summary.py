@@ -1,0 +1,62 @@
+"""The end of a run: what it measured, what it moved, and whether that was what the graph foretold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netpart.graph.partition import Partition
+from netpart.launch.coordinator import Options
+from netpart.launch.events import Summary
+from netpart.launch.loop import due
+from netpart.launch.notes import Notes
+from netpart.launch.watch import Member
+from netpart.plan.ledger import ledger
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto
+
+
+def summarise(partition: Partition, options: Options, members: list[Member], notes: Notes, seconds: float) -> Summary:
+    """Puts the end of a run together."""
+    steps = max(0, partition.job.train_steps - options.first_step)
+    train_seconds = max(m.finished.train_seconds for m in members)
+    last = notes.latest.get("test") or notes.latest.get("train", {})
+    return Summary(
+        name=partition.graph.net.name,
+        workers=partition.workers,
+        steps=steps,
+        loss=first_named(last, "loss"),
+        accuracy=first_named(last, "accuracy"),
+        seconds=seconds,
+        train_seconds=train_seconds,
+        samples_per_second=steps * partition.phases["train"][-1].rows[1] / train_seconds if train_seconds else 0.0,
+        bytes_predicted=predicted_bytes(partition, options.first_step),
+        bytes_counted=sum(count.bytes for m in members for count in m.finished.count),
+        header_bytes=sum(m.finished.header_bytes for m in members),
+        memory_bytes=[m.memory for m in members],
+        devices=[m.device for m in members],
+        train=notes.latest.get("train", {}),
+        validation=notes.latest.get("val", {}),
+        test=notes.latest.get("test", {}),
+        checkpoint=notes.checkpoint,
+        workspace=str(options.workspace),
+    )
+
+
+def predicted_bytes(partition: Partition, first_step: int) -> int:
+    """Payload bytes of a whole run, from the graph alone."""
+    counts = batch_counts(partition.job, first_step)
+    return sum(counts[phase] * ledger(partition, phase).total for phase in partition.phases)
+
+
+def batch_counts(job: JobProto, first_step: int) -> dict[str, int]:
+    """Mini-batches that a run plays, by phase."""
+    steps = range(first_step, job.train_steps)
+    val = sum(due(s, job.validate_freq, job.validate_after) for s in steps) + 1
+    test = sum(due(s, job.test_freq, job.test_after) for s in steps) + 1
+    return {"train": len(steps), "val": val * job.validate_steps, "test": test * job.test_steps}
+
+
+def first_named(metrics: dict[str, float], name: str) -> float | None:
+    """The first metric ``layer/name``."""
+    return next((value for key, value in metrics.items() if key.split("/")[-1] == name), None)

@@ -1,0 +1,64 @@
+"""What a person should know about a partition before running it: each warning says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from netpart.errors import NetpartError
+from netpart.graph.graph import LAYER
+from netpart.graph.inputs import check_layer
+from netpart.graph.net import Net, Node
+from netpart.graph.partition import Partition
+from netpart.plan.balance import uneven
+
+def advice(partition: Partition) -> list[str]:
+    """Every warning about the training net: cuts that fell back, uneven cuts, idle workers, layers nobody reads."""
+    return list(chain(fallbacks(partition), uneven(partition), idle(partition), unread(partition)))
+
+
+def faults(partition: Partition) -> list[NetpartError]:
+    """Why a run could not start: data that is missing or cannot be read, in any phase."""
+    found: list[NetpartError] = []
+    for micros in partition.phases.values():
+        for node in micros[0].graph.net.nodes:
+            try:
+                check_layer(node)
+            except NetpartError as error:
+                found.append(error)
+    return found
+
+
+def fallbacks(partition: Partition) -> Iterator[str]:
+    """Inherited cuts that a layer could not take."""
+    for fallback in partition.fallbacks:
+        taken = "is whole" if fallback.taken == "whole" else f"is cut on the {fallback.taken}"
+        yield f"{fallback.node}: the net's partition_dim {fallback.axis} does not fit it, so it {taken}"
+
+
+def idle(partition: Partition) -> Iterator[str]:
+    """Workers that have nothing to do."""
+    busy = {part.worker for part in partition.graph.parts}
+    for worker in sorted(set(range(partition.workers)) - busy):
+        yield f"worker {worker} has nothing to do; name it in a location, or run with fewer --workers"
+
+
+def unread(partition: Partition) -> Iterator[str]:
+    """Layers, or parts of layers, that compute what nobody reads, and a net that nothing trains."""
+    net = partition.graph.net
+    if not any(node.layer.is_loss for node in net.nodes):
+        yield "no layer is a loss, so nothing is trained; add a kSoftmaxLoss or kEuclideanLoss"
+    dead = unread_layers(net)
+    for node in dead:
+        yield f"{node.name}: nobody reads it in training; remove it, or say include: kTest"
+    read = {feed.part.index for part in partition.graph.parts for feed in part.feeds}
+    for part in partition.graph.parts:
+        node = net.nodes[part.node]
+        if part.kind == LAYER and part.index not in read and node not in dead and not node.layer.metrics:
+            yield f"{part.name} on worker {part.worker}: nobody reads this part; cut {node.name} otherwise"
+
+
+def unread_layers(net: Net) -> list[Node]:
+    """Layers that report nothing and that no layer reads."""
+    read = {source.node for node in net.nodes for source in node.sources}
+    return [node for node in net.nodes if node.index not in read and not node.layer.metrics]

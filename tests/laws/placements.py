@@ -1,0 +1,97 @@
+"""Random Placements, also such as no job can say: irregular boxes, overlaps, replicas anywhere, uneven terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from netpart.graph.net import Net, Node
+from netpart.graph.partition import Partition, partition_job
+from netpart.layers.layer import INPUT
+from netpart.proto.job_pb2 import JobProto
+from netpart.spec import Placement, Region, Shard, whole
+from tests.laws.nets import nets
+
+MOST_SPLITS = 4
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A job whose layers are placed by hand. ``calls`` counts nets, as every size of micro-batch has one."""
+
+    job: JobProto
+    workers: int
+    placer: Callable[[Net], list[Placement]]
+    drawn: list[list[Placement]]
+
+    def partition(self) -> Partition:
+        return partition_job(self.job, self.workers, placer=self.placer)
+
+    def __repr__(self) -> str:
+        placements = "\n".join(map(str, self.drawn))
+        return f"Placed(workers={self.workers}, job='''\n{self.job}''', placements=\n{placements})"
+
+
+@st.composite
+def placed_jobs(draw: st.DrawFn) -> Placed:
+    """A random net, and for every layer of it a placement of any kind."""
+    s = draw(nets())
+    workers = draw(st.sampled_from([2, 3, 4, 5, 3, 2, 1]))
+    drawn: list[list[Placement]] = []
+
+    def placer(net: Net) -> list[Placement]:
+        drawn.append([draw(placements(node, workers)) for node in net.nodes])
+        return drawn[-1]
+
+    return Placed(s.job, workers, placer, drawn)
+
+
+@st.composite
+def placements(draw: st.DrawFn, node: Node, workers: int) -> Placement:
+    """Boxes that cover the output, once per term, some doubled on other workers or grown over their neighbours."""
+    layer, ids = node.layer, st.integers(0, workers - 1)
+    axes = [a for a in layer.cuts() if isinstance(a, int)]
+    space = layer.contraction() if INPUT in layer.cuts() and draw(st.integers(0, 2)) == 0 else None
+    terms: list[Region | None] = [None]
+    if space is not None:
+        pieces = draw(boxes(whole(space), list(range(len(space))), 2))
+        terms = list(pieces) if len(pieces) > 1 else [None]
+    shards: list[Shard] = []
+    alike = draw(st.booleans())
+    tiles = draw(boxes(layer.output.whole, axes, MOST_SPLITS))
+    for term in terms:
+        for box in tiles if alike else draw(boxes(layer.output.whole, axes, MOST_SPLITS)):
+            copies = draw(st.sampled_from([1, 1, 1, 2, 3]))
+            for worker in draw(st.lists(ids, min_size=1, max_size=min(copies, workers), unique=True)):
+                grown = draw(wider(box, layer.output.whole, axes)) if draw(st.integers(0, 4)) == 0 else box
+                shards.append(Shard(worker, grown, term))
+    order = draw(st.permutations(range(len(shards))))
+    return Placement(tuple(dict.fromkeys(shards[i] for i in order)), draw(st.booleans()))
+
+
+@st.composite
+def boxes(draw: st.DrawFn, region: Region, axes: list[int], splits: int) -> list[Region]:
+    """Tiles a region by cutting one of the pieces in two, again and again."""
+    pieces = [region]
+    for _ in range(draw(st.integers(0, splits))):
+        i = draw(st.integers(0, len(pieces) - 1))
+        able = [a for a in axes if pieces[i][a][1] - pieces[i][a][0] > 1]
+        if able:
+            axis = draw(st.sampled_from(able))
+            lo, hi = pieces[i][axis]
+            at = draw(st.integers(lo + 1, hi - 1))
+            halves = [(*pieces[i][:axis], side, *pieces[i][axis + 1 :]) for side in ((lo, at), (at, hi))]
+            pieces[i : i + 1] = halves
+    return pieces
+
+
+@st.composite
+def wider(draw: st.DrawFn, box: Region, outer: Region, axes: list[int]) -> Region:
+    """A box that contains ``box``."""
+    grow = st.integers(0, 2)
+    return tuple(
+        (max(lo - draw(grow), low), min(hi + draw(grow), high)) if a in axes else (lo, hi)
+        for a, ((lo, hi), (low, high)) in enumerate(zip(box, outer, strict=True))
+    )

