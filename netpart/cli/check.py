@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Prices the job; 0 if it can run, 1 if its data is missing or cannot be read."""
+    """Prices the job; 0 if it can run, else 1 or 2 (see ``code``)."""
     from netpart.cli.common import load_job, workers_of
     from netpart.graph.partition import partition_job
     from netpart.plan.advice import advice, faults
@@ -36,14 +37,22 @@ def call(args: argparse.Namespace) -> int:
     job = load_job(args, provide=False)
     partition = partition_job(job.proto, workers_of(args, job), job.folder)
     table, warnings = tabulate(partition), advice(partition)
-    errors = [str(job.explain(error)) for error in faults(partition)]
+    failures = faults(partition)
+    errors = [str(job.explain(error)) for error in failures]
     if args.json:
         print_json(table, warnings, errors)
     else:
         print_tables(table)
         print_lines("warning", warnings)
         print_lines("error", errors)
-    return 1 if errors else 0
+    return code(failures)
+
+
+def code(failures: Sequence[Exception]) -> int:
+    """0 without failures, 2 if the job is at fault, 1 if its data is."""
+    from netpart.errors import ConfigError
+
+    return 0 if not failures else 2 if any(isinstance(error, ConfigError) for error in failures) else 1
 
 
 def print_json(table: PlanTable, warnings: list[str], errors: list[str]) -> None:

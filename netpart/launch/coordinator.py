@@ -22,7 +22,7 @@ from netpart.launch.team import Team
 from netpart.launch.watch import Member, Watch, place
 from netpart.proto.control_pb2 import ControlProto
 
-LOOK_SECONDS = 0.25
+LOOK_MS = 250
 PARTING_SECONDS = 10.0
 LAST_WORDS_SECONDS = 0.1
 """What a process said before it died may come in a little after the news of its death."""
@@ -101,7 +101,7 @@ class Coordinator:
     def serve(self, team: Team) -> None:
         """Answers and watches until every worker has finished."""
         while not all(m.finished for m in self.members):
-            self.poller.poll(LOOK_SECONDS * 1000)
+            self.poller.poll(LOOK_MS)
             self.read_all(team)
             verdict = self.watch.look(monotonic(), team.dead(), team.stopped)
             if verdict is not None:

@@ -110,9 +110,9 @@ class Loop:
         left = self.welcome.deadline - self.waited
         if left <= 0:
             raise Overdue(
-                f"waited {self.waited:.1f} s for {waiting.name} (edge {waiting.channel.edge}) from worker {waiting.peer} "
-                f"in {waiting.phase} step {step}; look at what worker {waiting.peer} does, or raise the deadline with "
-                "--set deadline=SECONDS"
+                f"waited {self.waited:.1f} s for {waiting.name} (edge {waiting.channel.edge}) from worker "
+                f"{waiting.peer} in {waiting.phase} step {step}; look at what worker {waiting.peer} does, or raise the "
+                "deadline with --set deadline=SECONDS"
             )
         began = monotonic()
         self.transport.wait(min(LOOK_UP_SECONDS, left))

@@ -1,4 +1,4 @@
-"""CheckpointBook: one file per checkpoint, created by the coordinator, written by all workers, put in place at the end."""
+"""CheckpointBook: one file per checkpoint, created by the coordinator, written by all, put in place at the end."""
 
 from __future__ import annotations
 

@@ -48,6 +48,7 @@ class Transport(ABC):
 
     def connect(self, addresses: Mapping[int, str]) -> None:
         """Connects to the peers that this rank sends to, given what their ``bind`` returned."""
+        return
 
     @abstractmethod
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:

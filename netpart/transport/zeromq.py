@@ -30,8 +30,7 @@ HEARTBEAT, LOST = 1000, 5000
 """Milliseconds between heartbeats on tcp, and without one after which a link is lost."""
 SLACK = 1 << 20
 """Bytes by which a frame may exceed the largest promise and still be read, so that its mistake can be named."""
-
-PATIENCE = 1.0
+PATIENCE = 0.02
 """Seconds that a send waits for ZeroMQ to let go of the oldest slot before it takes a new one."""
 SHORT = {
     "ipc": "ipc://@netpart-{token}-{rank}",
@@ -84,7 +83,7 @@ class ZeroMQTransport(Transport):
         self._run_id, self._largest, self._linger = run_id, largest, int(linger * 1000)
         self._context, self._own_context = context or zmq.Context(), context is None
         self._pushes: dict[int, _Socket] = {}
-        self._slots: dict[int, list[_Slot]] = {}
+        self._slots: dict[int, deque[_Slot]] = {}
         self._pull: _Socket | None = None
         self.address, self.dropped, self.last_dropped = "", 0, ""
 
@@ -159,18 +158,17 @@ class ZeroMQTransport(Transport):
         if self._own_context:
             self._context.term()
 
-    def _slot(self, header: Header) -> _Slot:
-        """The slot of the channel that was sent longest ago, or a new one.
+    def _slot(self, nbytes: int) -> _Slot:
+        """The slot for a payload of ``nbytes`` that was sent longest ago, or a new one; channels of one size share them.
 
-        Where senders await receivers, WINDOW + 1 slots suffice and nothing waits here: ZeroMQ has let go of the
+        Where senders await receivers, few slots suffice and little is waited for here: ZeroMQ has let go of the
         first, or is about to say so.
         """
-        slots = self._slots.setdefault((header.channel, header.dtype, header.shape), deque())
+        slots = self._slots.setdefault(nbytes, deque())
         if slots and slots[0].is_free(PATIENCE if len(slots) > WINDOW else 0):
             slot = slots.popleft()
         else:
-            frame = memoryview(bytearray(HEADER.size + header.nbytes))
-            slot = _Slot(frame, payload(frame, header))
+            slot = _Slot(memoryview(bytearray(HEADER.size + nbytes)))
         slots.append(slot)
         return slot
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,13 +228,13 @@ def attach(bound: Bound, workspace: Array) -> None:
 def _slices(op: Op, workspace: Array) -> Iterator[Array]:
     start = 0
     for shape, dtype in op.scratch:
-        count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        count = prod(shape) * int(np.dtype(dtype).itemsize)
         yield workspace[start : start + count].view(dtype).reshape(shape)
         start += _nbytes(shape, dtype)
 
 
 def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
-    return -(-int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize // 64) * 64
+    return -(-prod(shape) * int(np.dtype(dtype).itemsize) // 64) * 64
 
 
 __all__ = ["Action", "Binder", "Bound", "Ring", "attach", "scratch_bytes"]

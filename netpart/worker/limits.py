@@ -14,7 +14,9 @@ from netpart.program.program import Program, WorkerProgram
 RESERVE = 96 << 20
 """Bytes of address space for what is not planned: threads, their stacks and arenas, BLAS, ZeroMQ, Python's objects."""
 AHEAD = 2
-"""Messages that may wait on one channel, and frames of one size that may be on their way out."""
+"""Messages that may wait on one channel."""
+OUT = 3
+"""Frames of one size that are kept for sending."""
 
 
 def available_memory() -> int | None:
@@ -36,7 +38,7 @@ def wire_bytes(program: WorkerProgram) -> int:
     brings each element at most once before its owner goes on.
     """
     sizes = {n for phase in program.phases.values() for n in sent_sizes(program, phase)}
-    return AHEAD * sum(sizes) + max((received_bytes(program, phase) for phase in program.phases.values()), default=0)
+    return OUT * sum(sizes) + max((received_bytes(program, phase) for phase in program.phases.values()), default=0)
 
 
 def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:

@@ -14,7 +14,7 @@ from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, S
 from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Answers, Demand, Feeds
 from netpart.graph.passes.gradients import GradientPlan
-from netpart.spec import Placement, Region, hull
+from netpart.spec import Placement, Region, contains, hull, size
 
 
 def connect(net: Net, placements: list[Placement], answers: Answers, plan: GradientPlan, workers: int) -> Graph:
@@ -115,7 +115,7 @@ class Rewrite:
         for d in rest:
             worker = self.graph.placements[d.reader].shards[d.j].worker
             groups.setdefault((worker, d.box), []).append(d)
-        for (worker, box), group in groups.items():
+        for (worker, box), group in carried(groups).items():
             here = out if worker == part.worker else self.bridge(out, worker, box, group, output)
             for d in group:
                 d.arrival = here
@@ -155,6 +155,19 @@ class Rewrite:
         receiver.feeds = [Feed(sender, box, 0, 0, gradient)]
         sender.peer, receiver.peer = receiver, sender
         return receiver
+
+
+def carried(groups: dict[tuple[int, Region], list[Demand]]) -> dict[tuple[int, Region], list[Demand]]:
+    """Joins a box to the first other box for the same worker that contains it: nothing travels twice."""
+    boxes: dict[int, list[Region]] = {}
+    for worker, box in groups:
+        boxes.setdefault(worker, []).append(box)
+    joined: dict[tuple[int, Region], list[Demand]] = {}
+    for (worker, box), group in groups.items():
+        others = boxes[worker]
+        wide = box if len(others) == 1 else max((o for o in others if contains(o, box)), key=size)
+        joined.setdefault((worker, wide), []).extend(group)
+    return joined
 
 
 def own_rows(placement: Placement, shards: list[Part]) -> None:

