@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, DataError, FieldPath
-from netpart.graph.inputs import path_field
 from netpart.graph.net import Net, Node, Parameter, Source
+from netpart.graph.ready import path_field
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.proto.phase import in_phase
@@ -59,7 +59,9 @@ def check_names(entries: Sequence[Entry], phase: str) -> None:
             raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=at_layer(i))
         if conf.name in seen:
             hint = "rename one, or give them different phases with include"
-            raise ConfigError(conf.name, "a name of its own", "a second layer of that name", hint, at=(*at_layer(i), "name"))
+            raise ConfigError(
+                conf.name, "a name of its own", "a second layer of that name", hint, at=(*at_layer(i), "name")
+            )
         seen[conf.name] = i
     for i, conf in entries:
         for s, name in enumerate(conf.srclayers):
@@ -154,5 +156,7 @@ class SharedParameters:
             raise ConfigError(layer.name, f"one param named {wanted!r} to share", got, hint, at=at)
         if found[0].spec.shape != spec.shape:
             shapes = f"{found[0].spec.shape} of {found[0].name}"
-            raise ConfigError(layer.name, f"a shared param of shape {spec.shape}", shapes, "make the layers match", at=at)
+            raise ConfigError(
+                layer.name, f"a shared param of shape {spec.shape}", shapes, "make the layers match", at=at
+            )
         return found[0]

@@ -85,7 +85,8 @@ class Graph(Shown):
     """All parts of a partitioned net in one global topological order that every worker's Program keeps.
 
     ``placements`` has one entry per node of ``net``; ``full[node]`` says that each replica of the node
-    holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9).
+    holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9),
+    ``agree[node]`` that besides all its replicas compute the same bits.
     """
 
     net: Net
@@ -94,6 +95,7 @@ class Graph(Shown):
     parts: list[Part] = field(default_factory=list)
     full: list[bool] = field(default_factory=list)
     reduced: list[bool] = field(default_factory=list)
+    agree: list[bool] = field(default_factory=list)
 
     def of_worker(self, worker: int) -> list[Part]:
         """The parts of one worker, in order."""

@@ -12,6 +12,7 @@ from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net, Parameter
 from netpart.graph.notebook import Shown
+from netpart.graph.passes.agree import agreeing
 from netpart.graph.passes.ask import ask
 from netpart.graph.passes.connect import connect
 from netpart.graph.passes.gradients import plan_gradients
@@ -68,7 +69,9 @@ class Partition(Shown):
 def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
     """Rewrites ``net`` for ``placements``: asks, plans gradients, connects."""
     answers = ask(net, placements, workers)
-    return connect(net, placements, answers, plan_gradients(net, placements, answers), workers)
+    plan = plan_gradients(net, placements, answers)
+    plan.agree = agreeing(net, placements, answers, plan)
+    return connect(net, placements, answers, plan, workers)
 
 
 def partition_job(

@@ -63,6 +63,9 @@ def check(conf: ParamGenProto, matrix: Matrix | None, who: str = "init", at: Fie
 
     ``matrix`` is (rows, columns) of the uncut parameter, None for a 1-D one; ``at`` is the path of ``conf``.
     """
+    if not conf.HasField("type"):
+        hint = "add init { type: kUniformSqrtFanIn }" if matrix else "add init { type: kConstant value: 0 }"
+        raise ConfigError(who, "a way to fill the parameter", "none", hint, at=at)
     user = conf.type == InitMethod.kUserInit and conf.user_type
     name = user or InitMethod.Name(conf.type)
     method = METHODS.get(name, who=f"{who}.type", at=_below(at, "type"))

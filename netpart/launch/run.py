@@ -12,8 +12,8 @@ import zmq
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest
 from netpart.errors import DataError, NetpartError
-from netpart.graph.inputs import check_data
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch.coordinator import Coordinator, Options
 from netpart.launch.events import Listener, Summary
@@ -48,8 +48,7 @@ def run(
     if launcher not in LAUNCHERS:
         raise NetpartError(f"launcher: expected one of {', '.join(LAUNCHERS)}, got {launcher!r}")
     partition = partition_job(job.proto, workers or default_workers(job.proto), job.folder)
-    for micros in partition.phases.values():
-        check_data(micros[0].graph.net)
+    check_ready(partition)
     options = make_options(job, workspace)
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from netpart.errors import NetpartError
 from netpart.graph.graph import LAYER
-from netpart.graph.inputs import check_layer
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.plan.balance import uneven
@@ -15,18 +13,6 @@ from netpart.plan.balance import uneven
 def advice(partition: Partition) -> list[str]:
     """Every warning about the training net: cuts that fell back, uneven cuts, idle workers, layers nobody reads."""
     return list(chain(fallbacks(partition), uneven(partition), idle(partition), unread(partition)))
-
-
-def faults(partition: Partition) -> list[NetpartError]:
-    """Why a run could not start: data that is missing or cannot be read, in any phase."""
-    found: list[NetpartError] = []
-    for micros in partition.phases.values():
-        for node in micros[0].graph.net.nodes:
-            try:
-                check_layer(node)
-            except NetpartError as error:
-                found.append(error)
-    return found
 
 
 def fallbacks(partition: Partition) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """Memory plan: buffers whose lives do not overlap share memory. Greedy by size, as in register allocation.
 
-    time ─▶   conv1.y ████████████████
-              temp         ██
-              dpool1            ████████      conv1.y and dpool1 overlap in time: side by side
-              dconv1                 █████    dconv1 starts after temp ends: may lie on it
+time ─▶   conv1.y ████████████████
+          temp         ██
+          dpool1            ████████      conv1.y and dpool1 overlap in time: side by side
+          dconv1                 █████    dconv1 starts after temp ends: may lie on it
 """
 
 from __future__ import annotations

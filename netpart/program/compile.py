@@ -81,4 +81,3 @@ def side_by_side(memory: Memory, instructions: list[Instruction], float_size: in
         offsets[b] = end
         end += -(-memory.buffers[b].nbytes(float_size) // ALIGN) * ALIGN
     return offsets, end
-

@@ -129,9 +129,7 @@ class ParameterMemory:
     def start(self, phase: int) -> list[Instruction]:
         """Before backward: zeroes gradients that nobody here adds to, and starts buckets that wait for nothing."""
         out: list[Instruction] = [
-            Zero(view)
-            for h, view in enumerate(self.gradients)
-            if view is not None and not self.sums[h].contributions
+            Zero(view) for h, view in enumerate(self.gradients) if view is not None and not self.sums[h].contributions
         ]
         for b, _ in self.buckets:
             self.leave_if_ready(b, phase, out)

@@ -159,7 +159,7 @@ class ZeroMQTransport(Transport):
             self._context.term()
 
     def _slot(self, nbytes: int) -> _Slot:
-        """The slot for a payload of ``nbytes`` that was sent longest ago, or a new one; channels of one size share them.
+        """The slot for a payload of ``nbytes`` that was sent longest ago, or a new one; all channels share them.
 
         Where senders await receivers, few slots suffice and little is waited for here: ZeroMQ has let go of the
         first, or is about to say so.

@@ -20,6 +20,7 @@ import numpy as np
 
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.ready import check_ready
 from netpart.launch.ensemble import Ensemble
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import FLOAT, INT
@@ -101,6 +102,7 @@ def verify(job: JobProto, workers: int, steps: int = 3, folder: Path | None = No
     for its data, MemoryRefused where both nets do not fit into this process.
     """
     cut, whole = partition_job(job, workers, folder), uncut(job, folder)
+    check_ready(cut)
     bench = Bench(Ensemble(cut, keep=True), Ensemble(whole, keep=True), bound_of(job))
     comparisons = tuple(bench.play(steps))
     dtype = "float64" if job.dtype == JobProto.FLOAT64 else "float32"

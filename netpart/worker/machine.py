@@ -62,8 +62,8 @@ class Machine:
             f"worker {p.worker}: needs {needed} bytes ({bytes_text(needed)}: parameters, gradients and updater state "
             f"{bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}, workspace {bytes_text(workspace)}, "
             f"messages {bytes_text(self.wire_bytes)}, {bytes_text(RESERVE)} in reserve) but may have "
-            f"{needed - still + free} ({bytes_text(free)} of its address space are left); cut the net over more workers, "
-            "use more micro_batches, or raise the limit (ulimit -v)"
+            f"{needed - still + free} ({bytes_text(free)} of its address space are left); cut the net over more "
+            "workers, use more micro_batches, or raise the limit (ulimit -v)"
         )
 
     def element(self, dtype: str) -> Any:

@@ -27,7 +27,7 @@ neuralnet {
     srclayers: "data"
     convolution_conf { num_filters: 4 kernel: 3 }
     param { name: "w" init { type: kUniform } }
-    param { name: "b" }
+    param { name: "b" init { type: kConstant value: 0 } }
   }
   layer {
     name: "ip"
@@ -35,7 +35,7 @@ neuralnet {
     srclayers: "conv"
     innerproduct_conf { num_output: 5 }
     param { name: "w" init { type: kUniform } }
-    param { name: "b" }
+    param { name: "b" init { type: kConstant value: 0 } }
   }
   layer {
     name: "loss"

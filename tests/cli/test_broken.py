@@ -123,12 +123,16 @@ MISTAKES = {
         "data: expected a store_conf, got none; add store_conf { ... }",
     ),
     "missing param blocks": Mistake(
-        '    param { name: "w" init { type: kUniform } }\n    param { name: "b" }\n', "", CONV_LAYER,
+        '    param { name: "w" init { type: kUniform } }\n    param { name: "b" init { type: kConstant value: 0 } }\n', "", CONV_LAYER,
         'conv: expected 1 or 2 param blocks (weight, bias), got 0; write param { name: "conv_w" } param { name: "conv_b" }',
     ),
     "doubled param names": Mistake(
-        'param { name: "b" }', 'param { name: "w" }', 'name: "w" }\n',
+        'param { name: "b" init { type: kConstant value: 0 } }', 'param { name: "w" }', 'name: "w" }\n',
         "conv: expected param names of their own, got conv/w; rename one",
+    ),
+    "a parameter that nothing fills": Mistake(
+        ' init { type: kUniform }', "", 'param { name: "w" }',
+        "conv.param[0].init: expected a way to fill the parameter, got none; add init { type: kUniformSqrtFanIn }",
     ),
     "no updater": Mistake(
         "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }\n", "", 'name: "small"',
@@ -148,7 +152,7 @@ MISTAKES = {
     ),
     "a data file that is truncated": Mistake(
         STORE, RECORDS + 'path: "short.bin" ', 'path: "short.bin"',
-        "short.bin: byte 33, record 1: expected a value of 8 bytes, got 5 more; `truncate --size=17` keeps the 1 whole", 1,
+        "short.bin: byte 42, record 1: expected a value of 8 bytes, got 5 more; `truncate --size=18` keeps the 1 whole", 1,
     ),
     "a data file that is empty": Mistake(
         STORE, RECORDS + 'path: "empty.bin" ', 'path: "empty.bin"',

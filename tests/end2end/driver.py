@@ -1,6 +1,6 @@
 """A run as a process of its own, which tells on its stdout, one JSON line each, what happens in it.
 
-    driver.py {"conf": …, "workers": …, "launcher": …, "workspace": …, "set": […], "limit": bytes}
+driver.py {"conf": …, "workers": …, "launcher": …, "workspace": …, "set": […], "limit": bytes}
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from netpart.proto.reader import load
 
 
 def tell(kind: str, **values: Any) -> None:
-    print(json.dumps({"kind": kind, **values}, default=str), flush=True)
+    sys.stdout.write(json.dumps({"kind": kind, **values}, default=str) + "\n")
+    sys.stdout.flush()
 
 
 class TellingTeam(ProcessTeam):
@@ -29,7 +30,7 @@ class TellingTeam(ProcessTeam):
 
     def start(self, control: str, token: bytes) -> None:
         super().start(control, token)
-        tell("spawned", pids=[process.pid for process in self.processes])
+        tell("spawned", pids=[process.pid for process in self.processes], address=control)
 
 
 class TellingCoordinator(Coordinator):
@@ -37,8 +38,11 @@ class TellingCoordinator(Coordinator):
 
     def handle(self, member: Any, name: bytes, message: Any, team: Any) -> None:
         kind = message.WhichOneof("message")
+        said = getattr(message, kind)
+        tell(
+            "heard", message=kind, rank=member.rank, step=getattr(said, "step", 0), address=getattr(said, "address", "")
+        )
         super().handle(member, name, message, team)
-        tell("heard", message=kind, rank=member.rank, step=getattr(getattr(message, kind), "step", 0))
 
 
 def hear(event: Event) -> None:
@@ -47,14 +51,14 @@ def hear(event: Event) -> None:
 
 def main() -> int:
     asked = json.loads(sys.argv[1])
-    launch.ProcessTeam, launch.Coordinator = TellingTeam, TellingCoordinator  # type: ignore[misc]
+    for name, telling in (("ProcessTeam", TellingTeam), ("Coordinator", TellingCoordinator)):
+        setattr(launch, name, telling)
     if asked.get("limit"):
         resource.setrlimit(resource.RLIMIT_AS, (asked["limit"], asked["limit"]))
     try:
         job = load(Path(asked["conf"]), asked.get("set", []))
-        summary = launch.run(
-            job, asked["workers"], launcher=asked.get("launcher", "local"), listener=hear, workspace=Path(asked["workspace"])
-        )
+        launcher, workspace = asked.get("launcher", "local"), Path(asked["workspace"])
+        summary = launch.run(job, asked["workers"], launcher=launcher, listener=hear, workspace=workspace)
     except KeyboardInterrupt as error:
         tell("interrupted", message=str(error))
         return 130

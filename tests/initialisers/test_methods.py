@@ -98,7 +98,7 @@ def test_names_and_seeds_draw_different_values() -> None:
 @pytest.mark.parametrize(
     ("text", "field", "says"),
     [
-        ("value: 1", "type", "all 6: kConstant"),
+        ("type: kUserInit", "type", "all 6: kConstant"),
         ("type: kUserInit user_type: 'kGausian'", "type", "did you mean kGaussian"),
         ("type: kGaussianSqrtFanIn", "type", "use one of kConstant, kGaussian, kUniform"),
         ("type: kUniformSqrtFanIn", "type", "1-D"),
@@ -116,3 +116,9 @@ def test_errors_name_the_parameter_and_the_next_step(text: str, field: str, says
     assert says in str(caught.value)
     with pytest.raises(ConfigError):
         initialise(parsed(text), KEY, ((0, 3),), (3,), None)
+
+
+@pytest.mark.parametrize(("matrix", "advice"), [((2, 3), "kUniformSqrtFanIn"), (None, "kConstant value: 0")])
+def test_a_missing_method_is_answered_with_one_that_fits(matrix: tuple[int, int] | None, advice: str) -> None:
+    with pytest.raises(ConfigError, match=f"^w: expected a way to fill .*, got none; add init .* type: {advice} "):
+        check(parsed("value: 1"), matrix, "w")

@@ -13,7 +13,6 @@ import zmq
 
 from netpart.errors import TransportError
 from netpart.transport.frames import HEADER, Header, pack
-from netpart.transport.transport import WINDOW
 from netpart.transport.zeromq import SLACK, ZeroMQTransport
 
 RUN = b"run-0001"

@@ -19,7 +19,7 @@ from netpart.spec import Placement, Region, contains, hull, size
 
 def connect(net: Net, placements: list[Placement], answers: Answers, plan: GradientPlan, workers: int) -> Graph:
     """Builds the partitioned Graph; every part that waits for another worker hangs on a bridge of its own."""
-    graph = Graph(net, workers, placements, full=plan.full, reduced=plan.reduced)
+    graph = Graph(net, workers, placements, full=plan.full, reduced=plan.reduced, agree=plan.agree)
     rewrite = Rewrite(graph, answers)
     for node in net.nodes:
         rewrite.gather(node)

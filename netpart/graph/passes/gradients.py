@@ -7,7 +7,7 @@ Readers that are full must send back once per class; the others are muted here.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from netpart.graph.net import Net
 from netpart.graph.passes.ask import Answers, Demand
@@ -19,10 +19,11 @@ Met = tuple[int, int, int, tuple[Region, Region | None], Region]
 @dataclass
 class GradientPlan:
     """Per node: ``full``, every replica holds the whole gradient of its region; ``reduced``, it does so
-    because the replicas of a class all-reduce their partial ones."""
+    because the replicas of a class all-reduce their partial ones; ``agree``, it holds the same bits as the others."""
 
     full: list[bool]
     reduced: list[bool]
+    agree: list[bool] = field(default_factory=list)
 
 
 def plan_gradients(net: Net, placements: list[Placement], answers: Answers) -> GradientPlan:
@@ -56,9 +57,7 @@ def reader_class(placements: list[Placement], d: Demand) -> tuple[Region, Region
     return shard.region, shard.term
 
 
-def is_paired(
-    placement: Placement, placements: list[Placement], demands: list[list[Demand]], full: list[bool]
-) -> bool:
+def is_paired(placement: Placement, placements: list[Placement], demands: list[list[Demand]], full: list[bool]) -> bool:
     """True if all readers are full and every replica of a class meets each reader class exactly once."""
     if not all(full[d.reader] for of_shard in demands for d in of_shard):
         return False

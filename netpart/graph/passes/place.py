@@ -223,7 +223,9 @@ class LayerPlacer:
             if not 0 <= worker < self.workers:
                 hint = f"run with --workers {worker + 1}" if worker > 0 else "workers count from 0"
                 expected = f"a location below the {self.workers} workers"
-                raise ConfigError(self.node.name, expected, str(worker), hint, at=(*at, i) if at == ("location",) else at)
+                raise ConfigError(
+                    self.node.name, expected, str(worker), hint, at=(*at, i) if at == ("location",) else at
+                )
 
     def names(self, axes: Sequence[int | str]) -> str:
         named = {0: "0 (batch)", 1: "1 (neurons, channels)", 2: "2 (space)", 3: "3 (space)", 4: "4 (space)"}

@@ -8,13 +8,14 @@ order in which backward completes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from netpart.collectives.buckets import pack
 from netpart.graph.graph import LAYER, Graph, Part
 from netpart.graph.net import Parameter
-from netpart.spec import Region, contains, hull, intersect, size, subtract
+from netpart.graph.passes.cells import disjoint_cells, disjoint_hulls
+from netpart.spec import Region, contains, size
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,29 @@ Group = tuple[int, int, Region, Region | None]
 
 @dataclass(frozen=True)
 class Use:
-    """One part's need of one parameter. ``group`` names the class of replicas it belongs to."""
+    """One part's need of one parameter. ``group`` names the class of replicas it belongs to; the replicas
+    of a ``full`` one hold whole gradients, of one that ``agrees`` the same bits. ``names`` are all its parameters."""
 
     part: Part
     slot: int
     box: Region
     group: Group
     full: bool
+    agrees: bool
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Located:
+    """A cell, the workers that hold it, and the uses that contain it, in order of the graph.
+
+    A worker holds more than it uses where its needs are stored as their hull: it takes part in the sums of that
+    too, for it updates it, and copies must stay equal.
+    """
+
+    cell: Cell
+    workers: tuple[int, ...]
+    users: list[Use]
 
 
 @dataclass
@@ -75,14 +92,14 @@ class ParameterPlan:
 def synchronise(graphs: Sequence[Graph], workers: int, itemsize: int, first_bucket: int) -> ParameterPlan:
     """Plans parameters over the graphs of all phases and micro-batches, and marks the parts that train them."""
     plan = ParameterPlan([[] for _ in range(workers)])
-    ready: list[Ready] = []
+    cells: dict[str, list[Located]] = {}
     for parameter, uses in gather_uses(graphs).items():
         held = {w: disjoint_hulls(boxes) for w, boxes in needed_boxes(uses).items()}
         for worker, boxes in held.items():
             plan.holdings[worker] += [Holding(parameter, box) for box in boxes]
-        ready += summed_cells(parameter, uses, held)
+        cells[parameter.name] = locate(parameter, uses, held)
     plan.trained = {p.name for g in graphs for node in g.net.nodes if g.net.trained[node.index] for p in node.params}
-    plan.buckets = bucketed(ready, itemsize, first_bucket)
+    plan.buckets = bucketed(summed_cells(cells), itemsize, first_bucket)
     return plan
 
 
@@ -96,12 +113,15 @@ def gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
             if part.kind != LAYER or not node.params:
                 continue
             boxes = node.layer.needs(part.region, part.term).params
+            names = tuple(p.name for p in node.params)
+            full = graph.full[part.node] and not graph.placements[part.node].alone
             part.trains = tuple(part.live and box is not None for box in boxes)
             for slot, (parameter, box) in enumerate(zip(node.params, boxes, strict=True)):
                 named.setdefault(parameter.name, parameter)
                 if box is not None:
                     group = (g, part.node, part.region, part.term)
-                    uses.setdefault(parameter.name, []).append(Use(part, slot, box, group, graph.full[part.node]))
+                    use = Use(part, slot, box, group, full, graph.agree[part.node], names)
+                    uses.setdefault(parameter.name, []).append(use)
     return {named[name]: found for name, found in uses.items()}
 
 
@@ -113,28 +133,46 @@ def needed_boxes(uses: list[Use]) -> dict[int, list[Region]]:
     return needed
 
 
-def summed_cells(parameter: Parameter, uses: list[Use], held: dict[int, list[Region]]) -> list[Ready]:
-    """(when ready, workers, cell) of every cell to be summed; mutes all but one of each class of full replicas.
-
-    A worker takes part in the sum of all that it holds, also of what fills the hull of its needs: it updates that
-    too, and copies must stay equal.
-    """
-    if len(held) == 1:
-        return []
-    boxes = {u.box for u in uses} | {box for of_worker in held.values() for box in of_worker}
-    cells = [(box, [u for u in uses if contains(u.box, box)], holders(held, box)) for box in disjoint_cells(boxes)]
-    if all(is_whole_everywhere(users, workers) for _, users, workers in cells):
-        return []
-    first: dict[object, Part] = {}
-    for u in uses:
-        if u.full and u.part.live and first.setdefault((u.group, u.slot), u.part) is not u.part:
-            u.part.trains = tuple(t and s != u.slot for s, t in enumerate(u.part.trains))
-    found = []
-    for box, users, workers in cells:
-        training = [u.part.index for u in users if u.part.trains[u.slot]]
-        if len(workers) > 1 and training:
-            found.append((-min(training), workers, Cell(parameter, box)))
+def summed_cells(cells: dict[str, list[Located]]) -> list[Ready]:
+    """What is to be summed, when its last contribution is made. Mutes all but one of each class of full replicas
+    wherever they add to a sum, in all their parameters: the weight and the bias of a layer are one computation."""
+    mute_replicas(summed_parameters(cells), cells)
+    found: list[Ready] = []
+    for located in cells.values():
+        for c in located:
+            training = [u.part.index for u in c.users if u.part.trains[u.slot]]
+            if len(c.workers) > 1 and training and not is_whole_everywhere(c):
+                found.append((-min(training), c.workers, c.cell))
     return found
+
+
+def summed_parameters(cells: dict[str, list[Located]]) -> set[str]:
+    """Names of the parameters that not every holder can make whole by itself, and of all in the same replicas."""
+    summed: set[str] = set()
+    waiting = [name for name, located in cells.items() if not all(is_whole_everywhere(c) for c in located)]
+    while waiting:
+        name = waiting.pop()
+        if name in cells and name not in summed:
+            summed.add(name)
+            waiting += {n for c in cells[name] if len(c.workers) > 1 for u in c.users if u.full for n in u.names}
+    return summed
+
+
+def mute_replicas(summed: set[str], cells: dict[str, list[Located]]) -> None:
+    first: dict[Group, Part] = {}
+    for name in cells:
+        for u in (u for c in cells[name] if name in summed for u in c.users):
+            if u.full and u.part.live and first.setdefault(u.group, u.part) is not u.part:
+                u.part.trains = (False,) * len(u.part.trains)
+
+
+def locate(parameter: Parameter, uses: list[Use], held: dict[int, list[Region]]) -> list[Located]:
+    """The cells of one parameter."""
+    boxes = {u.box for u in uses} | {box for of_worker in held.values() for box in of_worker}
+    return [
+        Located(Cell(parameter, box), holders(held, box), [u for u in uses if contains(u.box, box)])
+        for box in disjoint_cells(boxes)
+    ]
 
 
 def holders(held: dict[int, list[Region]], box: Region) -> tuple[int, ...]:
@@ -142,15 +180,15 @@ def holders(held: dict[int, list[Region]], box: Region) -> tuple[int, ...]:
     return tuple(w for w, boxes in held.items() if any(contains(b, box) for b in boxes))
 
 
-def is_whole_everywhere(users: list[Use], workers: tuple[int, ...]) -> bool:
-    """True if every worker that holds the cell gets the whole gradient by itself."""
-    groups: dict[tuple[Group, int], set[int]] = {}
-    for u in users:
-        if u.part.trains[u.slot]:
-            if len(workers) > 1 and not u.full:
-                return False
-            groups.setdefault((u.group, u.slot), set()).add(u.part.worker)
-    return all(members == set(workers) for members in groups.values())
+def is_whole_everywhere(cell: Located) -> bool:
+    """True if every worker that holds the cell gets all of the same contributions, bit by bit, by itself."""
+    training = [u for u in cell.users if u.part.trains[u.slot]]
+    if len(cell.workers) == 1 or not training:
+        return True
+    made: dict[int, list[tuple[Group, int]]] = {w: [] for w in cell.workers}
+    for u in training:
+        made[u.part.worker].append((u.group, u.slot))
+    return all(u.agrees for u in training) and all(m == made[cell.workers[0]] for m in made.values())
 
 
 def bucketed(ready: list[Ready], itemsize: int, first_bucket: int) -> list[Bucket]:
@@ -163,28 +201,3 @@ def bucketed(ready: list[Ready], itemsize: int, first_bucket: int) -> list[Bucke
         for group in pack([size(c.box) * itemsize for _, c in cells], first=first_bucket):
             buckets.append((cells[group[-1]][0], Bucket(workers, tuple(cells[i][1] for i in group))))
     return [bucket for _, bucket in sorted(buckets, key=lambda b: b[0])]
-
-
-def disjoint_hulls(boxes: Iterable[Region]) -> list[Region]:
-    """Merges boxes that overlap into their hull until none do: what a worker stores, each element once."""
-    merged: list[Region] = []
-    for box in dict.fromkeys(boxes):
-        while (other := next((m for m in merged if intersect(m, box) is not None), None)) is not None:
-            merged.remove(other)
-            box = hull([other, box])
-        merged.append(box)
-    return sorted(merged)
-
-
-def disjoint_cells(boxes: Iterable[Region]) -> list[Region]:
-    """The coarsest common refinement of ``boxes``: every box is a union of cells."""
-    cells: list[Region] = []
-    for box in sorted(boxes):
-        fresh = [box]
-        refined: list[Region] = []
-        for cell in cells:
-            common = intersect(cell, box)
-            refined += [cell] if common is None else [common, *subtract(cell, common)]
-            fresh = [piece for f in fresh for piece in subtract(f, cell)]
-        cells = refined + fresh
-    return sorted(cells)

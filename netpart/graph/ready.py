@@ -1,0 +1,56 @@
+"""Whether a partition can run: its data is there, its parameters can be filled, its updater can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from netpart import initialisers
+from netpart.errors import ConfigError, DataError, FieldPath
+from netpart.updaters import updater
+
+if TYPE_CHECKING:
+    from netpart.graph.net import Node
+    from netpart.graph.partition import Partition
+    from netpart.proto.job_pb2 import LayerProto
+
+
+def check_ready(partition: Partition) -> None:
+    """Raises the first of ``faults``: to be asked before anything starts."""
+    for fault in faults(partition):
+        raise fault
+
+
+def faults(partition: Partition) -> Iterator[ConfigError | DataError]:
+    """What keeps ``partition`` from running, located in its job: data missing or unusable, initialisers, updater."""
+    try:
+        updater(partition.job.updater)
+    except ConfigError as error:
+        yield error
+    for micros in partition.phases.values():
+        for node in micros[0].graph.net.nodes:
+            try:
+                check_node(node)
+            except (ConfigError, DataError) as error:
+                yield error
+
+
+def check_node(node: Node) -> None:
+    """Opens what a layer will read and looks at how its parameters are filled; raises ConfigError or DataError."""
+    try:
+        node.layer.check_data()
+        for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
+            if parameter.owner == node.index:
+                initialisers.check(spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init"))
+    except ConfigError as error:
+        error.at = node.at + (error.at or ())
+        raise
+    except DataError as error:
+        raise error.of_layer(node.name, path_field(node.conf, node.at)) from None
+
+
+def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
+    """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
+    if conf.HasField("store_conf"):
+        return (*at, "store_conf", "path")
+    return (*at, "sharddata_conf", "path") if conf.HasField("sharddata_conf") else at

@@ -1,0 +1,60 @@
+"""netpart check: the table, its JSON, warnings and errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netpart.cli.check import workers_text
+from tests.cli.conftest import JOB, Netpart
+
+
+def test_the_table_has_a_row_per_layer_and_worker(job: Path, netpart: Netpart) -> None:
+    answer = netpart("check", job, "--workers", 2, "--set", "conv.partition_dim=1")
+    lines = answer.out.splitlines()
+    assert answer.code == 0
+    assert lines[0] == "small: 4 layers on 2 workers, batch 8"
+    assert [line.split()[0] for line in lines[2:8]] == ["layer", "data", "conv", "ip", "loss", "total"]
+    assert lines[4].split()[:6] == ["conv", "Convolution", "8×4×6×6", "channels", "2+2", "0,1"]
+    assert [line.split()[0] for line in lines[9:12]] == ["worker", "0", "1"]
+    assert "warning" not in answer.out
+
+
+def test_json_has_the_numbers(job: Path, netpart: Netpart) -> None:
+    found = json.loads(netpart("check", job, "--workers", 2, "--json").out)
+    assert (found["name"], found["rows"], len(found["layers"]), len(found["workers"])) == ("small", 8, 4, 2)
+    conv = found["layers"][1]
+    assert (conv["cut"], conv["workers"], conv["parameters"]) == ("batch 4+4", [0, 1], 4 * 3 * 9 + 4)
+    assert (found["warnings"], found["errors"]) == ([], [])
+
+
+def test_the_cure_of_a_warning_cures_it(job: Path, netpart: Netpart) -> None:
+    before = netpart("check", job, "--workers", 3)
+    assert before.code == 0
+    (warning,) = [line for line in before.out.splitlines() if line.startswith("warning: ")]
+    assert warning.startswith("warning: conv, ip, loss: batch 2+2+4, the largest part is 1.50 times the mean; ")
+    cure = warning.split("--set ")[1]
+    assert "warning" not in netpart("check", job, "--workers", 3, "--set", cure).out
+
+
+def test_missing_data_does_not_hide_the_table(job: Path, netpart: Netpart) -> None:
+    job.write_text(JOB.replace("kSyntheticInput", "kRecordInput").replace("store_conf {", 'store_conf { path: "no.bin"'))
+    answer = netpart("check", job)
+    assert answer.code == 1
+    assert answer.out.splitlines()[0] == "small: 4 layers on 1 worker, batch 8"
+    assert f"error: {job}:9:18: data: " in answer.out
+
+
+@pytest.mark.parametrize(("workers", "text"), [((1,), "1"), ((0, 1), "0,1"), ((2, 3, 4), "2-4"), ((0, 2, 3), "0,2,3")])
+def test_workers_are_listed_briefly(workers: tuple[int, ...], text: str) -> None:
+    assert workers_text(workers) == text
+
+
+def test_a_terminal_gets_a_drawn_table(job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "160")
+    answer = netpart("check", job)
+    assert "───" in answer.out
+    assert "kernel" not in answer.err

@@ -1,0 +1,63 @@
+"""netpart data, and the digits that are made where a job needs them."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netpart.cli.provide import provide_digits
+from netpart.data.store import open_store
+from netpart.proto.reader import load
+from tests.cli.conftest import JOB, Netpart
+
+FILES = "train_data.bin, test_data.bin, train_mean.bin"
+
+
+def idx(path: Path, array: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> None:
+    path.write_bytes(bytes((0, 0, 8, array.ndim)) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes())
+
+
+def test_digits_are_made_once(tmp_path: Path, netpart: Netpart) -> None:
+    folder = tmp_path / "digits"
+    assert netpart("data", "digits", folder).out == f"{folder}: made the digits: {FILES}\n"
+    assert netpart("data", "digits", folder).out == f"{folder}: already holds the digits: {FILES}\n"
+
+
+def test_mnist_is_converted(tmp_path: Path, netpart: Netpart) -> None:
+    for part, count in (("train", 3), ("t10k", 2)):
+        idx(tmp_path / f"{part}-images-idx3-ubyte", np.arange(count * 4, dtype=np.uint8).reshape(count, 2, 2))
+        idx(tmp_path / f"{part}-labels-idx1-ubyte", np.arange(count, dtype=np.uint8))
+    answer = netpart("data", "mnist", tmp_path, tmp_path / "out")
+    assert (answer.code, answer.out) == (0, f"{tmp_path / 'out'}: made 3 training and 2 test images: {FILES}\n")
+    with open_store("kvfile", tmp_path / "out" / "train_data.bin") as store:
+        assert len(store) == 3
+
+
+def test_missing_idx_files_are_named(tmp_path: Path, netpart: Netpart) -> None:
+    answer = netpart("data", "mnist", tmp_path, tmp_path / "out")
+    assert answer.code == 1
+    assert "expected train-images-idx3-ubyte" in answer.err
+
+
+def test_digits_that_a_job_reads_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "graphs" / "job.conf"
+    path.parent.mkdir()
+    stored = 'kRecordInput\n    store_conf { path: "../data/digits/train_data.bin" } #'
+    path.write_text(JOB.replace("kSyntheticInput", stored, 1).replace("    store_conf { batchsize", "  # {", 1))
+    path.write_text(path.read_text().replace("shape: 3 shape: 8 shape: 8 }", ""))
+    provide_digits(load(path))
+    assert "graphs/job.conf: its data was missing; made data/digits from the 1 797 digits" in capsys.readouterr().err
+    provide_digits(load(path))
+    assert capsys.readouterr().err == ""
+
+
+def test_other_data_is_left_to_its_owner(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job.write_text(JOB.replace("store_conf {", 'store_conf { path: "cifar/train_data.bin"'))
+    provide_digits(load(job))
+    assert (capsys.readouterr().err, [p.name for p in job.parent.iterdir()]) == ("", ["job.conf"])

@@ -1,0 +1,43 @@
+"""netpart draw: the format follows the file, the text goes to the screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Netpart
+
+
+def test_the_screen_gets_text(job: Path, netpart: Netpart) -> None:
+    answer = netpart("draw", job, "--workers", 2)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("small, train: ")
+    assert "\nworker 1\n" in answer.out
+
+
+@pytest.mark.parametrize(("name", "starts"), [("a.dot", "digraph"), ("a.gv", "digraph"), ("a.txt", "small"), ("a.json", "{")])
+def test_the_format_follows_the_file(name: str, starts: str, job: Path, netpart: Netpart) -> None:
+    path = job.parent / "new" / name
+    answer = netpart("draw", job, "-o", path)
+    assert (answer.code, answer.out, answer.err) == (0, "", f"drew {path}\n")
+    assert path.read_text(encoding="utf-8").startswith(starts)
+
+
+def test_a_format_that_is_asked_for_counts(job: Path, netpart: Netpart) -> None:
+    drawn = json.loads(netpart("draw", job, "--workers", 2, "--format", "json").out)
+    assert {node["worker"] for node in drawn["nodes"]} == {0, 1}
+    path = job.parent / "a.txt"
+    netpart("draw", job, "--format", "dot", "-o", path)
+    assert path.read_text(encoding="utf-8").startswith("digraph")
+
+
+def test_an_unknown_suffix_is_refused_before_anything_is_read(job: Path, netpart: Netpart) -> None:
+    answer = netpart("draw", "absent.conf", "-o", "a.png")
+    assert answer.code == 1
+    assert answer.err == "error: a.png: expected a name that ends in .dot, .json, .svg, .txt, got 'a.png'; or say --format\n"
+
+
+def test_a_phase_is_chosen(job: Path, netpart: Netpart) -> None:
+    assert netpart("draw", job, "--phase", "test").out.startswith("small, test: ")

@@ -1,0 +1,99 @@
+"""The command itself: verbs, exit codes, one message per error, and quiet ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import netpart as front_door
+from netpart.cli import main as command
+from netpart.errors import NetpartError
+from tests.cli.conftest import Netpart
+from tests.house.tree import ROOT
+
+
+def raising(error: BaseException) -> object:
+    def call(_: object) -> int:
+        raise error
+
+    return call
+
+
+def test_help_names_every_verb(netpart: Netpart) -> None:
+    answer = netpart("--help")
+    assert answer.code == 0
+    assert all(f"    {verb} " in answer.out for verb in command.VERBS)
+
+
+@pytest.mark.parametrize("verb", command.VERBS)
+def test_every_verb_has_help(verb: str, netpart: Netpart) -> None:
+    answer = netpart(verb, "--help")
+    assert answer.code == 0
+    assert answer.out.startswith(f"usage: netpart {verb}")
+
+
+def test_version(netpart: Netpart) -> None:
+    assert netpart("--version").out == f"netpart {front_door.__version__}\n"
+
+
+def test_a_verb_is_needed(netpart: Netpart) -> None:
+    assert netpart().code == 2
+
+
+@pytest.mark.parametrize("workers", ["0", "-1", "two", "1.5"])
+def test_workers_are_counted_from_1(workers: str, job: Path, netpart: Netpart) -> None:
+    answer = netpart("check", job, f"--workers={workers}")
+    assert answer.code == 2
+    assert f"expected a whole number of 1 or more, got '{workers}'" in answer.err
+
+
+def test_a_seed_fits_its_field(job: Path, netpart: Netpart) -> None:
+    answer = netpart("check", job, "--seed=-1")
+    assert (answer.code, answer.err) == (2, "error: --seed: expected a whole number from 0 to 2^64 - 1, got -1\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (NetpartError("it went wrong"), 1, "error: it went wrong\n"),
+        (PermissionError(13, "Permission denied", "x.svg"), 1, "error: x.svg: permission denied\n"),
+        (KeyError("x"), 1, "error: netpart itself failed: KeyError('x'); NETPART_DEBUG=1 shows where\n"),
+        (KeyboardInterrupt(), 130, "error: interrupted\n"),
+    ],
+)
+def test_what_goes_wrong_is_one_message(
+    error: BaseException, code: int, message: str, netpart: Netpart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netpart.cli.zoo.call", raising(error))
+    answer = netpart("zoo")
+    assert (answer.code, answer.err) == (code, message)
+
+
+def test_debugging_keeps_the_traceback(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netpart.cli.zoo.call", raising(NetpartError("it went wrong")))
+    monkeypatch.setenv("NETPART_DEBUG", "1")
+    with pytest.raises(NetpartError, match="it went wrong"):
+        netpart("zoo")
+
+
+def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    command.complain("plain")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    command.complain("red")
+    monkeypatch.setenv("NO_COLOR", "1")
+    command.complain("no colour")
+    assert capsys.readouterr().err.splitlines() == ["error: plain", "\033[1;31merror:\033[0m red", "error: no colour"]
+
+
+def test_a_closed_pipe_ends_quietly(job: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "netpart", "draw", str(job), "--workers", "2"]
+    with os.fdopen(writer, "wb") as pipe:
+        result = subprocess.run(command, cwd=ROOT, stdout=pipe, stderr=subprocess.PIPE)
+    assert (result.returncode, result.stderr) == (1, b"")

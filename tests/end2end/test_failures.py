@@ -1,0 +1,111 @@
+"""A worker or the parent dies or stands still, at any moment: the run ends in time, says why, and leaves nothing."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from time import monotonic
+
+import pytest
+
+from tests.end2end.running import Run, mlp
+
+WORKERS = 3
+DEAD, STOPPED = 1.0, 5.0
+"""Seconds within which a run must end after a process has died, or was stopped."""
+ENDLESS = 1_000_000
+
+
+def moments(seed: int, count: int) -> Iterator[tuple[int, int]]:
+    """(worker, number of lines told before): the first at start-up, the others in and between training steps."""
+    random = Random(seed)
+    for i in range(count):
+        yield i % WORKERS, 1 if i == 0 else random.randint(2, 12 if i % 2 else 200)
+
+
+KILLS, STOPS, PARENTS = list(moments(1, 8)), list(moments(2, 6)), list(moments(3, 6))
+
+
+def check_blame(run: Run, rank: int, what: str) -> None:
+    """One message: worker, what it was doing, phase and step, the end of its log."""
+    message = run.failure()
+    where = r"last heard in (before step 0|train step \d+|test step \d+), \S+"
+    assert re.match(rf"worker {rank}: {what}.*{where}", message), message
+    if any(told.get("message") == "hello" and told.get("rank") == rank for told in run.told):
+        assert f"last lines of its log:\nworker {rank}: process " in message
+    assert run.errors() == ""
+    assert not list(run.workspace.glob("checkpoint/*.partial"))
+
+
+@pytest.mark.parametrize(("rank", "lines"), KILLS)
+def test_kill_9_of_a_worker(tmp_path: Path, rank: int, lines: int) -> None:
+    with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run") as run:
+        run.until_told(lines)
+        began = run.signal(signal.SIGKILL, rank)
+        code = run.end()
+        assert monotonic() - began <= DEAD
+        assert code == 1
+        check_blame(run, rank, r"died \(signal 9, SIGKILL")
+        run.check_nothing_is_left()
+
+
+@pytest.mark.parametrize(("rank", "lines"), PARENTS)
+def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int) -> None:
+    with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run") as run:
+        run.until_told(lines)
+        run.signal(signal.SIGKILL)
+        run.await_workers(DEAD)
+        run.end()
+        run.check_nothing_is_left()
+
+
+def stop_a_worker(folder: Path, rank: int, lines: int) -> None:
+    folder.mkdir()
+    with Run(mlp(folder, train_steps=ENDLESS), WORKERS, folder / "run") as run:
+        run.until_told(lines)
+        began = run.signal(signal.SIGSTOP, rank)
+        code = run.end()
+        assert monotonic() - began <= STOPPED
+        assert code == 1
+        check_blame(run, rank, r"stopped, or its link is lost: not heard for \d\.\d s")
+        run.check_nothing_is_left()
+
+
+def test_sigstop_of_a_worker(tmp_path: Path) -> None:
+    """All moments at once: a run with a stopped worker costs no processor time."""
+    with ThreadPoolExecutor(3) as pool:
+        started = [pool.submit(stop_a_worker, tmp_path / str(i), *moment) for i, moment in enumerate(STOPS)]
+        for future in started:
+            future.result()
+
+
+@pytest.mark.parametrize("launcher", ["local", "threads"])
+def test_ctrl_c(tmp_path: Path, launcher: str) -> None:
+    with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", launcher=launcher) as run:
+        run.until(lambda told: told["kind"] == "Saved" and told["step"] >= 8)
+        run.signal(signal.SIGINT)
+        assert run.end() == 130
+        (said,) = run.of("interrupted")
+        step, saved = re.match(
+            r"interrupted in step (\d+) of 1000000; the latest checkpoint is (\S+),", said["message"]
+        ).groups()  # type: ignore[union-attr]
+        assert int(step) >= 0
+        assert Path(saved).exists()
+        assert not list(run.workspace.glob("checkpoint/*.partial"))
+        assert run.errors() == ""
+
+
+def test_a_coordinator_that_was_suspended_blames_nobody(tmp_path: Path) -> None:
+    """Ctrl-Z and fg: the workers go on meanwhile until they need the coordinator."""
+    with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run") as run:
+        run.until(lambda told: told["kind"] == "Measured")
+        run.signal(signal.SIGSTOP)
+        run.await_silence(4.5)
+        run.signal(signal.SIGCONT)
+        step = run.until(lambda told: told["kind"] == "Measured")["step"]
+        run.until(lambda told: told["kind"] == "Measured" and told["step"] > step + 50)
+        assert not run.of("failed")
