@@ -104,12 +104,9 @@ def _draw(shown: Net | Partition) -> str | None:
 def __getattr__(name: str) -> str:
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import metadata
+    from netpart.resources import version
 
-    try:
-        return metadata.version("netpart")
-    except metadata.PackageNotFoundError:  # a checkout on the path that was never installed
-        return "0+unknown"
+    return version()
 
 
 draw_with(_draw)

@@ -1,4 +1,4 @@
-"""Finds the folders that travel with netpart but hold no code: graphs (the zoo), proto, docs."""
+"""What travels with netpart but is no code: its folders graphs (the zoo), proto, docs, and its version."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ def resource_folder(name: str) -> Path:
             return place
     searched = ", ".join(map(str, places))
     raise ConfigError(f"folder {name}", f"one of {searched}", "none of them", "install netpart again with pip")
+
+
+def version() -> str:
+    """Returns the version of the installed netpart, 0+unknown for a checkout that was never installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("netpart")
+    except metadata.PackageNotFoundError:
+        return "0+unknown"
 
 
 def _roots() -> list[Path]:

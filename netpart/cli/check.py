@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.plan.table import LayerRow
-    from netpart.plan.table import Table as PlanTable
-    from netpart.plan.table import WorkerRow
+    from netpart.plan import table as plan
+    from netpart.plan.table import LayerRow, WorkerRow
 
 HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory, or what is wrong with the job"
 LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", ">moved", ">memory")
@@ -56,14 +55,14 @@ def code(failures: Sequence[Exception]) -> int:
     return 0 if not failures else 2 if any(isinstance(error, ConfigError) for error in failures) else 1
 
 
-def print_json(table: PlanTable, warnings: list[str], errors: list[str]) -> None:
+def print_json(table: plan.Table, warnings: list[str], errors: list[str]) -> None:
     """Prints the tables, the warnings and the errors as one JSON object."""
     from dataclasses import asdict
 
     print(json.dumps({**asdict(table), "warnings": warnings, "errors": errors}, indent=2, ensure_ascii=False))
 
 
-def print_tables(table: PlanTable) -> None:
+def print_tables(table: plan.Table) -> None:
     """Prints what is checked, then the layers, then the workers."""
     from netpart.cli.table import Table
     from netpart.units import bytes_text, count_text
@@ -77,7 +76,7 @@ def print_tables(table: PlanTable) -> None:
     print("\nFLOPs and bytes are those of one training step; workers share memory between layers, so they need less.")
 
 
-def title(table: PlanTable) -> str:
+def title(table: plan.Table) -> str:
     """What is checked, in one line."""
     n, micro = len(table.workers), table.micro_batches
     pieces = f" in {micro} micro-batches" if micro > 1 else ""

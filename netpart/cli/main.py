@@ -22,9 +22,9 @@ class Version(argparse.Action):
     """Looks the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        import netpart
+        from netpart.resources import version
 
-        print(f"netpart {netpart.__version__}")
+        print(f"netpart {version()}")
         parser.exit()
 
 

@@ -25,7 +25,9 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     add_job(parser)
     parser.add_argument("--steps", type=int, metavar="S", help="training steps (default: the job's train_steps)")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where kernels run (default: auto)")
-    parser.add_argument("--launcher", choices=("local", "threads"), default="local", help="a process or a thread per worker")
+    parser.add_argument(
+        "--launcher", choices=("local", "threads"), default="local", help="a process or a thread per worker"
+    )
     parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
     parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")

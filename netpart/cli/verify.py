@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from netpart.verify.compare import Report
 
 HELP = "compare the cut net with the uncut one, layer by layer, and name the first layer that differs"
-ADVICE = "Bounds: 1e-11 with --dtype float64, the stricter test, which always uses the reference kernels; 1e-5 with float32."
+ADVICE = (
+    "Bounds: 1e-11 with --dtype float64, the stricter test, which always uses the reference kernels; 1e-5 with float32."
+)
 STEPS = 3
 HEADINGS = ("layer", ">activation", ">metric", ">gradient", ">parameter gradient", ">parameter", "")
 

@@ -10,6 +10,7 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.plan.balance import uneven
 
+
 def advice(partition: Partition) -> list[str]:
     """Every warning about the training net: cuts that fell back, uneven cuts, idle workers, layers nobody reads."""
     return list(chain(fallbacks(partition), uneven(partition), idle(partition), unread(partition)))

@@ -107,7 +107,8 @@ def layer_rows(partition: Partition) -> list[LayerRow]:
                 backward[part.node] += cost.backward
     graph = partition.graph
     return [
-        layer_row(graph, node, forward[node.index], backward[node.index], memory[node.index]) for node in graph.net.nodes
+        layer_row(graph, node, forward[node.index], backward[node.index], memory[node.index])
+        for node in graph.net.nodes
     ]
 
 

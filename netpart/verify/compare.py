@@ -30,7 +30,7 @@ Values = np.ndarray[Any, Any]
 BOUNDS = {"float64": 1e-11, "float32": 1e-5}
 """The law n workers = 1 worker, and what rounding leaves of it in float32 after a few steps (decision 17)."""
 TINY = 1e-3
-"""Norm below which a tensor counts as rounding: gradients that cancel, such as that of a bias that moves all classes."""
+"""Norm below which a tensor counts as rounding: gradients that cancel, as those of a bias that moves all classes."""
 
 ACTIVATION, GRADIENT, METRIC = "activation", "gradient", "metric"
 PARAMETER_GRADIENT, PARAMETER = "parameter gradient", "parameter"
@@ -90,7 +90,9 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as values of JSON; an error that is no number is None."""
-        rows = [{**asdict(c), "error": c.error if isfinite(c.error) else None, "holds": c.holds} for c in self.comparisons]
+        rows = [
+            {**asdict(c), "error": c.error if isfinite(c.error) else None, "holds": c.holds} for c in self.comparisons
+        ]
         head = {name: getattr(self, name) for name in ("job", "workers", "steps", "dtype", "micro_batches", "holds")}
         return {**head, "first": str(self.first) if self.first else None, "comparisons": rows}
 

@@ -25,9 +25,9 @@ class Mistake:
 CONV = '    name: "conv"\n'
 LOSS = '    name: "loss"\n'
 IP = '    srclayers: "ip"\n'
-CONV_LAYER, DATA_LAYER = "layer {\n    name: \"conv\"", "layer {\n    name: \"data\""
+CONV_LAYER, DATA_LAYER = 'layer {\n    name: "conv"', 'layer {\n    name: "data"'
 TAKES = "axis 0 (batch) or 1 (neurons, channels) or 2 (space) or 3 (space)"
-STORE = '    type: kSyntheticInput\n    partition_dim: -1\n    store_conf { '
+STORE = "    type: kSyntheticInput\n    partition_dim: -1\n    store_conf { "
 RECORDS = "    type: kRecordInput\n    partition_dim: -1\n    store_conf { "
 
 MISTAKES = {

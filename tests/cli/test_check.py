@@ -40,7 +40,9 @@ def test_the_cure_of_a_warning_cures_it(job: Path, netpart: Netpart) -> None:
 
 
 def test_missing_data_does_not_hide_the_table(job: Path, netpart: Netpart) -> None:
-    job.write_text(JOB.replace("kSyntheticInput", "kRecordInput").replace("store_conf {", 'store_conf { path: "no.bin"'))
+    job.write_text(
+        JOB.replace("kSyntheticInput", "kRecordInput").replace("store_conf {", 'store_conf { path: "no.bin"')
+    )
     answer = netpart("check", job)
     assert answer.code == 1
     assert answer.out.splitlines()[0] == "small: 4 layers on 1 worker, batch 8"

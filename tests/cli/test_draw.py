@@ -17,7 +17,9 @@ def test_the_screen_gets_text(job: Path, netpart: Netpart) -> None:
     assert "\nworker 1\n" in answer.out
 
 
-@pytest.mark.parametrize(("name", "starts"), [("a.dot", "digraph"), ("a.gv", "digraph"), ("a.txt", "small"), ("a.json", "{")])
+@pytest.mark.parametrize(
+    ("name", "starts"), [("a.dot", "digraph"), ("a.gv", "digraph"), ("a.txt", "small"), ("a.json", "{")]
+)
 def test_the_format_follows_the_file(name: str, starts: str, job: Path, netpart: Netpart) -> None:
     path = job.parent / "new" / name
     answer = netpart("draw", job, "-o", path)
@@ -36,7 +38,10 @@ def test_a_format_that_is_asked_for_counts(job: Path, netpart: Netpart) -> None:
 def test_an_unknown_suffix_is_refused_before_anything_is_read(job: Path, netpart: Netpart) -> None:
     answer = netpart("draw", "absent.conf", "-o", "a.png")
     assert answer.code == 1
-    assert answer.err == "error: a.png: expected a name that ends in .dot, .json, .svg, .txt, got 'a.png'; or say --format\n"
+    assert (
+        answer.err
+        == "error: a.png: expected a name that ends in .dot, .json, .svg, .txt, got 'a.png'; or say --format\n"
+    )
 
 
 def test_a_phase_is_chosen(job: Path, netpart: Netpart) -> None:

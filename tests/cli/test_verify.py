@@ -34,7 +34,11 @@ def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.
 
 
 def test_missing_data_is_told_with_the_way_to_get_it(job: Path, netpart: Netpart) -> None:
-    text = job.read_text().replace("kSyntheticInput", "kRecordInput").replace("store_conf {", 'store_conf { path: "no.bin"')
+    text = (
+        job.read_text()
+        .replace("kSyntheticInput", "kRecordInput")
+        .replace("store_conf {", 'store_conf { path: "no.bin"')
+    )
     job.write_text(text)
     answer = netpart("verify", job, "--workers", 2)
     assert answer.code == 1

@@ -87,7 +87,7 @@ def test_a_job_trains_like_the_uncut_net(conf: Path, workers: int, folder: Path)
     assert sent(parts) == STEPS * drawn(cut, "train") + drawn(cut, "test")
 
 
-def close(found: np.ndarray, expected: np.ndarray) -> None:  # type: ignore[type-arg]
+def close(found: np.ndarray, expected: np.ndarray) -> None:
     error = np.linalg.norm(found - expected) / max(float(np.linalg.norm(expected)), 1e-3)
     assert error <= TOLERANCE
 

@@ -83,13 +83,8 @@ def test_a_wrong_value_is_found_where_it_is_first_used(monkeypatch: pytest.Monke
         player.parameter(h)[0] += 1e-6
 
     monkeypatch.setattr(bench.cut, "initialise", wrong)
-    assert (first_of(bench).kind, first_of(bench_again(bench, wrong)).layer) == ("activation", "fc2")
-
-
-def bench_again(bench: Bench, initialise: Any) -> Bench:
-    """The same bench with fresh momentum: play starts from the beginning."""
-    assert callable(initialise)
-    return Bench(bench.cut, bench.whole, bench.bound)
+    first = first_of(bench)
+    assert (first.step, first.kind, first.layer) == (0, "activation", "fc2")
 
 
 def test_gradients_that_are_not_summed_are_found_in_backward() -> None:
@@ -109,7 +104,8 @@ def test_a_wrong_update_is_found_in_the_parameter() -> None:
 def test_other_randomness_is_found_where_it_is_drawn() -> None:
     job = job_of()
     bench = Bench(Ensemble(partition_job(job, 3), keep=True), Ensemble(uncut(job, None), seed=2, keep=True), 1e-11)
-    assert (first_of(bench).kind, first_of(bench).layer) == ("activation", "data")
+    first = first_of(bench)
+    assert (first.step, first.kind, first.layer) == (0, "activation", "data")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +142,9 @@ def test_what_cannot_run_is_refused_before_anything_is_built(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="expected a way to fill the parameter"):
         verify(loads(JOB.replace("init { type: kUniform }", "", 1)).proto, 2)
     with pytest.raises(DataError, match=r"^data: .*absent\.bin: expected a data file"):
-        verify(loads(JOB.replace("kSyntheticInput store_conf {", 'kRecordInput store_conf { path: "absent.bin"')).proto, 2)
+        verify(
+            loads(JOB.replace("kSyntheticInput store_conf {", 'kRecordInput store_conf { path: "absent.bin"')).proto, 2
+        )
 
 
 @pytest.mark.parametrize("name", ["mlp/column-row", "halo/conv-rows"])

@@ -1,0 +1,84 @@
+"""The Python API: small, typed, lazy, and the same words as the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import netpart
+from netpart.errors import ConfigError
+from netpart.graph.net import Net
+from netpart.graph.partition import Partition
+
+JOB = """
+name: "small" cluster { nworkers_per_group: 2 }
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet {
+  layer { name: "data" type: kSyntheticInput store_conf { batchsize: 8 shape: 6 } }
+  layer {
+    name: "ip" type: kInnerProduct srclayers: "data" innerproduct_conf { num_output: 10 }
+    param { name: "w" init { type: kUniform } } param { name: "b" init { type: kConstant } }
+  }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "ip" srclayers: "data" }
+}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "job.conf"
+    path.write_text(JOB)
+    return path
+
+
+def test_the_front_door_has_these_names_and_no_others() -> None:
+    assert netpart.__all__ == ["__version__", "build", "load", "partition", "run"]
+    assert all(hasattr(netpart, name) for name in netpart.__all__)
+    assert not hasattr(netpart, "__path_to_nowhere__")
+
+
+def test_a_job_is_loaded_built_and_cut(path: Path) -> None:
+    job = netpart.load(path, ["ip.partition_dim=1"])
+    net, cut = netpart.build(job), netpart.partition(job, workers=3)
+    assert isinstance(net, Net)
+    assert isinstance(cut, Partition)
+    assert repr(net) == "Net(small, train, 3 layers, batch 8)"
+    assert repr(cut) == f"Partition(3 workers; train: {cut.graph!r})"
+    assert [p.name for p in cut.graph.parts if p.name.startswith("ip")] == ["ip-00", "ip-01", "ip-02"]
+
+
+def test_a_path_will_do(path: Path) -> None:
+    assert netpart.build(str(path), "test").phase == "test"
+    assert netpart.partition(path).workers == 2
+
+
+def test_errors_say_where(path: Path) -> None:
+    path.write_text(JOB.replace("num_output: 10", "num_output: 0"))
+    for call in (netpart.build, netpart.partition):
+        with pytest.raises(ConfigError, match=rf"^{path}:7:76: ip: expected num_output of 1 or more, got 0"):
+            call(path)
+
+
+def test_a_notebook_shows_drawings(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[object, str]] = []
+
+    def render(shown: object, format: str) -> str:
+        drawn.append((shown, format))
+        return "<svg>"
+
+    monkeypatch.setattr("netpart.draw.render", render)
+    net, cut = netpart.build(path), netpart.partition(path)
+    assert [shown._repr_svg_() for shown in (net, cut, cut.graph)] == ["<svg>"] * 3
+    assert drawn == [(net, "svg"), (cut.graph, "svg"), (cut.graph, "svg")]
+
+
+def test_a_notebook_without_graphviz_prints_the_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_graphviz(dot: str) -> str:
+        raise netpart_error
+
+    from netpart.errors import NetpartError
+
+    netpart_error = NetpartError("drawing: expected Graphviz, got none")
+    monkeypatch.setattr("netpart.draw.svg.laid_out", no_graphviz)
+    assert netpart.build(path)._repr_svg_() is None
