@@ -56,7 +56,7 @@ def test_a_path_will_do(path: Path) -> None:
 def test_errors_say_where(path: Path) -> None:
     path.write_text(JOB.replace("num_output: 10", "num_output: 0"))
     for call in (netpart.build, netpart.partition):
-        with pytest.raises(ConfigError, match=rf"^{path}:7:76: ip: expected num_output of 1 or more, got 0"):
+        with pytest.raises(ConfigError, match=rf"^{path}:7:74: ip: expected num_output of 1 or more, got 0"):
             call(path)
 
 

@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return closed()
-    except KeyboardInterrupt:
-        complain("interrupted")
+    except KeyboardInterrupt as error:
+        complain(str(error) or "interrupted")
         return INTERRUPTED
     except Exception as error:
         if os.environ.get("NETPART_DEBUG"):

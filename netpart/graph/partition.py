@@ -16,7 +16,8 @@ from netpart.graph.passes.agree import agreeing
 from netpart.graph.passes.ask import ask
 from netpart.graph.passes.connect import connect
 from netpart.graph.passes.gradients import plan_gradients
-from netpart.graph.passes.place import Fallback, place, ranges
+from netpart.graph.passes.place import place
+from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
 from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one

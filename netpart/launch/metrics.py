@@ -30,6 +30,7 @@ class MetricBook:
         if len(reports) < workers:
             return None
         del self.open[key]
+        reports.sort(key=lambda r: r.rank)  # a sum must not depend on who came first
         samples = self.rows(report.phase) * report.batches
         values = {
             f"{slot.layer}/{name}": sum(r.sum[slot.offset + i] for r in reports) / samples

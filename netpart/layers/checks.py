@@ -14,7 +14,7 @@ def fault(layer: Layer, expected: str, got: str, hint: str = "", *at: str | int)
 
 def has_conf(layer: Layer, field: str, example: str) -> None:
     """Raises ConfigError unless the layer has its conf ``field``; ``example`` is what to write in it."""
-    if not layer.conf.HasField(field):  # type: ignore[arg-type]
+    if not layer.conf.HasField(field):
         article = "an" if field[0] in "aeiou" else "a"
         raise fault(layer, f"{article} {field}", "none", f"add {field} {{ {example} }}")
 

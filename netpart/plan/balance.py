@@ -50,7 +50,7 @@ def option(partition: Partition, node: Node, axis: int, sizes: list[int], even: 
     for i, cut in enumerate(node.conf.cut):
         if cut.HasField("axis") and cut.axis == axis and cut.sizes:
             return f"{key(partition, node)}.cut[{i}].sizes={listed}"
-    if axis == 0 and node.layer.is_input and len(rows := batch_sizes(node)) > 1 and rows[1] == sizes:
+    if axis == 0 and (rows := batch_sizes(node)) is not None and rows[1] == sizes:
         return f"{key(partition, node)}.{rows[0]}.batchsize={listed}"
     owner = key(partition, node) if node.conf.HasField("remainder") else "neuralnet"
     return f"{owner}.remainder=SPREAD"
@@ -67,13 +67,13 @@ def hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
     )
 
 
-def batch_sizes(node: Node) -> tuple[str, list[int]] | tuple[()]:
-    """(conf, batchsize) of an input layer; nothing of another layer."""
-    for conf in ("store_conf", "sharddata_conf"):
-        if node.layer.is_input and node.conf.HasField(conf):  # type: ignore[arg-type]
-            size = getattr(node.conf, conf).batchsize
-            return conf, [size] if isinstance(size, int) else list(size)
-    return ()
+def batch_sizes(node: Node) -> tuple[str, list[int]] | None:
+    """(conf, batchsize) of an input layer; None of another layer."""
+    for name, conf in (("store_conf", node.conf.store_conf), ("sharddata_conf", node.conf.sharddata_conf)):
+        if node.layer.is_input and node.conf.HasField(name):
+            size = conf.batchsize
+            return name, [size] if isinstance(size, int) else list(size)
+    return None
 
 
 def key(partition: Partition, node: Node) -> str:

@@ -1,26 +1,18 @@
-"""What one training step costs, read off the graph: FLOPs of parts, bytes that workers send."""
+"""What one training step costs, read off the graph: FLOPs of parts, bytes that layers move and hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
 
-from netpart.collectives import all_reduce
 from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
-from netpart.graph.partition import Micro, Partition
+from netpart.graph.partition import Partition
 from netpart.layers.layer import Cost
+from netpart.plan.ledger import Entry
+from netpart.program.instructions import Way
 from netpart.spec import FLOAT, INT, RECORD, size
 
 LABEL_BYTES = 4
-
-
-@dataclass(frozen=True)
-class Sent:
-    """``bytes`` of payload that ``worker`` sends in one step because of ``layer``."""
-
-    layer: str
-    worker: int
-    bytes: int
 
 
 def itemsize(partition: Partition) -> int:
@@ -34,55 +26,28 @@ def price(graph: Graph, part: Part) -> Cost:
     return Cost(cost.forward, cost.backward if part.live else 0)
 
 
-def sent(partition: Partition, phase: str = "train") -> Iterator[Sent]:
-    """All payload of one step: tensors and their gradients over bridges, and ring all-reduces.
-
-    A bridge counts for the layer whose output it carries, a parameter's all-reduce for the layer that owns it.
-    """
-    for micro in partition.phases[phase]:
-        yield from over_bridges(micro, itemsize(partition), phase == "train")
-        if phase == "train":
-            yield from reduced_gradients(micro.graph, itemsize(partition))
-    if phase == "train":
-        yield from reduced_parameters(partition)
-
-
-def over_bridges(micro: Micro, itemsize: int, backward: bool) -> Iterator[Sent]:
-    """What crosses the bridges of one micro-batch."""
-    for bridge in micro.graph.bridges():
-        layer = micro.graph.net.nodes[bridge.target.node].name
-        payload = bridge.elements * (LABEL_BYTES if bridge.dtype == INT else itemsize)
-        yield Sent(layer, bridge.source.worker, payload)
-        if backward and bridge.backward:
-            yield Sent(layer, bridge.target.worker, payload)
-
-
-def reduced_gradients(graph: Graph, itemsize: int) -> Iterator[Sent]:
-    """What replicas send to make the gradient of their output whole."""
-    for part in graph.parts:
-        if part.members and part is part.members[0]:
-            workers = tuple(sorted(p.worker for p in part.members))
-            yield from ring(graph.net.nodes[part.node].name, workers, size(part.region), itemsize)
-
-
-def reduced_parameters(partition: Partition) -> Iterator[Sent]:
-    """What the buckets of gradients send; a bucket is counted for its layers in proportion to their cells."""
+def moved(partition: Partition, entries: Sequence[Entry]) -> Counter[str]:
+    """Bytes of one training step by layer: of a bridge or a sum over replicas for the layer whose output it carries,
+    of a bucket for the layers whose parameters' gradients it sums."""
+    found, buckets = Counter[str](), Counter[int]()
+    for entry in entries:
+        if entry.channel.way == Way.BUCKET:
+            buckets[entry.channel.edge] += entry.nbytes
+        else:
+            graph = partition.phases["train"][entry.channel.micro].graph
+            found[graph.net.nodes[graph.parts[entry.channel.edge].node].name] += entry.nbytes
     owners = owner_names(partition)
-    for bucket in partition.buckets:
+    for b, nbytes in buckets.items():
+        bucket = partition.buckets[b]
         for cell in bucket.cells:
-            yield from ring(owners[cell.parameter.name], bucket.workers, size(cell.box), itemsize(partition))
+            found[owners[cell.parameter.name]] += nbytes * size(cell.box) // bucket.elements
+    return found
 
 
 def owner_names(partition: Partition) -> dict[str, str]:
     """The layer that owns each parameter, by its name."""
     nets = [micros[0].graph.net for micros in partition.phases.values()]
     return {p.name: net.nodes[p.owner].name for net in nets for p in net.parameters}
-
-
-def ring(layer: str, workers: tuple[int, ...], elements: int, itemsize: int) -> Iterator[Sent]:
-    """What each of ``workers`` sends in a ring all-reduce of so many elements (to one element per chunk)."""
-    for worker, steps in all_reduce(workers, elements).items():
-        yield Sent(layer, worker, itemsize * sum(step.send[1] - step.send[0] for step in steps))
 
 
 def held_bytes(graph: Graph, part: Part, itemsize: int) -> int:
@@ -94,4 +59,4 @@ def held_bytes(graph: Graph, part: Part, itemsize: int) -> int:
     specs = layer.outputs if part.kind == LAYER else (layer.outputs[part.output],)
     width = {FLOAT: itemsize, INT: LABEL_BYTES, RECORD: 0}
     values = sum(size(region) * width[spec.dtype] for region, spec in zip(regions, specs, strict=True))
-    return values + (size(part.region) * itemsize if part.live else 0)
+    return values + (size(part.region) * itemsize if part.live and not layer.is_loss else 0)

@@ -10,8 +10,9 @@ from netpart.graph.build import type_name
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.plan.cost import held_bytes, itemsize, owner_names, price, sent
+from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, price
 from netpart.plan.cuts import cut_text
+from netpart.plan.ledger import ledger
 from netpart.program.compile import compile_worker
 from netpart.spec import Shape, size
 from netpart.updaters import updater
@@ -83,13 +84,13 @@ class Table:
 def tabulate(partition: Partition) -> Table:
     """Prices the training step of ``partition``. Raises ConfigError for an updater that cannot be."""
     micros, slots = partition.phases["train"], len(updater(partition.job.updater).slots)
-    moved, sends = Counter[str](), Counter[int]()
-    for message in sent(partition):
-        moved[message.layer] += message.bytes
-        sends[message.worker] += message.bytes
-    parameters = parameter_bytes(partition, slots)
+    entries, parameters = ledger(partition).entries, parameter_bytes(partition, slots)
+    bytes_of, sends = moved(partition, entries), Counter[int]()
+    for entry in entries:
+        sends[entry.source] += entry.nbytes
     layers = [
-        replace(row, moved=moved[row.name], memory=row.memory + parameters[row.name]) for row in layer_rows(partition)
+        replace(row, moved=bytes_of[row.name], memory=row.memory + parameters[row.name])
+        for row in layer_rows(partition)
     ]
     workers = [worker_row(partition, worker, slots, sends[worker]) for worker in range(partition.workers)]
     return Table(micros[0].graph.net.name, micros[-1].rows[1], len(micros), tuple(layers), tuple(workers))

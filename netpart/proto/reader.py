@@ -19,7 +19,7 @@ from netpart.proto.override import apply
 from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import positions
 
-Located = TypeVar("Located", ConfigError, DataError)
+Located = TypeVar("Located", bound=ConfigError | DataError)
 
 
 @dataclass(frozen=True)

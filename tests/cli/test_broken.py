@@ -26,6 +26,7 @@ CONV = '    name: "conv"\n'
 LOSS = '    name: "loss"\n'
 IP = '    srclayers: "ip"\n'
 CONV_LAYER, DATA_LAYER = 'layer {\n    name: "conv"', 'layer {\n    name: "data"'
+PARAMS = JOB[JOB.index("    param") : JOB.index('  }\n  layer {\n    name: "ip"')]
 TAKES = "axis 0 (batch) or 1 (neurons, channels) or 2 (space) or 3 (space)"
 STORE = "    type: kSyntheticInput\n    partition_dim: -1\n    store_conf { "
 RECORDS = "    type: kRecordInput\n    partition_dim: -1\n    store_conf { "
@@ -52,7 +53,9 @@ MISTAKES = {
     "missing name": Mistake(
         CONV, "", 'layer {\n    type: kConvolution', "layer 1: expected name in neuralnet.layer, got none; add name",
     ),
-    "empty name": Mistake('"conv"', '""', 'layer {\n    name: ""', 'layer 1: expected a name, got none; add name: "..."'),
+    "empty name": Mistake(
+        '"conv"', '""', 'layer {\n    name: ""', 'layer 1: expected a name, got none; add name: "..."',
+    ),
     "doubled name": Mistake(
         '"ip"', '"conv"', 'name: "conv"\n    type: kInner',
         "conv: expected a name of its own, got a second layer of that name; rename one",
@@ -123,8 +126,8 @@ MISTAKES = {
         "data: expected a store_conf, got none; add store_conf { ... }",
     ),
     "missing param blocks": Mistake(
-        '    param { name: "w" init { type: kUniform } }\n    param { name: "b" init { type: kConstant value: 0 } }\n', "", CONV_LAYER,
-        'conv: expected 1 or 2 param blocks (weight, bias), got 0; write param { name: "conv_w" } param { name: "conv_b" }',
+        PARAMS, "", CONV_LAYER,
+        'conv: expected 1 or 2 param blocks (weight, bias), got 0; write param { name: "conv_w" } param { name:',
     ),
     "doubled param names": Mistake(
         'param { name: "b" init { type: kConstant value: 0 } }', 'param { name: "w" }', 'name: "w" }\n',
@@ -152,14 +155,14 @@ MISTAKES = {
     ),
     "a data file that is truncated": Mistake(
         STORE, RECORDS + 'path: "short.bin" ', 'path: "short.bin"',
-        "short.bin: byte 42, record 1: expected a value of 8 bytes, got 5 more; `truncate --size=18` keeps the 1 whole", 1,
+        "short.bin: byte 42, record 1: expected a value of 8 bytes, got 5 more; `truncate --size=18` keeps the 1", 1,
     ),
     "a data file that is empty": Mistake(
         STORE, RECORDS + 'path: "empty.bin" ', 'path: "empty.bin"',
         "empty.bin: expected at least one record, got an empty file", 1,
     ),
     "no path": Mistake(
-        STORE, RECORDS, "store_conf", 'data: expected the path of its data, got none; write path: "..." in store_conf', 2,
+        STORE, RECORDS, "store_conf", 'data: expected the path of its data, got none; write path: "..." in store_conf',
     ),
 }  # fmt: skip
 

@@ -63,6 +63,7 @@ def test_a_seed_fits_its_field(job: Path, netpart: Netpart) -> None:
         (PermissionError(13, "Permission denied", "x.svg"), 1, "error: x.svg: permission denied\n"),
         (KeyError("x"), 1, "error: netpart itself failed: KeyError('x'); NETPART_DEBUG=1 shows where\n"),
         (KeyboardInterrupt(), 130, "error: interrupted\n"),
+        (KeyboardInterrupt("interrupted in step 7"), 130, "error: interrupted in step 7\n"),
     ],
 )
 def test_what_goes_wrong_is_one_message(

@@ -24,13 +24,27 @@ def test_a_cut_net_is_proved_equal(job: Path, netpart: Netpart) -> None:
 
 
 def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bound that nothing can keep: the first tensor with any rounding is reported."""
+    """With a bound that nothing can keep, the very first tensor is reported."""
     monkeypatch.setattr("netpart.verify.compare.BOUNDS", {"float32": -1.0, "float64": -1.0})
-    answer = netpart("verify", job, "--workers", 2, "--steps", 1)
+    answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--dtype", "float32")
     assert answer.code == 1
-    assert "They differ, first in data: activation in train step 0: error 0.0e+00, bound -1e+00." in answer.out
-    assert "--dtype float64 tells that from a mistake" in answer.out
+    assert "They differ, first in data: activation in train step 0: error 0.0e+00, bound -1e+00. " in answer.out
     assert answer.out.count("differs") == 4
+    assert "float64" not in answer.out
+
+
+@pytest.mark.parametrize(("bound", "code"), [(1e-11, 0), (-1.0, 1)])
+def test_float64_decides_unless_float32_is_asked_for(
+    bound: float, code: int, job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netpart.verify.compare.BOUNDS", {"float32": 1e-11, "float64": bound})
+    report = job.parent / "report.json"
+    answer = netpart("verify", job, "--workers", 2, "--json", report)
+    assert answer.code == code
+    assert "They differ, first in " in answer.out
+    assert ("The same in float64: They agree: " in answer.out) == (code == 0)
+    assert ("So the cut is right, and float32 rounds" in answer.out) == (code == 0)
+    assert json.loads(report.read_text())["dtype"] == "float64"
 
 
 def test_missing_data_is_told_with_the_way_to_get_it(job: Path, netpart: Netpart) -> None:

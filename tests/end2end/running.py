@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -61,7 +62,9 @@ class Run:
         self.told.append(told := json.loads(line))
         if told["kind"] == "spawned":
             self.pids = told["pids"]
-            self.watches = [os.pidfd_open(pid) for pid in self.pids]
+            for pid in self.pids:
+                with suppress(ProcessLookupError):  # read late: it has ended
+                    self.watches.append(os.pidfd_open(pid))
         return told
 
     def until(self, wanted: Callable[[Told], bool]) -> Told:

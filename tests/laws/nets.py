@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import TypeVar
 
@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from netpart.layers import layer_class
 from netpart.layers.layer import INPUT, Layer
-from netpart.proto.job_pb2 import CutProto, JobProto, LayerProto, LayerType, Phase
+from netpart.proto.cut_pb2 import CutProto, Remainder
+from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, Phase
+from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto
 from netpart.proto.param_pb2 import InitMethod
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from netpart.spec import FLOAT, Region, Shape, Spec, size
@@ -26,7 +28,11 @@ T = TypeVar("T")
 MOST_ELEMENTS = 200
 """Elements of one row of a tensor, at most."""
 MOST_PARTS = 8
-UPDATERS = ("kSGD", "kSGD", "kNesterov", "kAdaGrad", "kRMSProp", "kAdaDelta", "kAdam", "kAdamMax")
+REMAINDERS = (Remainder.LAST, Remainder.SPREAD)
+UPDATERS = (
+    UpdaterType.kSGD, UpdaterType.kSGD, UpdaterType.kNesterov, UpdaterType.kAdaGrad, UpdaterType.kRMSProp,
+    UpdaterType.kAdaDelta, UpdaterType.kAdam, UpdaterType.kAdamMax,
+)  # fmt: skip
 
 
 @dataclass
@@ -52,7 +58,7 @@ class Sketch:
     def conf(self, kind: str, *sources: str) -> LayerProto:
         """A new layer of the job, named after its type and number."""
         conf: LayerProto = self.job.neuralnet.layer.add()
-        conf.name, conf.type = f"{kind[1:].lower()}{len(self.layers)}", LayerType.Value(kind)
+        conf.name, conf.type = f"{kind[1:].lower()}{len(self.layers)}", layer_type(kind)
         conf.srclayers.extend(sources)
         return conf
 
@@ -86,6 +92,11 @@ class Sketch:
         self.weights.append((block.name, kind, shape))
 
 
+def layer_type(name: str) -> LayerType:
+    """The number of a type."""
+    return LayerType.Value(name)  # type: ignore[return-value]
+
+
 Maker = Callable[[Sketch, str], str | None]
 """Adds a layer that reads the given one; None if none of its kind can."""
 
@@ -106,7 +117,7 @@ def pooling(s: Sketch, source: str) -> str | None:
     conf = s.conf("kPooling", source)
     field = conf.pooling_conf
     windows(s, field, s.shape(source), s.number(1, 3))
-    field.pool = 1 if source in s.tied else s.number(0, 1)
+    field.pool = PoolingProto.AVG if source in s.tied else s.pick([PoolingProto.MAX, PoolingProto.AVG])
     overlap = any(getattr(field, f"stride_{a}") < getattr(field, f"kernel_{a}") for a in "zyx"[-field.spatial_axes :])
     return s.add(conf, source in s.tied or overlap or any_pad(field))
 
@@ -154,13 +165,13 @@ def lrn(s: Sketch, source: str) -> str | None:
 
 def activation(s: Sketch, source: str) -> str | None:
     conf = s.conf(s.pick(["kReLU", "kReLU", "kSigmoid", "kSTanh", "kActivation"]), source)
-    if conf.type == LayerType.Value("kActivation"):
-        conf.activation_conf.type = s.number(1, 4)
-    leaky = conf.type == LayerType.Value("kReLU") and s.chance(2)
+    if conf.type == layer_type("kActivation"):
+        conf.activation_conf.type = s.pick([ActivationProto.RELU, ActivationProto.TANH, ActivationProto.STANH])
+    leaky = conf.type == layer_type("kReLU") and s.chance(2)
     if leaky:
         conf.relu_conf.negative_slope = 0.25
-    rectifies = not leaky and (conf.type == LayerType.Value("kReLU") or conf.activation_conf.type == 1)
-    return s.add(conf, source in s.tied or rectifies)
+    rectifies = conf.type == layer_type("kReLU") or conf.activation_conf.type == ActivationProto.RELU
+    return s.add(conf, source in s.tied or (rectifies and not leaky))
 
 
 def dropout(s: Sketch, source: str) -> str | None:
@@ -270,9 +281,8 @@ def nets(draw: st.DrawFn) -> Sketch:
 def choose_updater(s: Sketch) -> None:
     """Any rule; ``delta`` is large enough to keep division by a vanishing gradient well conditioned."""
     conf = s.job.updater
-    name = s.pick(UPDATERS)
-    conf.type, conf.delta = UpdaterType.Value(name), 0.1
-    conf.learning_rate.type, conf.learning_rate.base_lr = ChangeMethod.Value("kFixed"), 0.01
+    conf.type, conf.delta = s.pick(UPDATERS), 0.1
+    conf.learning_rate.type, conf.learning_rate.base_lr = ChangeMethod.kFixed, 0.01
     conf.rmsprop_conf.rho = 0.8
     conf.momentum = s.pick([0.0, 0.9])
     conf.weight_decay = s.pick([0.0, 0.01])
@@ -284,13 +294,13 @@ def composition(s: Sketch, total: int, parts: int) -> list[int]:
     """``parts`` positive numbers that sum to ``total``."""
     inner = s.draw(st.lists(st.integers(1, max(total - 1, 1)), min_size=parts - 1, max_size=parts - 1, unique=True))
     bounds = [0, *sorted(inner), total]
-    return [b - a for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [b - a for a, b in pairwise(bounds)]
 
 
 def cut(s: Sketch, workers: int) -> None:
     """Cuts and places every layer, in the short form or the long one, or leaves it to the net's ``partition_dim``."""
     net = s.job.neuralnet
-    net.partition_dim, net.remainder = s.pick([-1, 0, 0, 1, 2]), s.number(0, 1)
+    net.partition_dim, net.remainder = s.pick([-1, 0, 0, 1, 2]), s.pick(REMAINDERS)
     for conf in net.layer:
         way = s.pick(["inherited", "short", "whole", "long", "long"])
         if way == "whole":
@@ -301,7 +311,7 @@ def cut(s: Sketch, workers: int) -> None:
         elif way == "long":
             long(s, conf, workers)
         if s.chance(5):
-            conf.remainder = s.number(0, 1)
+            conf.remainder = s.pick(REMAINDERS)
 
 
 def short(s: Sketch, conf: LayerProto, workers: int) -> None:
@@ -327,12 +337,12 @@ def long(s: Sketch, conf: LayerProto, workers: int) -> None:
             continue
         block = conf.cut.add()
         parts = s.number(2, min(length, room, 4))
-        if what == "REPLICA":
-            block.over, copies = CutProto.REPLICA, parts
+        if isinstance(what, int):
+            block.axis = what
         elif what == INPUT:
             block.over = CutProto.INPUT
         else:
-            block.axis = what
+            block.over, copies = CutProto.REPLICA, parts
         if what != "REPLICA" and s.chance(2):
             block.sizes.extend(composition(s, length, parts))
         else:
@@ -360,8 +370,8 @@ def locate(s: Sketch, conf: LayerProto, grid: list[tuple[CutProto, int]], copies
             ids = st.integers(0, workers - 1)
             chosen[key] = s.draw(st.lists(ids, min_size=copies, max_size=copies, unique=True))
         location.append(chosen[key][0 if replica is None else cell[replica]])
-    target = s.pick([conf, grid[-1][0]])
-    target.location.extend(location)
+    written = conf.location if s.chance(2) else grid[-1][0].location
+    written.extend(location)
 
 
 def tested(s: Sketch) -> None:

@@ -46,7 +46,8 @@ def check_law(cut: Partition, order: int) -> Ensemble:
         compare_metrics(found, whole.step("train", step), f"step {step}")
         compare_tensors(parts, whole, "train", f"step {step}")
         compare_parameters(parts, whole, f"step {step}")
-        assert found == metrics and bits(parts) == bits(again), f"another interleaving, other bits in step {step}"
+        same = found == metrics and bits(parts) == bits(again)
+        assert same, f"another interleaving, other bits in step {step}"
     if "test" in cut.phases:
         compare_metrics(parts.step("test", 0), whole.step("test", 0), "test")
         compare_tensors(parts, whole, "test", "test")

@@ -29,7 +29,7 @@ STORE = f"batchsize: {BATCH} path:"
 CONFS = {
     "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
     "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
-    "kSyntheticInput": f"store_conf {{ batchsize: {BATCH} shape: {SIDE} shape: {SIDE} }} synthetic_conf {{ classes: 5 }}",
+    "kSyntheticInput": f"store_conf {{ batchsize: {BATCH} shape: [{SIDE}, {SIDE}] }} synthetic_conf {{ classes: 5 }}",
     "kShardData": f'sharddata_conf {{ path: "images.bin" batchsize: {BATCH} }}',
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",

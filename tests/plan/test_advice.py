@@ -38,7 +38,8 @@ def test_a_good_cut_needs_no_advice() -> None:
     [
         ("partition_dim: 1 location: [0, 1, 2, 3, 0]", 4, "conv: channels 4×1+5, the largest part is 2.78",
          "neuralnet.remainder=SPREAD"),
-        ("partition_dim: 1 remainder: LAST location: [0, 1, 2, 3, 0]", 4, "conv: channels 4×1+5", "conv.remainder=SPREAD"),
+        ("partition_dim: 1 remainder: LAST location: [0, 1, 2, 3, 0]", 4, "conv: channels 4×1+5",
+         "conv.remainder=SPREAD"),
         ("cut { axis: 1 sizes: [1, 2, 6] }", 3, "conv: channels 1+2+6, the largest part is 2.00",
          "conv.cut[0].sizes=3,3,3"),
         ("", 5, "conv, ip, loss: batch 4×2+4, the largest part is 1.67", "neuralnet.remainder=SPREAD"),
@@ -68,7 +69,7 @@ def test_other_axes_that_cannot_be_even_need_fewer_parts() -> None:
 
 def test_the_phase_is_named_where_the_name_is_not_enough() -> None:
     text = JOB.replace("batchsize: 12", "batchsize: 6").replace('name: "data"', 'name: "data" include: kTrain')
-    test = 'layer { name: "data" type: kSyntheticInput include: kTest store_conf { batchsize: 8 shape: 4 shape: 6 shape: 6 } }'
+    test = 'layer { name: "data" type: kSyntheticInput include: kTest store_conf { batchsize: 8 shape: [4, 6, 6] } }'
     text = text.replace("neuralnet {", "neuralnet { remainder: SPREAD " + test)
     (told,) = advice(cut(workers=4, text=text))
     assert "--set data@train.store_conf.batchsize=8" in told

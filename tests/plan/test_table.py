@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.cost import sent
+from netpart.plan.ledger import ledger
 from netpart.plan.table import LayerRow, Table, tabulate
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import load, loads
@@ -100,7 +100,7 @@ def test_workers_need_what_their_programs_need(name: str, workers: int) -> None:
     partition = zoo(name, workers)
     table = tabulate(partition)
     assert [w.memory for w in table.workers] == [compile_worker(partition, w, 1).total_bytes for w in range(workers)]
-    assert sum(w.sent for w in table.workers) == sum(message.bytes for message in sent(partition)) == table.moved
+    assert sum(w.sent for w in table.workers) == sum(e.nbytes for e in ledger(partition).entries) == table.moved
     assert table.parameters == sum(size_of(p.spec.shape) for p in partition.parameters)
 
 

@@ -35,6 +35,8 @@ neuralnet {
 }
 """
 
+RECORDS = 'kRecordInput store_conf { path: "absent.bin"'
+
 
 def job_of(*overrides: str) -> JobProto:
     return loads(JOB, overrides=overrides).proto
@@ -142,9 +144,7 @@ def test_what_cannot_run_is_refused_before_anything_is_built(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="expected a way to fill the parameter"):
         verify(loads(JOB.replace("init { type: kUniform }", "", 1)).proto, 2)
     with pytest.raises(DataError, match=r"^data: .*absent\.bin: expected a data file"):
-        verify(
-            loads(JOB.replace("kSyntheticInput store_conf {", 'kRecordInput store_conf { path: "absent.bin"')).proto, 2
-        )
+        verify(loads(JOB.replace("kSyntheticInput store_conf {", RECORDS)).proto, 2)
 
 
 @pytest.mark.parametrize("name", ["mlp/column-row", "halo/conv-rows"])

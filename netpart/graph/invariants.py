@@ -1,0 +1,134 @@
+"""What holds of every partitioned net, whatever was cut (regions.md, "Invariants worth asserting").
+
+The tests ask it of every graph they make; ``python -X dev`` asks it of every graph that leaves the rewrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Graph, Part
+from netpart.graph.net import Parameter
+from netpart.spec import RECORD, Region, contains, intersect, size, subtract, whole
+
+
+def check_graph(graph: Graph) -> None:
+    """Raises AssertionError, naming the part, if ``graph`` breaks an invariant."""
+    names = [part.name for part in graph.parts]
+    expect(len(set(names)) == len(names), str(graph), "unique names")
+    for index, part in enumerate(graph.parts):
+        expect(part.index == index, part.name, f"place {index} in the order")
+        for feed in part.feeds:
+            expect(feed.part.index < index, part.name, f"to stand behind {feed.part.name}")
+            held = held_by(graph, feed.part, feed.output)
+            expect(contains(held, feed.region), part.name, f"to read {feed.region} within {held} of {feed.part.name}")
+            expect(not feed.gradient or (part.live and feed.part.live), part.name, "live ends of a gradient's way")
+            crosses = feed.part.worker != part.worker
+            expect(crosses == (part.kind == BRIDGE_DST), part.name, "to cross workers as a bridge, and only then")
+        KINDS.get(part.kind, passes_on)(graph, part)
+
+
+def expect(holds: bool, who: str, what: str) -> None:
+    """Raises AssertionError unless ``holds``: an invariant is no user's mistake."""
+    if not holds:
+        raise AssertionError(f"{who}: expected {what}")
+
+
+def held_by(graph: Graph, part: Part, output: int) -> Region:
+    """The region of output ``output`` that ``part`` holds."""
+    layer = graph.net.nodes[part.node].layer
+    return layer.outputs_of(part.region)[output] if part.kind == LAYER else part.region
+
+
+def is_fed(graph: Graph, part: Part) -> None:
+    """A layer gets for every input exactly what it needs, once."""
+    node = graph.net.nodes[part.node]
+    needs = node.layer.needs(part.region, part.term).inputs
+    wanted = {k: need for k, need in enumerate(needs) if need is not None and all(lo < hi for lo, hi in need)}
+    expect({f.k: f.region for f in part.feeds} == wanted, part.name, f"to be fed {wanted}")
+    expect(len(part.feeds) == len(wanted), part.name, "one feed for each input")
+
+
+def receives(graph: Graph, part: Part) -> None:
+    """The receiving half of a bridge holds what the sending half sends."""
+    source = part.feeds[0].part
+    expect(len(part.feeds) == 1 and source.kind == BRIDGE_SRC and source.peer is part, part.name, "a sending half")
+    expect(part.peer is source and source.region == part.region == part.feeds[0].region, part.name, "what was sent")
+    expect(part.live == part.feeds[0].gradient == source.live, part.name, "one gradient back if it is live, else none")
+
+
+def assembles(graph: Graph, part: Part) -> None:
+    """A Concate's boxes tile its region in order of position."""
+    boxes = [feed.region for feed in part.feeds]
+    expect(boxes == sorted(boxes), part.name, "boxes in order of position")
+    expect(tiles(boxes, part.region), part.name, f"boxes that tile {part.region}")
+
+
+def adds_up(graph: Graph, part: Part) -> None:
+    """A Sum's boxes tile its region once for each term, one term after the other."""
+    boxes = [feed.region for feed in part.feeds]
+    while boxes:
+        ends = [n for n in range(1, len(boxes) + 1) if sum(map(size, boxes[:n])) == size(part.region)]
+        expect(bool(ends) and tiles(boxes[: ends[0]], part.region), part.name, f"terms that tile {part.region}")
+        boxes = boxes[ends[0] :]
+
+
+def passes_on(graph: Graph, part: Part) -> None:
+    """A Slice, Split or sending half holds a box of its one source."""
+    expect(len(part.feeds) == 1 and part.feeds[0].region == part.region, part.name, "one source of all it holds")
+
+
+KINDS: dict[str, Callable[[Graph, Part], None]] = {
+    LAYER: is_fed, BRIDGE_DST: receives, CONCATE: assembles, SUM: adds_up,
+}  # fmt: skip
+"""What a part of each kind must be; of all others ``passes_on``."""
+
+
+def check_uncut(graph: Graph) -> None:
+    """Raises AssertionError unless ``graph`` is its net, box for box: what one worker plays."""
+    names = [node.name for node in graph.net.nodes]
+    expect([part.name for part in graph.parts] == names, str(graph), "the layers of the net and nothing else")
+    for part, node in zip(graph.parts, graph.net.nodes, strict=True):
+        fed = [(feed.part.node, feed.output) for feed in part.feeds]
+        expect(fed == [(s.node, s.output) for s in node.sources], part.name, "the sources of its layer")
+        needs = node.layer.needs(node.layer.output.whole).inputs
+        specs = [None if s.dtype == RECORD else s.whole for s in node.layer.inputs]
+        expect(all(s is None or s == n for s, n in zip(specs, needs, strict=True)), part.name, "to need the whole")
+
+
+def check_parameters(
+    parameters: Sequence[Parameter],
+    holdings: Sequence[Sequence[tuple[Parameter, Region]]],
+    cells: Sequence[tuple[tuple[int, ...], Parameter, Region]],
+) -> None:
+    """Raises AssertionError unless all of every parameter is held, by no worker twice, and every cell that is
+    summed over some workers is held by just these and summed once."""
+    for parameter in parameters:
+        name, all_of_it = parameter.name, whole(parameter.spec.shape)
+        held = [[box for p, box in of_worker if p.name == name] for of_worker in holdings]
+        expect(not remaining(all_of_it, [b for boxes in held for b in boxes]), name, "to be held, all of it")
+        expect(all(are_disjoint(boxes) for boxes in held), name, "no element twice on a worker")
+        summed = [(workers, box) for workers, p, box in cells if p.name == name]
+        expect(are_disjoint([box for _, box in summed]), name, "cells that are summed once")
+        for workers, cell in summed:
+            holders = tuple(w for w, boxes in enumerate(held) if any(intersect(b, cell) is not None for b in boxes))
+            expect(holders == workers, name, f"the sum of {cell} over its holders {holders}")
+
+
+def remaining(region: Region, boxes: Sequence[Region]) -> list[Region]:
+    """What ``boxes`` leave of ``region``."""
+    rest = [region]
+    for box in boxes:
+        rest = [piece for r in rest for piece in subtract(r, box)]
+    return [r for r in rest if size(r)]
+
+
+def are_disjoint(boxes: Sequence[Region]) -> bool:
+    """True if no two boxes share an element."""
+    return not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def tiles(boxes: Sequence[Region], region: Region) -> bool:
+    """True if the boxes cover ``region``, each element once."""
+    inside = all(contains(region, box) for box in boxes)
+    return inside and sum(map(size, boxes)) == size(region) and are_disjoint(boxes)

@@ -1,0 +1,60 @@
+"""Everything that keeps a partition from running is found before it runs, each with its place in the job."""
+
+from __future__ import annotations
+
+import pytest
+
+from netpart.errors import ConfigError, DataError
+from netpart.graph.partition import Partition, partition_job
+from netpart.graph.ready import check_ready, faults
+from netpart.proto.reader import loads
+
+JOB = """
+test_steps: 1
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet {
+  layer { name: "data" type: kRecordInput include: kTrain store_conf { path: "train.bin" batchsize: 4 shape: 3 } }
+  layer { name: "data" type: kShardData include: kTest sharddata_conf { path: "test.bin" batchsize: 4 } }
+  layer { name: "pixels" type: kMnist include: kTest srclayers: "data" mnist_conf { resize: 3 } }
+  layer {
+    name: "ip" type: kInnerProduct include: kTrain srclayers: "data" innerproduct_conf { num_output: 5 }
+    param { name: "w" init { type: kUniform low: 2 } } param { name: "b" init { type: kUniformSqrtFanIn } }
+  }
+}
+"""
+
+
+def cut(text: str = JOB) -> Partition:
+    return partition_job(loads(text).proto, 1)
+
+
+def test_faults_of_all_phases_are_found_with_their_places() -> None:
+    layer = ("neuralnet", "layer")
+    found = list(faults(cut(JOB.replace("base_lr: 0.1", "base_lr: -1"))))
+    assert [(type(e), e.at) for e in found] == [
+        (ConfigError, ("updater", "learning_rate", "base_lr")),
+        (DataError, (*layer, 0, "store_conf", "path")),
+        (ConfigError, (*layer, 3, "param", 0, "init", "low")),
+        (DataError, (*layer, 1, "sharddata_conf", "path")),
+    ]
+    assert str(found[1]).startswith("data: train.bin: expected a data file, got nothing there")
+    assert str(found[2]).startswith("ip.param[0].init.low: expected at most high: 1.0, got 2.0")
+
+
+def test_the_first_is_raised() -> None:
+    with pytest.raises(DataError, match=r"^data: train\.bin: "):
+        check_ready(cut())
+
+
+def test_a_vector_has_no_fan_in() -> None:
+    (_, error, _) = faults(cut(JOB.replace(" low: 2", "")))
+    assert isinstance(error, ConfigError)
+    assert (error.who, error.at) == ("ip.param[1].init.type", ("neuralnet", "layer", 3, "param", 1, "init", "type"))
+
+
+def test_a_net_that_can_run_has_no_faults() -> None:
+    text = JOB[: JOB.index("  layer { name")].replace("test_steps: 1", "")
+    data = 'layer { name: "data" type: kSyntheticInput store_conf { batchsize: 4 shape: 3 } }'
+    partition = cut(f"{text}{data} }}")
+    assert list(faults(partition)) == []
+    check_ready(partition)

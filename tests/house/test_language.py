@@ -1,0 +1,126 @@
+"""docs/language.md tells the truth: its job runs, its tables are those of the code, its examples do what it says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import find
+
+from netpart import initialisers, layers
+from netpart.errors import ConfigError
+from netpart.graph.partition import Partition, partition_job
+from netpart.layers.layer import INPUT
+from netpart.plan.cuts import cut_text
+from netpart.proto import reader
+from netpart.proto.job_pb2 import LayerProto
+from netpart.registry import Registry
+from netpart.updaters import UPDATERS
+from netpart.updaters.schedule import METHODS as SCHEDULES
+from tests.house.tree import ROOT
+from tests.laws.cases import CASES, REFUSED
+
+PAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+ZOO = ROOT / "graphs" / "mnist" / "conv.conf"
+WORKERS = 4
+
+
+def section(title: str) -> str:
+    return PAGE.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def table(text: str, head: str) -> list[list[str]]:
+    """The rows of the table whose header begins with ``head``."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {head}"))
+    rows = lines[start + 2 :]
+    end = next((i for i, row in enumerate(rows) if not row.startswith("|")), len(rows))
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[:end]]
+
+
+def code(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+LAYERS = table(section("Layers"), "types")
+CUTS = table(section("Cutting a layer"), "written on")
+OVERRIDES = re.findall(r"^--set (\S+)", section("Changing a job on the command line"), flags=re.MULTILINE)
+TYPES = [(name, row[4]) for row in LAYERS for name in code(row[0])]
+
+
+@pytest.fixture(scope="module")
+def job() -> str:
+    (text,) = re.findall(r"```protobuf\n(.*?)```", section("A job"), flags=re.DOTALL)
+    return str(text)
+
+
+def partition(text: str) -> Partition:
+    return partition_job(reader.loads(text).proto, WORKERS)
+
+
+def test_the_table_has_every_layer_type_once() -> None:
+    assert sorted(name for name, _ in TYPES) == sorted(layers.names())
+
+
+@pytest.mark.parametrize("row", LAYERS, ids=lambda row: code(row[0])[0])
+def test_the_confs_are_fields_of_a_layer(row: list[str]) -> None:
+    assert not [field for field in code(row[1]) if field not in LayerProto.DESCRIPTOR.fields_by_name]
+
+
+@pytest.mark.parametrize(("name", "cuts"), TYPES)
+def test_a_type_can_be_cut_as_the_table_says(name: str, cuts: str) -> None:
+    if name in CASES:
+        layer = find(CASES[name], lambda case: case.layer().output.rank > 1).layer()
+        said: dict[str, set[int | str]] = {"any": {*range(layer.output.rank)}, "batch": {0}, "inputs": {INPUT}}
+    else:  # the cuts of inputs and of what is refused ask nothing of a layer
+        layer = object.__new__(layers.layer_class(name))
+        said = {"batch": {0}, "none": set()}
+    found: set[int | str] = set() if name in REFUSED else set(layer.cuts())
+    assert found == {cut for word in cuts.split(", ") for cut in said[word]}
+
+
+@pytest.mark.parametrize(
+    ("title", "head", "registry"),
+    [
+        ("Parameters", "`init.type`", initialisers.methods.METHODS),
+        ("Updaters", "`updater.type`", UPDATERS),
+        ("Updaters", "`learning_rate.type`", SCHEDULES),
+    ],
+)
+def test_a_table_of_formulas_has_every_name(title: str, head: str, registry: Registry[object]) -> None:
+    assert sorted(code(row[0])[0] for row in table(section(title), head)) == sorted(registry.names())
+
+
+def test_the_updaters_keep_the_state_that_the_table_lists() -> None:
+    for row in table(section("Updaters"), "`updater.type`"):
+        assert len(UPDATERS.get(code(row[0])[0]).slots) == len(row[2].split(","))
+
+
+@pytest.mark.parametrize("row", CUTS, ids=lambda row: row[0])
+def test_a_cut_does_what_the_table_says(row: list[str], job: str) -> None:
+    written = " ".join(code(row[0]))
+    assert "# cut" in job
+    graph = partition(job.replace("# cut", written)).graph
+    node = graph.net.by_name["conv"]
+    placement = graph.placements[node.index]
+    assert node.layer.output.shape == (8, 6, 12, 12)
+    assert cut_text(node.layer, placement) == row[1]
+    assert ", ".join(str(shard.worker) for shard in placement.shards) == row[2]
+
+
+@pytest.mark.parametrize("option", OVERRIDES)
+def test_an_override_of_the_page_fits_the_zoo(option: str) -> None:
+    changed = reader.load(ZOO, [option])
+    assert changed.proto != reader.load(ZOO).proto
+    partition_job(changed.proto, 3, changed.folder)
+
+
+def test_the_errors_of_the_page_are_those_one_gets() -> None:
+    text = ZOO.read_text(encoding="utf-8").replace("kCPooling", "kCPoolng", 1)
+    with pytest.raises(ConfigError) as slip:
+        reader.loads(text, "conv.conf")
+    job = reader.load(ZOO, ["loss.partition_dim=1"])
+    with pytest.raises(ConfigError) as cut, job.explaining():
+        partition_job(job.proto, 3, job.folder)
+    block = section("When a job is wrong").split("```")[1].strip()
+    assert block == f"{slip.value}\n{cut.value}"

@@ -1,0 +1,62 @@
+"""What a worker needs beyond its buffers, and when it is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from netpart.errors import MemoryRefused
+from netpart.launch.ensemble import Ensemble
+from netpart.program.compile import compile_worker
+from netpart.transport.memory import MemoryHub
+from netpart.worker import machine
+from netpart.worker.limits import AHEAD, OUT, RESERVE, wire_bytes
+from tests.worker.jobs import LENET, partition
+
+TWO = """
+name: "two" train_one_batch { alg: kBP }
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.01 } }
+neuralnet {
+  layer {
+    name: "data" type: kSyntheticInput location: 0 partition_dim: -1
+    store_conf { shape: 6 batchsize: 4 } synthetic_conf { classes: 2 }
+  }
+  layer {
+    name: "fc" type: kInnerProduct srclayers: "data" location: 1 partition_dim: -1
+    innerproduct_conf { num_output: 2 bias_term: false }
+    param { init { type: kUniformSqrtFanIn } }
+  }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "fc" srclayers: "data" location: 1 partition_dim: -1 }
+}
+"""
+
+
+def test_messages_of_bridges() -> None:
+    """Data (4, 6) float32 and labels (4,) int32 go from worker 0 to worker 1; nothing comes back."""
+    cut = partition(TWO, 2)
+    data, labels = 4 * 6 * 4, 4 * 4
+    assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels)
+    assert wire_bytes(compile_worker(cut, 1)) == AHEAD * (data + labels)
+
+
+def test_messages_of_rings() -> None:
+    """Only the inner product's 12 weights are summed, in two chunks of 6, beside the rows that worker 1 gets."""
+    cut = partition(TWO.replace("location: 1 partition_dim: -1", "partition_dim: 0"), 2)
+    chunk, weights, data, labels = 6 * 4, 12 * 4, 2 * 6 * 4, 2 * 4
+    assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels + chunk) + weights
+    assert wire_bytes(compile_worker(cut, 1)) == OUT * chunk + AHEAD * (data + labels) + weights
+
+
+def test_one_worker_sends_nothing() -> None:
+    assert wire_bytes(compile_worker(partition(TWO.replace("location: 1", "location: 0"), 1), 0)) == 0
+
+
+def test_refused_by_one_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = partition(LENET, 2)
+    need = compile_worker(cut, 0, 1).total_bytes + wire_bytes(compile_worker(cut, 0, 1)) + RESERVE
+    monkeypatch.setattr(machine, "available_memory", lambda: need - 1)
+    with pytest.raises(
+        MemoryRefused, match=rf"^worker 0: needs {need} bytes \(.*\) but may have {need - 1} \(.*cut the net"
+    ):
+        Ensemble(cut)
+    monkeypatch.setattr(machine, "available_memory", lambda: 2 * need)
+    assert len(MemoryHub(2)) == len(Ensemble(cut).players)
