@@ -19,6 +19,7 @@ from netpart.graph.passes.gradients import plan_gradients
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
+from netpart.graph.unsupported import refuse_unsupported, scheme
 from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one
 
@@ -85,8 +86,9 @@ def partition_job(
     instead of what the job says about cuts and locations.
     Raises ConfigError as ``build_net`` and ``place`` do.
     """
+    refuse_unsupported(job)
     result = Partition(job, workers, {}, [], [])
-    placer = whole_on_worker_0 if uncut else placer
+    placer = whole_on_worker_0 if uncut or scheme(job) == "SEQUENTIAL" else placer
     for phase in phases:
         if wanted(job, phase):
             result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)

@@ -7,8 +7,18 @@ from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import View
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import (
-    Add, Backward, Channel, Copy, Instruction, Receive, ReduceStart, ReduceWait, Send, Way, Zero,
-)  # fmt: skip
+    Add,
+    Backward,
+    Channel,
+    Copy,
+    Instruction,
+    Receive,
+    ReduceStart,
+    ReduceWait,
+    Send,
+    Way,
+    Zero,
+)
 from netpart.spec import extent
 
 Consumer = tuple[Part, int]
@@ -68,7 +78,7 @@ class BackwardCompiler:
             )
             self.forward.program.gradients[self.forward.micro, part.index] = view
             total = self.sum_of(part)
-            if not total.contributions and not (part.kind in (BRIDGE_SRC,)):
+            if not total.contributions and part.kind != BRIDGE_SRC:
                 self.out.append(Zero(view))
         return view
 

@@ -48,7 +48,10 @@ class Forward:
 
 @dataclass(frozen=True)
 class Backward:
-    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted; ``reads`` is what forward left."""
+    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted.
+
+    ``reads`` are the views of forward that backward may look at again, and that must outlive it.
+    """
 
     micro: int
     part: int

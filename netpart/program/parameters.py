@@ -9,8 +9,16 @@ from netpart.graph.passes.synchronise import Bucket, Cell
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import FIXED, View
 from netpart.program.instructions import (
-    Add, Channel, Copy, Instruction, ReduceStart, ReduceWait, Update, Way, Zero,
-)  # fmt: skip
+    Add,
+    Channel,
+    Copy,
+    Instruction,
+    ReduceStart,
+    ReduceWait,
+    Update,
+    Way,
+    Zero,
+)
 from netpart.program.memory import Memory
 from netpart.spec import FLOAT, Region, contains, extent, size
 

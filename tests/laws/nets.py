@@ -298,12 +298,20 @@ def composition(s: Sketch, total: int, parts: int) -> list[int]:
 
 
 def cut(s: Sketch, workers: int) -> None:
-    """Cuts and places every layer, in the short form or the long one, or leaves it to the net's ``partition_dim``."""
+    """Cuts and places every layer, in the short form or the long one, or leaves it to the net's ``partition_dim``.
+
+    Half of the layers follow a common habit in half of the nets: replicas then meet replicas.
+    """
     net = s.job.neuralnet
+    habit = LayerProto()
+    if s.chance(2):
+        common(s, habit, workers)
     net.partition_dim, net.remainder = s.pick([-1, 0, 0, 1, 2]), s.pick(REMAINDERS)
     for conf in net.layer:
         way = s.pick(["inherited", "short", "whole", "long", "long"])
-        if way == "whole":
+        if habit.cut and s.chance(2):
+            conf.cut.extend(habit.cut)
+        elif way == "whole":
             conf.partition_dim = -1
             conf.location.append(s.number(0, workers - 1))
         elif way == "short":
@@ -312,6 +320,20 @@ def cut(s: Sketch, workers: int) -> None:
             long(s, conf, workers)
         if s.chance(5):
             conf.remainder = s.pick(REMAINDERS)
+
+
+def common(s: Sketch, habit: LayerProto, workers: int) -> None:
+    """Rows cut in a way that every layer can take, in one or more copies."""
+    rows = next(iter(s.layers.values())).output.shape[0]
+    parts, copies = s.number(1, min(rows, 3)), s.number(1, workers)
+    grid = [(habit.cut.add(axis=0, parts=parts), parts)]
+    grid.insert(s.number(0, 1), (habit.cut.add(over=CutProto.REPLICA, parts=copies), copies))
+    if grid[0][0].over == CutProto.REPLICA:
+        habit.cut.reverse()
+        grid = [(block, n) for block, (_, n) in zip(habit.cut, grid, strict=True)]
+    locate(s, habit, grid, copies, workers)
+    if habit.location:
+        habit.cut[0].location.extend(habit.location)
 
 
 def short(s: Sketch, conf: LayerProto, workers: int) -> None:

@@ -41,11 +41,39 @@ def placed_jobs(draw: st.DrawFn) -> Placed:
     workers = draw(st.sampled_from([2, 3, 4, 5, 3, 2, 1]))
     drawn: list[list[Placement]] = []
 
+    habit = draw(st.sampled_from([0, 1, 2]))
+
     def placer(net: Net) -> list[Placement]:
-        drawn.append([draw(placements(node, workers)) for node in net.nodes])
+        rows = draw(habits(net.rows, workers))
+        drawn.append(
+            [
+                draw(followed(node, rows) if followed_by(draw, habit) else placements(node, workers))
+                for node in net.nodes
+            ]
+        )
         return drawn[-1]
 
     return Placed(s.job, workers, placer, drawn)
+
+
+def followed_by(draw: st.DrawFn, habit: int) -> bool:
+    """Whether a layer follows the net's habit: never, half of the time, or nearly always."""
+    return bool(habit) and draw(st.integers(0, 2 * habit)) > 1 - habit % 2
+
+
+@st.composite
+def habits(draw: st.DrawFn, rows: int, workers: int) -> list[tuple[int, Region]]:
+    """(worker, rows): disjoint ranges of rows, each in one or more copies, which several layers may follow."""
+    ids = st.lists(st.integers(0, workers - 1), min_size=1, max_size=3, unique=True)
+    ranges = draw(boxes(((0, rows),), [0], 2))
+    return [(worker, part) for part in ranges for worker in draw(ids)]
+
+
+@st.composite
+def followed(draw: st.DrawFn, node: Node, rows: list[tuple[int, Region]]) -> Placement:
+    """The placement of a layer that follows the habit, so that replicas meet replicas."""
+    rest = node.layer.output.whole[1:]
+    return Placement(tuple(Shard(w, part + rest) for w, part in rows), draw(st.booleans()))
 
 
 @st.composite

@@ -1,0 +1,68 @@
+"""Refuses what the language can say and netpart does not do yet: a setting is never silently ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from netpart.errors import ConfigError, FieldPath
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto
+
+
+class Limit(NamedTuple):
+    """A setting that must have one value for now. ``read`` gives its value, ``allowed`` those that work."""
+
+    at: FieldPath
+    allowed: tuple[object, ...]
+    read: Callable[[JobProto], object]
+    hint: str
+
+
+UNSET = "unset"
+
+
+def algorithm(job: JobProto) -> object:
+    """The name of the training algorithm, or UNSET."""
+    if not job.train_one_batch.HasField("alg"):
+        return UNSET
+    return (
+        type(job.train_one_batch)
+        .DESCRIPTOR.fields_by_name["alg"]
+        .enum_type.values_by_number[  # type: ignore[union-attr]
+            job.train_one_batch.alg
+        ]
+        .name
+    )
+
+
+def scheme(job: JobProto) -> object:
+    """The name of the net's scheme."""
+    field = type(job.neuralnet).DESCRIPTOR.fields_by_name["scheme"]
+    return field.enum_type.values_by_number[job.neuralnet.scheme].name  # type: ignore[union-attr]
+
+
+LIMITS = (
+    Limit(("train_one_batch", "alg"), ("kBP", UNSET), algorithm, "only back-propagation is there; write alg: kBP"),
+    Limit(("neuralnet", "scheme"), ("AS_WRITTEN", "SEQUENTIAL"), scheme, "write partition_dim, location or cut"),
+    Limit(("neuralnet", "replicas"), (1,), lambda job: job.neuralnet.replicas, "write cut { over: REPLICA }"),
+    Limit(("neuralnet", "unroll_len"), (1,), lambda job: job.neuralnet.unroll_len, "recurrent nets are not there yet"),
+    Limit(
+        ("cluster", "nworker_groups"), (1,), lambda job: job.cluster.nworker_groups,
+        "asynchronous groups are not there yet; write nworker_groups: 1",
+    ),
+    Limit(
+        ("cluster", "nserver_groups"), (0, 1), lambda job: job.cluster.nserver_groups,
+        "parameter servers are not there yet; gradients are summed by a ring all-reduce",
+    ),
+)  # fmt: skip
+
+
+def refuse_unsupported(job: JobProto) -> None:
+    """Raises ConfigError, with its place, for the first setting that netpart does not carry out."""
+    for limit in LIMITS:
+        value = limit.read(job)
+        if value not in limit.allowed:
+            expected = " or ".join(str(a) for a in limit.allowed if a != UNSET)
+            raise ConfigError(".".join(map(str, limit.at)), expected, str(value), limit.hint, at=limit.at)
