@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
+from netpart.graph.invariants import check_graph
 from netpart.graph.net import Net, Parameter
 from netpart.graph.notebook import Shown
 from netpart.graph.passes.agree import agreeing
@@ -73,7 +75,10 @@ def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
     answers = ask(net, placements, workers)
     plan = plan_gradients(net, placements, answers)
     plan.agree = agreeing(net, placements, answers, plan)
-    return connect(net, placements, answers, plan, workers)
+    graph = connect(net, placements, answers, plan, workers)
+    if sys.flags.dev_mode:
+        check_graph(graph)
+    return graph
 
 
 def partition_job(

@@ -158,7 +158,7 @@ class Coordinator:
         go.go.SetInParent()
         for m in self.members:
             go.go.address.add(rank=m.rank, address=m.address)
-        self.started = monotonic()
+        self.started = self.metrics.last = monotonic()
         for m in self.members:
             self.send(m, go)
         self.listener(

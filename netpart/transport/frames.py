@@ -26,7 +26,7 @@ Channel = tuple[int, int, int, int, int]
 
 HEADER = struct.Struct("<4sH8sBBI5IQQ8Q")
 MAGIC, VERSION = b"NPRT", 1
-RUN_ID_BYTES, LARGEST_RANK = 8, 8
+RUN_ID_BYTES, LARGEST_RANK, LARGEST_BYTES = 8, 8, 2**62
 
 DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(name) for name in ("<f4", "<f8", "<i4", "<i8", "|u1", "<f2"))
 """Element types that travel; the code of a dtype is its place here, counted from 1."""
@@ -101,6 +101,8 @@ def unpack(frame: bytes | memoryview, run_id: bytes) -> Header:
         raise TransportError(f"rank {source}: expected a known dtype and {LARGEST_RANK} axes, got {code} and {rank}")
     phase, way, micro, edge, chunk, step, nbytes = fields[:7]
     header = Header(source, (phase, way, micro, edge, chunk), step, DTYPES[code - 1], tuple(fields[7 : 7 + rank]))
+    if prod(extent or 1 for extent in header.shape) * header.dtype.itemsize > LARGEST_BYTES:
+        raise TransportError(f"{header}: expected a tensor of at most {LARGEST_BYTES} bytes, were its empty axes not")
     if not nbytes == header.nbytes == len(frame) - HEADER.size:
         raise TransportError(f"{header}: expected {header.nbytes} bytes, got {len(frame) - HEADER.size}, said {nbytes}")
     return header

@@ -59,7 +59,8 @@ class Run:
                 return None
             self.rest += data
         line, _, self.rest = self.rest.partition(b"\n")
-        self.told.append(told := json.loads(line))
+        told: Told = json.loads(line)
+        self.told.append(told)
         if told["kind"] == "spawned":
             self.pids = told["pids"]
             for pid in self.pids:

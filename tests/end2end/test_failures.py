@@ -11,6 +11,7 @@ from random import Random
 from time import monotonic
 
 import pytest
+from safetensors.numpy import load_file
 
 from tests.end2end.running import Run, mlp
 
@@ -61,6 +62,8 @@ def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int) -> None:
         run.await_workers(DEAD)
         run.end()
         run.check_nothing_is_left()
+        for path in run.workspace.glob("checkpoint/*.safetensors"):
+            assert load_file(path).keys() == {"fc1/w1", "fc1/b1", "fc2/weight", "fc2/bias"}
 
 
 def stop_a_worker(folder: Path, rank: int, lines: int) -> None:

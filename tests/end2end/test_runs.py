@@ -89,7 +89,11 @@ def test_processes_threads_and_the_ensemble_agree(tmp_path: Path, workers: int, 
     float32 = "dtype=FLOAT32" in overrides
     compare(saved(tmp_path / "processes", 12), parameters(ensemble_of(job, workers, 12)), 0.0)
     compare(saved(tmp_path / "processes", 12), saved(tmp_path / "threads", 12), 0.0)
-    compare(saved(tmp_path / "processes", 12), parameters(ensemble_of(job, 1, 12, uncut=True)), 1e-4 if float32 else TOLERANCE)
+    compare(
+        saved(tmp_path / "processes", 12),
+        parameters(ensemble_of(job, 1, 12, uncut=True)),
+        1e-4 if float32 else TOLERANCE,
+    )
     for summary in (by_processes, by_threads):
         assert summary.bytes_counted == summary.bytes_predicted
         assert summary.bytes_by_edge == {n: b for n, b in predicted(partition_job(job.proto, workers), 0).items() if b}

@@ -1,4 +1,4 @@
-"""Tables of the pages that are also in the code: the header of a frame, its ways, the messages, the updaters' states."""
+"""Tables of the pages that the code has as well: a frame's header, its ways, messages, the updaters' states."""
 
 from __future__ import annotations
 

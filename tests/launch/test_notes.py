@@ -31,7 +31,7 @@ def note(workspace: Path, steps: list[int], first_step: int = 0, resumed: bool =
 def test_every_event_is_passed_on_and_measurements_are_noted(tmp_path: Path) -> None:
     heard: list[Event] = []
     notes = Notes(tmp_path / "new" / "folder", heard.append)
-    events = [measured(1), Saved(1, Path("step1")), measured(2)]
+    events: list[Event] = [measured(1), Saved(1, Path("step1")), measured(2)]
     for event in events:
         notes.hear(event)
     notes.close()

@@ -105,8 +105,8 @@ def test_a_peer_that_never_answers_is_named_after_the_deadline(tmp_path: Path, m
         run(mlp(tmp_path, test_steps=0, deadline=0.7), tmp_path / "run")
     first, *rest = str(caught.value).splitlines()
     assert re.match(
-        r"worker [012]: train step 3, (receive \S+): waited 0.\d s for \1 \(edge \d+\) from worker (\d) in train step 3; "
-        r"look at what worker \2 does, or raise the deadline",
+        r"worker [012]: train step 3, (receive \S+): waited 0.\d s for \1 \(edge \d+\) from worker (\d) in train step "
+        r"3; look at what worker \2 does, or raise the deadline",
         first,
     )
     assert len(rest) >= 2

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from math import prod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
@@ -104,7 +104,7 @@ Maker = Callable[[Sketch, str], str | None]
 def convolution(s: Sketch, source: str) -> str | None:
     conf = s.conf("kConvolution", source)
     channels = windows(s, conf.convolution_conf, s.shape(source), s.number(1, 3))
-    conf.convolution_conf.num_filters = s.number(1, 4)
+    conf.convolution_conf.num_filters = s.pick([4, 3, 2, 1])
     spatial = [getattr(conf.convolution_conf, f"kernel_{a}") for a in "zyx"[-conf.convolution_conf.spatial_axes :]]
     shape = conf.convolution_conf.num_filters, channels, *spatial
     s.param(conf, "weight", shape, prod(shape[1:]) ** -0.5)
@@ -159,7 +159,7 @@ def inner_product(s: Sketch, source: str, outputs: int = 0) -> str:
 
 def lrn(s: Sketch, source: str) -> str | None:
     conf = s.conf("kLRN", source)
-    conf.lrn_conf.local_size, conf.lrn_conf.alpha = s.pick([1, 3, 5]), 0.7
+    conf.lrn_conf.local_size, conf.lrn_conf.alpha = s.pick([3, 5, 3, 1]), 0.7
     return s.add(conf, source in s.tied)
 
 
@@ -214,7 +214,7 @@ def concate(s: Sketch, source: str) -> str | None:
 
 
 MAKERS: tuple[Maker, ...] = (
-    convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, activation, activation,
+    convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
     dropout, softmax, identity, add, add, concate, concate,
 )  # fmt: skip
 
@@ -308,7 +308,7 @@ def cut(s: Sketch, workers: int) -> None:
         common(s, habit, workers)
     net.partition_dim, net.remainder = s.pick([-1, 0, 0, 1, 2]), s.pick(REMAINDERS)
     for conf in net.layer:
-        way = s.pick(["inherited", "short", "whole", "long", "long"])
+        way = s.pick(["inherited", "short", "long", "whole", "long"])
         if habit.cut and s.chance(2):
             conf.cut.extend(habit.cut)
         elif way == "whole":
@@ -326,14 +326,11 @@ def common(s: Sketch, habit: LayerProto, workers: int) -> None:
     """Rows cut in a way that every layer can take, in one or more copies."""
     rows = next(iter(s.layers.values())).output.shape[0]
     parts, copies = s.number(1, min(rows, 3)), s.number(1, workers)
-    grid = [(habit.cut.add(axis=0, parts=parts), parts)]
-    grid.insert(s.number(0, 1), (habit.cut.add(over=CutProto.REPLICA, parts=copies), copies))
-    if grid[0][0].over == CutProto.REPLICA:
-        habit.cut.reverse()
-        grid = [(block, n) for block, (_, n) in zip(habit.cut, grid, strict=True)]
-    locate(s, habit, grid, copies, workers)
-    if habit.location:
-        habit.cut[0].location.extend(habit.location)
+    grid: list[tuple[CutProto, int]] = []
+    for count in s.draw(st.permutations([parts, -copies])):
+        block = habit.cut.add(axis=0, parts=count) if count > 0 else habit.cut.add(over=CutProto.REPLICA, parts=copies)
+        grid.append((block, abs(count)))
+    locate(s, grid[-1][0].location, grid, copies, workers)
 
 
 def short(s: Sketch, conf: LayerProto, workers: int) -> None:
@@ -341,7 +338,7 @@ def short(s: Sketch, conf: LayerProto, workers: int) -> None:
     axes = [a for a in layer.cuts() if isinstance(a, int) and layer.output.shape[a] > 1]
     if not axes:
         return
-    axis = s.pick(axes)
+    axis = s.pick([*axes, *(a for a in axes if a)])
     parts = s.number(2, min(layer.output.shape[axis], 5))
     conf.partition_dim = axis
     if parts != workers or s.chance(2):
@@ -355,7 +352,7 @@ def long(s: Sketch, conf: LayerProto, workers: int) -> None:
     for what in s.draw(st.permutations([*layer.cuts(), "REPLICA"])):
         room = MOST_PARTS // prod(n for _, n in grid)
         length = extent_of(layer, what, workers)
-        if length < 2 or room < 2 or not s.chance(2 if not grid or what == INPUT else 3):
+        if length < 2 or room < 2 or not s.chance(1 if what == INPUT else 2 if not grid else 3):
             continue
         block = conf.cut.add()
         parts = s.number(2, min(length, room, 4))
@@ -371,7 +368,7 @@ def long(s: Sketch, conf: LayerProto, workers: int) -> None:
             block.parts = parts
         grid.append((block, parts))
     if grid:
-        locate(s, conf, grid, copies, workers)
+        locate(s, conf.location if s.chance(2) else grid[-1][0].location, grid, copies, workers)
 
 
 def extent_of(layer: Layer, what: int | str, workers: int) -> int:
@@ -381,19 +378,16 @@ def extent_of(layer: Layer, what: int | str, workers: int) -> int:
     return space[0] if isinstance(what, str) else layer.output.shape[what]
 
 
-def locate(s: Sketch, conf: LayerProto, grid: list[tuple[CutProto, int]], copies: int, workers: int) -> None:
-    """Any worker for every cell, but different ones for the copies of one cell."""
+def locate(s: Sketch, written: Any, grid: list[tuple[CutProto, int]], copies: int, workers: int) -> None:
+    """Writes any worker for every cell, but different ones for the copies of one cell."""
     replica = next((i for i, (block, _) in enumerate(grid) if block.over == CutProto.REPLICA), None)
     chosen: dict[tuple[int, ...], list[int]] = {}
-    location = []
     for cell in product(*(range(parts) for _, parts in grid)):
         key = tuple(c for i, c in enumerate(cell) if i != replica)
         if key not in chosen:
             ids = st.integers(0, workers - 1)
             chosen[key] = s.draw(st.lists(ids, min_size=copies, max_size=copies, unique=True))
-        location.append(chosen[key][0 if replica is None else cell[replica]])
-    written = conf.location if s.chance(2) else grid[-1][0].location
-    written.extend(location)
+        written.append(chosen[key][0 if replica is None else cell[replica]])
 
 
 def tested(s: Sketch) -> None:

@@ -108,3 +108,9 @@ def step(player: Player, phase: str, number: int) -> None:
     assert player.transport is not None
     for waiting in player.play(phase, number):
         wait(player.transport, waiting)
+
+
+def steps(player: Player, count: int) -> None:
+    """Plays ``count`` training steps."""
+    for number in range(count):
+        step(player, "train", number)

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from netpart.transport.zeromq import ZeroMQTransport
-from tests.worker.jobs import LENET, in_threads, partition, players, step
+from tests.worker.jobs import LENET, in_threads, partition, players, steps
 
 WORKERS, STEPS = 3, 4
 
@@ -60,7 +60,7 @@ def play(text: str) -> tuple[int, int]:
         addresses = {t.rank: t.bind() for t in transports}
         for t in transports:
             t.connect({rank: address for rank, address in addresses.items() if rank != t.rank})
-        in_threads(team, lambda player: [step(player, "train", number) for number in range(STEPS)])
+        in_threads(team, lambda player: steps(player, STEPS))
         return sum(player.memory_bytes for player in team), peak() - before
 
 

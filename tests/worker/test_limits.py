@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from netpart.errors import MemoryRefused
@@ -48,6 +52,15 @@ def test_messages_of_rings() -> None:
 
 def test_one_worker_sends_nothing() -> None:
     assert wire_bytes(compile_worker(partition(TWO.replace("location: 1", "location: 0"), 1), 0)) == 0
+
+
+def test_the_plan_is_what_is_taken() -> None:
+    """Parameters, gradients, momentum, activations, workspace, frames, initialisation: the peak of a real process."""
+    command = [sys.executable, "-m", "tests.worker.measure_memory"]
+    said = subprocess.run(command, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": os.getcwd()})
+    planned, measured = map(int, said.stdout.split())
+    assert measured <= 1.2 * planned + (16 << 20)
+    assert planned <= 1.5 * measured
 
 
 def test_refused_by_one_byte(monkeypatch: pytest.MonkeyPatch) -> None:

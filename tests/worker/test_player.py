@@ -16,7 +16,7 @@ from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
 from netpart.worker.player import WINDOW, Player, pieces
-from tests.worker.jobs import LENET, in_threads, partition, players, step
+from tests.worker.jobs import LENET, in_threads, partition, players, step, steps
 
 ALLOWED = 64 << 10
 """Bytes that all workers together may hold more at any moment of a step than at its start."""
@@ -87,18 +87,17 @@ def test_the_first_bucket_leaves_before_backward_ends() -> None:
         connect(transports)
         for player in team:
             player.trace = []
-        in_threads(team, lambda player: [step(player, "train", number) for number in range(3)])
+        in_threads(team, lambda player: steps(player, 3))
     for player in team:
         program = player.program.phases["train"]
         buckets = [i for i in program.instructions if isinstance(i, ReduceStart)]
         assert len(buckets) > 2
         assert player.trace is not None
-        steps = 3
         sends = [(start, end) for name, start, end in player.trace if name == "send all-reduce bucket 0"]
         backward = [end for name, _, end in player.trace if name.startswith("backward")]
-        per_send, per_backward = len(sends) // steps, len(backward) // steps
+        per_send, per_backward = len(sends) // 3, len(backward) // 3
         assert per_send > 0
-        for number in range(steps):
+        for number in range(3):
             first_sent = sends[number * per_send][1]
             assert first_sent < backward[(number + 1) * per_backward - 1]
             assert first_sent > backward[number * per_backward]

@@ -164,10 +164,11 @@ class LayerPlacer:
             hint = f"list {len(cells)} locations" if location else f"run with --workers {len(cells)} or list locations"
             raise ConfigError(self.node.name, f"a worker for each of {len(cells)} parts", got, hint, at=("cut",))
         shards = [self.shard(cuts, cell, w) for cell, w in zip(cells, workers, strict=True)]
-        if len(set(shards)) < len(shards):
+        filled = tuple(s for s in shards if all(lo < hi for lo, hi in s.region))
+        if len(set(filled)) < len(filled):
             hint = "give each copy a worker of its own"
             raise ConfigError(self.node.name, "copies on different workers", f"locations {workers}", hint, at=("cut",))
-        return Placement(tuple(s for s in shards if all(lo < hi for lo, hi in s.region)))
+        return Placement(filled)
 
     def check_once(self, cuts: list[Cut]) -> None:
         """Raises ConfigError if two cuts are of the same thing: a grid has one cut in each direction."""

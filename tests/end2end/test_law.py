@@ -1,0 +1,65 @@
+"""Law 9 with real processes: a dozen random jobs, cut at random, played by processes, by threads and in one thread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from netpart.graph.partition import partition_job
+from netpart.launch.ensemble import Ensemble
+from netpart.launch.events import Event, Measured
+from netpart.launch.run import run
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.reader import Job
+from tests.laws.nets import Example, examples
+from tests.laws.workers import close, compare_metrics, reference
+
+STEPS = 3
+Tensors = dict[str, NDArray[Any]]
+
+
+def play(job: JobProto, workers: int, launcher: str) -> tuple[Tensors, list[dict[str, float]]]:
+    """The parameters after the last step, and the metrics of every training step."""
+    heard: list[Event] = []
+    with TemporaryDirectory() as folder:
+        summary = run(
+            Job(job, None, "job", ""), workers, launcher=launcher, listener=heard.append, workspace=Path(folder)
+        )
+        saved = dict(load_file(summary.checkpoint))
+    assert summary.bytes_counted == summary.bytes_predicted
+    return saved, [e.metrics for e in heard if isinstance(e, Measured) and e.phase == "train"]
+
+
+def play_in_turn(ensemble: Ensemble) -> tuple[Tensors, list[dict[str, float]]]:
+    """The same of workers that take turns in one thread."""
+    ensemble.initialise()
+    metrics = [ensemble.step("train", step) for step in range(STEPS)]
+    found = ensemble.partition.parameters
+    return {p.name: ensemble.parameter(p.name).reshape(p.spec.saved or p.spec.shape) for p in found}, metrics
+
+
+@given(example=examples())
+@settings(max_examples=12)
+def test_processes_are_threads_are_one_worker(example: Example) -> None:
+    job = JobProto()
+    job.CopyFrom(example.job)
+    job.train_steps, job.disp_freq = STEPS, 1
+    parameters, metrics = play(job, example.workers, "local")
+    for others, also in (
+        play(job, example.workers, "threads"),
+        play_in_turn(Ensemble(partition_job(job, example.workers))),
+    ):
+        assert also == metrics
+        assert others.keys() == parameters.keys()
+        assert all(np.array_equal(others[name], value) for name, value in parameters.items())
+    whole, expected = play_in_turn(Ensemble(reference(job)))
+    for name, value in whole.items():
+        close(parameters[name], value, name)
+    for found, wanted in zip(metrics, expected, strict=True):
+        compare_metrics(found, wanted, "a training step")
