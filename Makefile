@@ -13,7 +13,7 @@ test check cover bench-partition: export OPENBLAS_NUM_THREADS := 1
 test check cover bench-partition: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fix cover proto bench-partition clean
+.PHONY: help env demo test check lint fix cover proto draw-zoo bench-partition clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -61,6 +61,9 @@ cover: env ## run every test and list the lines that none of them reached
 
 proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
 	$(BIN)/python tools/gen_proto.py
+
+draw-zoo: env ## draw graphs/** and the pages' pictures anew
+	$(BIN)/python tools/draw_zoo.py
 
 bench-partition: env ## time the partition of 1 000 to 100 000 layers
 	$(BIN)/python -m benchmarks.partition

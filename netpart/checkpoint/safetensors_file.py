@@ -75,7 +75,8 @@ class _TensorFile:
         if shape is None or shape == tensor.shape:
             return tensor
         if prod(shape) != prod(tensor.shape):
-            raise DataError(f"{self.path}: {name}: expected shape {shape}, got {tensor.shape}; is it this net's checkpoint?")
+            mistake = f"expected shape {shape}, got {tensor.shape}; is it this net's checkpoint?"
+            raise DataError(f"{self.path}: {name}: {mistake}")
         return replace(tensor, shape=shape)
 
     def _transfer(self, act: _Transfer, tensor: Tensor, box: Region, array: NDArray[Any]) -> None:

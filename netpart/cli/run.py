@@ -45,7 +45,8 @@ def call(args: argparse.Namespace) -> int:
     if args.resume:
         job.proto.resume = True
     if args.device:
-        job.proto.device = ("auto", "cpu", "cuda").index(args.device)
+        devices = {"auto": job.proto.AUTO, "cpu": job.proto.CPU, "cuda": job.proto.CUDA}
+        job.proto.device = devices[args.device]
     with listener(job.proto.train_steps) as hear:
         summary = run(job, args.workers, launcher=args.launcher, listener=hear, workspace=args.workspace)
     print(closing(summary))
@@ -111,6 +112,7 @@ def shown(metrics: dict[str, float]) -> str:
 
 
 def rate(event: Any) -> str:
+    """Training speed."""
     return f"{event.samples_per_second:,.0f} samples/s"
 
 

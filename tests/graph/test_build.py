@@ -59,7 +59,7 @@ def test_a_param_name_that_two_layers_use_must_be_said_in_full() -> None:
 
 def test_layers_stand_after_their_sources_and_otherwise_as_written() -> None:
     net = build_net(job(LOSS, product("top", "below", 4), layer("side", "kReLU", "data"), data(), OWN))
-    assert [node.name for node in net.nodes] == ["side-first"]
+    assert [node.name for node in net.nodes] == ["data", "side", "below", "top", "loss"]
 
 
 def test_a_phase_without_layers_is_refused() -> None:

@@ -12,7 +12,8 @@ JOB = """
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
 train_steps: 1 dtype: FLOAT64
 neuralnet {
-  layer { name: "data" type: kSyntheticInput store_conf { batchsize: 6 shape: 4 } synthetic_conf { classes: 5 } location: 0 }
+  layer { name: "data" type: kSyntheticInput location: 0
+          store_conf { batchsize: 6 shape: 4 } synthetic_conf { classes: 5 } }
   layer { name: "below" type: kInnerProduct srclayers: "data" innerproduct_conf { num_output: 5 } location: 0
           param { init { type: kGaussian } } param { init { type: kConstant value: 0 } } }
   layer { name: "all" type: kReLU srclayers: "below" location: 1 }
