@@ -44,7 +44,7 @@ class Accuracy(Layer):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         seen = self.needs(region).inputs[0]
-        return Cost(flops.elementwise(size(seen or ())), 0)
+        return Cost(flops.elementwise(size(seen or ())))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         count = kernels.accuracy(call.x[0], call.x[1], call.metrics, self.topk, call.owned)

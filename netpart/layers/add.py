@@ -35,7 +35,7 @@ class Add(Layer):
         return Needs((region,) * len(self.inputs))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.total(size(region), len(self.inputs)), 0)
+        return Cost(flops.total(size(region), len(self.inputs)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.total(call.y[0], call.x)

@@ -35,7 +35,7 @@ class Dropout(Layer):
         return Needs((region,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), flops.elementwise(size(region)))
+        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), FLOAT),)

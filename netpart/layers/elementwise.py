@@ -33,7 +33,7 @@ class Elementwise(Layer):
         return Needs((region,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.activation(self.kind(), size(region)), flops.activation_gradient(size(region)))
+        return Cost(flops.activation(self.kind(), size(region)), (flops.activation_gradient(size(region)),))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.activation(self.kind(), call.x[0], call.y[0], self.slope)

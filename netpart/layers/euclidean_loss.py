@@ -44,7 +44,7 @@ class EuclideanLoss(Layer):
         return Needs(tuple((region[0], *spec.whole[1:]) for spec in self.inputs))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), 2 * flops.elementwise(size(region)))
+        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),) * 2)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.euclidean_loss(call.x[0], call.x[1], call.y[0], call.metrics, call.owned)

@@ -43,10 +43,20 @@ class Needs:
 
 @dataclass(frozen=True)
 class Cost:
-    """Floating-point operations of one part, as the counting kernels count them."""
+    """Floating-point operations of one part, as the counting kernels count them.
+
+    ``inputs`` are those of the gradient of each input, ``params`` those of the gradients of all parameters: a step
+    computes only the gradients that somebody wants.
+    """
 
     forward: int
-    backward: int
+    inputs: tuple[int, ...] = ()
+    params: int = 0
+
+    @property
+    def backward(self) -> int:
+        """All gradients together."""
+        return sum(self.inputs) + self.params
 
 
 @dataclass

@@ -37,7 +37,7 @@ class LRN(Layer):
         return Needs(((region[0], self._seen(region[1]), *region[2:]),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), flops.elementwise(size(region)))
+        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), FLOAT),)

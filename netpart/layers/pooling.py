@@ -43,7 +43,7 @@ class Pooling(Layer):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         price = flops.pooling(size(region), self.sliding.kernel)
-        return Cost(price, price if self.needs(region).inputs[0] else 0)
+        return Cost(price, (price if self.needs(region).inputs[0] else 0,))
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), winner_dtype(self.sliding.kernel)),) if self.method == "MAX" else ()

@@ -39,7 +39,7 @@ class Softmax(Layer):
         return Needs(((region[0], *self.output.whole[1:]),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), flops.elementwise(size(region)))
+        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.softmax(call.x[0], call.y[0], self.groups)

@@ -49,7 +49,7 @@ class SoftmaxLoss(Layer):
         return Needs(((region[0], *self.output.whole[1:]), (region[0],)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), flops.elementwise(size(region)))
+        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         arrays = call.x[0], call.x[1], call.y[0], call.metrics

@@ -48,5 +48,5 @@ def wanted(gradients: list[Array], k: int) -> Array | None:
 def product_cost(needs: Needs, outputs: int, terms: int) -> Cost:
     """The price of a part with ``outputs`` elements, each the sum of ``terms`` products and perhaps a bias."""
     biased = len(needs.params) > 1 and needs.params[1] is not None
-    gradients = [False] * (needs.inputs[0] is not None) + [biased]
-    return Cost(flops.convolution(outputs, terms, biased), sum(flops.convolution(outputs, terms, b) for b in gradients))
+    product = flops.convolution(outputs, terms, biased)
+    return Cost(product, (flops.convolution(outputs, terms, False) if needs.inputs[0] is not None else 0,), product)

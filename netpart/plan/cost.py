@@ -21,9 +21,11 @@ def itemsize(partition: Partition) -> int:
 
 
 def price(graph: Graph, part: Part) -> Cost:
-    """FLOPs of one part of a layer; backward counts only where a gradient is computed."""
+    """FLOPs of one part of a layer in training; of its gradients, only of those that are computed."""
     cost = graph.net.nodes[part.node].layer.cost(part.region, part.term)
-    return Cost(cost.forward, cost.backward if part.live else 0)
+    wanted = {feed.k for feed in part.feeds if feed.gradient}
+    inputs = tuple(flops if k in wanted else 0 for k, flops in enumerate(cost.inputs))
+    return Cost(cost.forward, inputs, cost.params if any(part.trains) else 0)
 
 
 def moved(partition: Partition, entries: Sequence[Entry]) -> Counter[str]:

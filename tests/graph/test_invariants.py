@@ -10,7 +10,7 @@ from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Feed, Graph, Pa
 from netpart.graph.invariants import check_graph, check_parameters, check_uncut
 from netpart.graph.net import Parameter
 from netpart.graph.partition import partition_job
-from netpart.spec import whole
+from netpart.spec import Region, whole
 from tests.graph.jobs import data, job, layer, product
 
 
@@ -18,12 +18,17 @@ def graph() -> Graph:
     """One with every kind of helper."""
     middle = product("middle", "below", 4, "cut { over: INPUT parts: 2 }")
     below = product("below", "data", 4, "partition_dim: 1")
-    loss = layer("loss", "kSoftmaxLoss", "top", "data")
-    return partition_job(job(data(), below, middle, product("top", "middle", 4), loss), 2).graph
+    top, loss = product("top", "middle", 4, "location: 1"), layer("loss", "kSoftmaxLoss", "top", "data")
+    both = layer("both", "kSplit", "below", more="location: 0"), layer("last", "kEuclideanLoss", "both", "both")
+    return partition_job(job(data(), below, middle, top, loss, *both), 2).graph
 
 
 def first(graph: Graph, kind: str) -> Part:
     return next(part for part in graph.parts if part.kind == kind and part.feeds)
+
+
+Holdings = list[list[tuple[Parameter, Region]]]
+Cells = list[tuple[tuple[int, ...], Parameter, Region]]
 
 
 def rename(g: Graph) -> None:
@@ -100,12 +105,7 @@ def test_parameters_must_be_held_and_summed_by_all_who_hold_them() -> None:
     all_of_it, left, right = whole((4, 4)), ((0, 2), (0, 4)), ((2, 4), (0, 4))
     check_parameters([weight], [[(weight, left)], [(weight, right)]], [])
     check_parameters([weight], [[(weight, all_of_it)], [(weight, right)]], [((0, 1), weight, right)])
-    broken: list[
-        tuple[
-            list[list[tuple[Parameter, tuple[tuple[int, int], ...]]]],
-            list[tuple[tuple[int, ...], Parameter, tuple[tuple[int, int], ...]]],
-        ]
-    ] = [
+    broken: list[tuple[Holdings, Cells]] = [
         ([[(weight, left)], []], []),
         ([[(weight, all_of_it), (weight, left)]], []),
         ([[(weight, all_of_it)], [(weight, right)]], [((0,), weight, right)]),

@@ -300,7 +300,7 @@ def composition(s: Sketch, total: int, parts: int) -> list[int]:
 def cut(s: Sketch, workers: int) -> None:
     """Cuts and places every layer, in the short form or the long one, or leaves it to the net's ``partition_dim``.
 
-    Half of the layers follow a common habit in half of the nets: replicas then meet replicas.
+    In half of the nets most layers follow a common habit: replicas then meet replicas.
     """
     net = s.job.neuralnet
     habit = LayerProto()
@@ -309,7 +309,7 @@ def cut(s: Sketch, workers: int) -> None:
     net.partition_dim, net.remainder = s.pick([-1, 0, 0, 1, 2]), s.pick(REMAINDERS)
     for conf in net.layer:
         way = s.pick(["inherited", "short", "long", "whole", "long"])
-        if habit.cut and s.chance(2):
+        if habit.cut and not s.chance(6):
             conf.cut.extend(habit.cut)
         elif way == "whole":
             conf.partition_dim = -1
@@ -325,7 +325,7 @@ def cut(s: Sketch, workers: int) -> None:
 def common(s: Sketch, habit: LayerProto, workers: int) -> None:
     """Rows cut in a way that every layer can take, in one or more copies."""
     rows = next(iter(s.layers.values())).output.shape[0]
-    parts, copies = s.number(1, min(rows, 3)), s.number(1, workers)
+    parts, copies = min(rows, s.pick([2, 3, 1])), min(workers, s.pick([2, 1, 3]))
     grid: list[tuple[CutProto, int]] = []
     for count in s.draw(st.permutations([parts, -copies])):
         block = habit.cut.add(axis=0, parts=count) if count > 0 else habit.cut.add(over=CutProto.REPLICA, parts=copies)

@@ -46,7 +46,8 @@ def test_a_row_says_what_a_hand_counts() -> None:
     assert (fc1.type, fc1.shape, fc1.cut, fc1.workers) == ("InnerProduct", (8, 4), "neurons 2+2", (0, 1))
     assert fc1.parameters == 6 * 4 + 4
     assert fc1.forward_flops == 8 * 4 * (2 * 6 + 1)
-    assert fc1.backward_flops == 8 * 4 * (2 * 6) * 2 + 8 * 4
+    assert fc1.backward_flops == 8 * 4 * (2 * 6) + 8 * 4, "dw and db: nobody wants the gradient of data"
+    assert row(table_of(1, 2), "fc2").backward_flops == 8 * 10 * (2 * 4) * 2 + 8 * 10, "dx, dw and db"
     assert (loss.parameters, loss.forward_flops, loss.backward_flops) == (0, 80, 80)
 
 
