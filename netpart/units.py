@@ -32,6 +32,11 @@ def seconds_text(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min"
 
 
+def counted(count: int, noun: str) -> str:
+    """Writes a number and what it counts: ``1`` is ``"1 worker"``, ``3`` is ``"3 workers"``."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def _scaled(value: float, base: int, units: Sequence[str]) -> str:
     """``value`` in the smallest of ``units`` that leaves fewer than ``base`` of it, after rounding."""
     power = 0

@@ -15,6 +15,9 @@ HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory,
 LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", ">moved", ">memory")
 WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">memory")
 
+FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients and parameters;
+layers take each other's place in it, so it is less than theirs. A run adds kernels' workspace and messages."""
+
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
@@ -73,14 +76,16 @@ def print_tables(table: plan.Table) -> None:
     Table(LAYERS, [layer_cells(row) for row in table.layers], (*totals, bytes_text(memory))).print()
     print()
     Table(WORKERS, [worker_cells(row, table.flops) for row in table.workers]).print()
-    print("\nFLOPs and bytes are those of one training step; workers share memory between layers, so they need less.")
+    print(f"\n{FOOTNOTE}")
 
 
 def title(table: plan.Table) -> str:
     """What is checked, in one line."""
-    n, micro = len(table.workers), table.micro_batches
+    from netpart.units import counted
+
+    layers, workers, micro = len(table.layers), len(table.workers), table.micro_batches
     pieces = f" in {micro} micro-batches" if micro > 1 else ""
-    return f"{table.name}: {len(table.layers)} layers on {n} worker{'s' * (n > 1)}, batch {table.rows}{pieces}"
+    return f"{table.name}: {counted(layers, 'layer')} on {counted(workers, 'worker')}, batch {table.rows}{pieces}"
 
 
 def layer_cells(row: LayerRow) -> tuple[str, ...]:

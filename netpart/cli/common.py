@@ -12,11 +12,16 @@ if TYPE_CHECKING:
 DTYPES = ("float32", "float64")
 
 
+def count(text: str, least: int = 0) -> int:
+    """A whole number of ``least`` or more, as an option gives it."""
+    if not text.isascii() or not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number of {least} or more, got {text!r}")
+    return int(text)
+
+
 def positive(text: str) -> int:
     """A whole number of at least 1, as an option gives it."""
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, got {text!r}")
-    return int(text)
+    return count(text, 1)
 
 
 def add_job(parser: argparse.ArgumentParser) -> None:

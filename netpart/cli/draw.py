@@ -46,15 +46,15 @@ def call(args: argparse.Namespace) -> int:
 
 
 def format_of(output: Path | None) -> str:
-    """The format that a file's name asks for, txt for the screen; raises NetpartError for another name."""
-    from netpart.errors import NetpartError
+    """The format that a file's name asks for, txt for the screen; raises ConfigError for another name."""
+    from netpart.errors import ConfigError
 
     if output is None:
         return "txt"
     found = SUFFIXES.get(output.suffix.lower())
     if found is None:
         known = ", ".join(f".{name}" for name in FORMATS)
-        raise NetpartError(f"{output}: expected a name that ends in {known}, got {output.name!r}; or say --format")
+        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), "or say --format")
     return found
 
 

@@ -19,11 +19,11 @@ HELP = "train a job on its workers; test, validate and save checkpoints as it sa
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job
+    from netpart.cli.common import add_job, count
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
     add_job(parser)
-    parser.add_argument("--steps", type=int, metavar="S", help="training steps (default: the job's train_steps)")
+    parser.add_argument("--steps", type=count, metavar="S", help="training steps (default: the job's train_steps)")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where kernels run (default: auto)")
     parser.add_argument(
         "--launcher", choices=("local", "threads"), default="local", help="a process or a thread per worker"
@@ -47,11 +47,13 @@ def call(args: argparse.Namespace) -> int:
     if args.device:
         devices = {"auto": job.proto.AUTO, "cpu": job.proto.CPU, "cuda": job.proto.CUDA}
         job.proto.device = devices[args.device]
+    if args.summary:
+        args.summary.parent.mkdir(parents=True, exist_ok=True)
+        args.summary.touch()  # what cannot be written is known before the run, not after it
     with listener(job.proto.train_steps) as hear:
         summary = run(job, args.workers, launcher=args.launcher, listener=hear, workspace=args.workspace)
     print(closing(summary))
     if args.summary:
-        args.summary.parent.mkdir(parents=True, exist_ok=True)
         args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
     return 0
 
@@ -87,7 +89,7 @@ def listener(steps: int) -> Iterator[Callable[[Event], None]]:
 def line(event: Event) -> str:
     """One event as one line."""
     from netpart.launch.events import Measured, Saved
-    from netpart.units import bytes_text
+    from netpart.units import bytes_text, counted
 
     if isinstance(event, Measured):
         speed = f"  {rate(event)}" if event.phase == "train" else ""
@@ -99,8 +101,8 @@ def line(event: Event) -> str:
     memory = " + ".join(bytes_text(m) for m in event.memory)
     start = f" from step {event.first_step}" if event.first_step else ""
     return (
-        f"{event.name}: {event.workers} workers on {devices}, batch {event.batch}, "
-        f"{event.steps} steps{start}; memory {memory}"
+        f"{event.name}: {counted(event.workers, 'worker')} on {devices}, batch {event.batch}, "
+        f"{counted(event.steps, 'step')}{start}; memory {memory}"
     )
 
 

@@ -65,11 +65,13 @@ def print_report(report: Report) -> None:
 
 def title(report: Report) -> str:
     """What was compared, in one line."""
-    n, micro = report.workers, report.micro_batches
+    from netpart.units import counted
+
+    workers, micro = counted(report.workers, "worker"), report.micro_batches
     pieces = f" in {micro} micro-batches" if micro > 1 else ""
     kernels = ", reference kernels" if report.dtype == "float64" else ""
-    steps = f"{report.steps} training step{'s' * (report.steps > 1)}"
-    return f"{report.job} cut over {n} worker{'s' * (n > 1)}{pieces}, against uncut: {steps}, {report.dtype}{kernels}"
+    steps = counted(report.steps, "training step")
+    return f"{report.job} cut over {workers}{pieces}, against uncut: {steps}, {report.dtype}{kernels}"
 
 
 def cells(report: Report, layer: str) -> tuple[str, ...]:

@@ -148,6 +148,7 @@ def micro_batches(
 def cut_net(
     net: Net, job: JobProto, workers: int, rows: int, placer: Placer | None, fallbacks: list[Fallback]
 ) -> Graph:
+    """Places one net and rewrites it; notes the inherited cuts that fell back."""
     if placer is not None:
         return partition_net(net, placer(net), workers)
     placed = place(net, job.neuralnet, workers, rows)

@@ -61,15 +61,18 @@ def region(numbers: Iterable[int]) -> Region:
 
 
 def encode_box(parameter: Parameter, box: Region) -> BoxProto:
+    """A box of a parameter, named."""
     return BoxProto(parameter=parameter.name, box=flat(box))
 
 
 def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
+    """The parts of one worker, in order."""
     parts = [encode_part(part) for part in graph.parts if part.worker == worker]
     return GraphProto(phase=phase, rows=graph.net.rows, part=parts)
 
 
 def encode_part(part: Part) -> PartProto:
+    """All of a part; the others that it knows are named by index and worker."""
     message = PartProto(
         index=part.index, kind=part.kind, name=part.name, node=part.node, output=part.output, shard=part.shard,
         region=flat(part.region), has_term=part.term is not None, term=flat(part.term or ()),
@@ -86,6 +89,7 @@ def encode_part(part: Part) -> PartProto:
 
 
 def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, plan: PlanProto) -> Graph:
+    """The parts of the worker that ``plan`` is for, on the whole net; what they hear from elsewhere is a stub."""
     net: Net = build_net(job, message.phase, folder, rows=message.rows)
     graph = Graph(net, plan.workers, [])
     known: dict[int, Part] = {}
@@ -101,6 +105,7 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, plan: 
 
 
 def decode_part(m: PartProto, worker: int) -> Part:
+    """One part without its feeds."""
     part = Part(m.kind, m.name, worker, m.node, region(m.region), m.output, m.shard)
     part.index, part.live, part.reports, part.trains = m.index, m.live, m.reports, tuple(m.trains)
     part.term = region(m.term) if m.has_term else None

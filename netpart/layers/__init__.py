@@ -7,6 +7,7 @@ from importlib import import_module
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.layers.layer import Layer
+from netpart.proto.job_pb2 import LayerType
 from netpart.registry import Registry
 
 MODULES = (
@@ -49,6 +50,9 @@ def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -
     if type_name == UNSAID:
         hint = "add type: kReLU, say, or user_type for a type of your own"
         raise ConfigError(who or "layer", "a type", "none", hint, at=at)
+    if type_name in LayerType.keys() and type_name not in names():
+        hint = f"the language has its name, netpart does not compute it; it has {', '.join(names())}"
+        raise ConfigError(who or "layer", "a layer type of netpart", type_name, hint, at=at)
     return _registry().get(type_name, who=who, at=at)
 
 

@@ -153,7 +153,7 @@ class Layer(ABC):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         """Price of one part."""
-        return Cost(0, 0)
+        return Cost(0)
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         """(shape, dtype) of buffers that forward leaves for backward; dtype FLOAT is the compute dtype."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import ClassVar, final
 
 from netpart.data.rows import RowSource
@@ -26,6 +27,9 @@ class SyntheticInput(RowInput):
     def sample(self) -> Shape:
         shape = tuple(self.conf.store_conf.shape)
         at_least(self, 1, self.conf.synthetic_conf.classes, "synthetic_conf", "classes")
+        if not 0 <= self.conf.synthetic_conf.noise < inf:
+            got = f"{self.conf.synthetic_conf.noise:g}"
+            raise fault(self, "a noise of 0 or more", got, "write noise: 1", "synthetic_conf", "noise")
         if not shape or min(shape) < 1:
             got = str(shape or "none")
             raise fault(self, "the shape of a sample", got, "write shape: once per axis", self.field, "shape")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import prod
+from typing import Any
 
 from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
 from netpart.graph.partition import Partition
 from netpart.layers.layer import Cost
 from netpart.plan.ledger import Entry
+from netpart.program.buffers import item_size
 from netpart.program.instructions import Way
-from netpart.spec import FLOAT, INT, RECORD, size
-
-LABEL_BYTES = 4
+from netpart.spec import FLOAT, Shape, extent, size
 
 
 def itemsize(partition: Partition) -> int:
@@ -53,12 +54,16 @@ def owner_names(partition: Partition) -> dict[str, str]:
 
 
 def held_bytes(graph: Graph, part: Part, itemsize: int) -> int:
-    """Bytes of the values and gradients that one part keeps: helpers that only pass on keep none."""
+    """Bytes of what one part keeps: values, what forward leaves for backward, gradients. Helpers that only pass on
+    keep nothing."""
     layer = graph.net.nodes[part.node].layer
     if part.kind not in (LAYER, BRIDGE_DST, CONCATE, SUM):
         return 0
-    regions = layer.outputs_of(part.region) if part.kind == LAYER else (part.region,)
-    specs = layer.outputs if part.kind == LAYER else (layer.outputs[part.output],)
-    width = {FLOAT: itemsize, INT: LABEL_BYTES, RECORD: 0}
-    values = sum(size(region) * width[spec.dtype] for region, spec in zip(regions, specs, strict=True))
-    return values + (size(part.region) * itemsize if part.live and not layer.is_loss else 0)
+    held: list[tuple[Shape, Any]] = [(extent(part.region), layer.outputs[part.output].dtype)]
+    if part.kind == LAYER:
+        regions = layer.outputs_of(part.region)
+        held = [(extent(region), spec.dtype) for region, spec in zip(regions, layer.outputs, strict=True)]
+        held += layer.aux(part.region, part.term)
+    if part.live and not layer.is_loss:
+        held.append((extent(part.region), FLOAT))
+    return sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)

@@ -22,8 +22,8 @@ from netpart.updaters import updater
 class LayerRow:
     """One layer. ``shape`` is that of a micro-batch; FLOPs and ``moved`` are of a step, all micro-batches together.
 
-    ``memory`` counts values, their gradients, and parameters with gradients and updater state, on all workers, as if
-    nothing shared memory.
+    ``memory`` counts values, their gradients, what forward leaves for backward, and parameters with gradients and
+    updater state, on all workers, as if nothing shared memory.
     """
 
     name: str
@@ -45,7 +45,10 @@ class LayerRow:
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """One worker: its layer parts, the parameters it holds, FLOPs, bytes it sends per step, bytes it needs."""
+    """One worker: its layer parts, the parameters it holds, FLOPs, bytes it sends per step, bytes of its buffers.
+
+    A run needs more ``memory`` than that, for the workspace of its kernels and for messages on their way.
+    """
 
     worker: int
     parts: int
@@ -134,7 +137,7 @@ def parameter_bytes(partition: Partition, slots: int) -> Counter[str]:
 
 
 def worker_row(partition: Partition, worker: int, slots: int, sent: int) -> WorkerRow:
-    """The row of one worker; its memory is exactly what its compiled programs will allocate."""
+    """The row of one worker; its memory is what its compiled programs will allocate."""
     flops = parts = 0
     for micro in partition.phases["train"]:
         for part in micro.graph.of_worker(worker):

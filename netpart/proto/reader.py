@@ -12,6 +12,7 @@ from typing import TypeVar
 from google.protobuf import text_format
 
 from netpart.errors import ConfigError, DataError, FieldPath, Position
+from netpart.proto.counts import check_counts
 from netpart.proto.fields import descriptor, nearest
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.mistakes import diagnose, missing_field
@@ -86,7 +87,7 @@ def loads(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job
     """Reads the job in ``text``; ``name`` stands for the file in errors.
 
     Raises ConfigError, with its position, for text that is no JobProto, a required field that is missing, an
-    override that fits nothing, and layers that mix include and exclude.
+    override that fits nothing, counts that cannot be, and layers that mix include and exclude.
     """
     return _read(text, name, None, overrides)
 
@@ -110,6 +111,7 @@ def check(proto: JobProto) -> None:
     if error := missing_field(proto):
         raise error
     check_phases(proto.neuralnet)
+    check_counts(proto)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -117,8 +119,9 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        hint = neighbours(path) if isinstance(error, FileNotFoundError) else ""
-        raise ConfigError(str(path), "a job configuration file", str(error.strerror).lower(), hint) from None
+        missing = isinstance(error, FileNotFoundError)
+        got, hint = ("none", neighbours(path)) if missing else (f"an error: {str(error.strerror).lower()}", "")
+        raise ConfigError(str(path), "a job configuration file", got, hint) from None
 
 
 def neighbours(path: Path) -> str:

@@ -1,259 +1,26 @@
-"""Random jobs for law 9: nets of every shape the language can say, each layer cut in some way it can say.
-
-A max-pooling whose window holds equal numbers has no gradient to agree on (regions.md, D13), so the sketch
-remembers which tensors may hold some (``tied``) and never takes a maximum of those.
-"""
+"""Random jobs for law 9: nets of every shape the language can say, each layer cut in some way it can say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 from hypothesis import strategies as st
 
-from netpart.layers import layer_class
 from netpart.layers.layer import INPUT, Layer
 from netpart.proto.cut_pb2 import CutProto, Remainder
-from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, Phase
-from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto
-from netpart.proto.param_pb2 import InitMethod
+from netpart.proto.job_pb2 import JobProto, LayerProto, Phase
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
-from netpart.spec import FLOAT, Region, Shape, Spec, size
+from tests.laws.sketch import Sketch, finish, grow
 
-T = TypeVar("T")
-
-MOST_ELEMENTS = 200
-"""Elements of one row of a tensor, at most."""
 MOST_PARTS = 8
 REMAINDERS = (Remainder.LAST, Remainder.SPREAD)
 UPDATERS = (
     UpdaterType.kSGD, UpdaterType.kSGD, UpdaterType.kNesterov, UpdaterType.kAdaGrad, UpdaterType.kRMSProp,
     UpdaterType.kAdaDelta, UpdaterType.kAdam, UpdaterType.kAdamMax,
 )  # fmt: skip
-
-
-@dataclass
-class Sketch:
-    """A job being drawn. ``layers`` are those of the training net, in order; ``weights`` the params so far."""
-
-    draw: st.DrawFn
-    job: JobProto = field(default_factory=JobProto)
-    layers: dict[str, Layer] = field(default_factory=dict)
-    tied: set[str] = field(default_factory=set)
-    weights: list[tuple[str, str, Shape]] = field(default_factory=list)
-
-    def number(self, low: int, high: int) -> int:
-        return self.draw(st.integers(low, high))
-
-    def chance(self, of: int) -> bool:
-        """True in one of ``of`` cases."""
-        return self.number(1, of) == of
-
-    def pick(self, options: Sequence[T]) -> T:
-        return self.draw(st.sampled_from(options))
-
-    def conf(self, kind: str, *sources: str) -> LayerProto:
-        """A new layer of the job, named after its type and number."""
-        conf: LayerProto = self.job.neuralnet.layer.add()
-        conf.name, conf.type = f"{kind[1:].lower()}{len(self.layers)}", layer_type(kind)
-        conf.srclayers.extend(sources)
-        return conf
-
-    def add(self, conf: LayerProto, tied: bool = False) -> str:
-        """Completes a layer: from here on others may read it."""
-        kind = layer_class(LayerType.Name(conf.type))
-        specs = [self.spec(name, kind.wants(k)) for k, name in enumerate(conf.srclayers)]
-        self.layers[conf.name] = kind(conf, tuple(specs))
-        if tied:
-            self.tied.add(conf.name)
-        return conf.name
-
-    def spec(self, name: str, output: str = "data") -> Spec:
-        layer = self.layers[name]
-        return layer.outputs[layer.output_names.index(output) if output in layer.output_names else 0]
-
-    def shape(self, name: str) -> Shape:
-        return self.spec(name).shape
-
-    def param(self, conf: LayerProto, kind: str, shape: Shape, std: float) -> None:
-        """A param block: of its own, or shared with one of the same shape above."""
-        same = [name for name, owner, found in self.weights if (owner, found) == (kind, shape)]
-        block = conf.param.add()
-        if same and self.chance(2):
-            block.share_from = self.pick(same)
-            return
-        block.name = f"p{len(self.weights)}"
-        block.init.type, block.init.std = InitMethod.kGaussian, std
-        if self.chance(4):
-            block.lr_scale, block.wd_scale = 0.5, 2.0
-        self.weights.append((block.name, kind, shape))
-
-
-def layer_type(name: str) -> LayerType:
-    """The number of a type."""
-    return LayerType.Value(name)  # type: ignore[return-value]
-
-
-Maker = Callable[[Sketch, str], str | None]
-"""Adds a layer that reads the given one; None if none of its kind can."""
-
-
-def convolution(s: Sketch, source: str) -> str | None:
-    conf = s.conf("kConvolution", source)
-    channels = windows(s, conf.convolution_conf, s.shape(source), s.number(1, 3))
-    conf.convolution_conf.num_filters = s.pick([4, 3, 2, 1])
-    spatial = [getattr(conf.convolution_conf, f"kernel_{a}") for a in "zyx"[-conf.convolution_conf.spatial_axes :]]
-    shape = conf.convolution_conf.num_filters, channels, *spatial
-    s.param(conf, "weight", shape, prod(shape[1:]) ** -0.5)
-    if s.chance(2):
-        s.param(conf, "bias", shape[:1], 0.3)
-    return s.add(conf, source in s.tied or any_pad(conf.convolution_conf))
-
-
-def pooling(s: Sketch, source: str) -> str | None:
-    conf = s.conf("kPooling", source)
-    field = conf.pooling_conf
-    windows(s, field, s.shape(source), s.number(1, 3))
-    field.pool = PoolingProto.AVG if source in s.tied else s.pick([PoolingProto.MAX, PoolingProto.AVG])
-    overlap = any(getattr(field, f"stride_{a}") < getattr(field, f"kernel_{a}") for a in "zyx"[-field.spatial_axes :])
-    return s.add(conf, source in s.tied or overlap or any_pad(field))
-
-
-def windows(s: Sketch, field: object, shape: Shape, most: int) -> int:
-    """Fills in kernel, stride and pad per axis, some strange; returns the channels they leave."""
-    axes = min(max(len(shape) - 2, 1), 3) if len(shape) > 2 else 1
-    if len(shape) == axes + 2 and axes < 3 and s.chance(4):
-        axes += 1
-    field.spatial_axes = axes  # type: ignore[attr-defined]
-    for name, extent in zip("zyx"[-axes:], shape[-axes:], strict=True):
-        kernel = s.number(1, min(max(most, 2), extent + 1))
-        pad = s.pick([0, 0, 0, 1, kernel - 1, kernel])
-        pad = max(pad, -(-(kernel - extent) // 2))
-        setattr(field, f"kernel_{name}", kernel)
-        setattr(field, f"pad_{name}", pad)
-        setattr(field, f"stride_{name}", s.pick([1, 1, 2, 3]))
-    return shape[1] if len(shape) == axes + 2 else 1
-
-
-def any_pad(field: object) -> bool:
-    """True if a window may lie wholly in padding, or twice on the same element."""
-    return any(getattr(field, f"pad_{a}") for a in "zyx"[-field.spatial_axes :])  # type: ignore[attr-defined]
-
-
-def inner_product(s: Sketch, source: str, outputs: int = 0) -> str:
-    conf, features = s.conf("kInnerProduct", source), s.shape(source)[1:]
-    field = conf.innerproduct_conf
-    field.num_output, field.transpose, field.bias_term = outputs or s.number(1, 6), s.chance(3), s.chance(2)
-    tied = [shape for _, kind, shape in s.weights if kind == "weight" and shape[:-1] == features]
-    if tied and not outputs and s.chance(2):  # the transpose of a weight above, as in an auto-encoder
-        field.num_output, field.transpose = s.pick(tied)[-1], True
-    shape = (*features, field.num_output) if field.transpose else (field.num_output, *features)
-    s.param(conf, "weight", shape, prod(features) ** -0.5)
-    if field.bias_term:
-        s.param(conf, "bias", (field.num_output,), 0.3)
-    return s.add(conf, source in s.tied)
-
-
-def lrn(s: Sketch, source: str) -> str | None:
-    conf = s.conf("kLRN", source)
-    conf.lrn_conf.local_size, conf.lrn_conf.alpha = s.pick([3, 5, 3, 1]), 0.7
-    return s.add(conf, source in s.tied)
-
-
-def activation(s: Sketch, source: str) -> str | None:
-    conf = s.conf(s.pick(["kReLU", "kReLU", "kSigmoid", "kSTanh", "kActivation"]), source)
-    if conf.type == layer_type("kActivation"):
-        conf.activation_conf.type = s.pick([ActivationProto.RELU, ActivationProto.TANH, ActivationProto.STANH])
-    leaky = conf.type == layer_type("kReLU") and s.chance(2)
-    if leaky:
-        conf.relu_conf.negative_slope = 0.25
-    rectifies = conf.type == layer_type("kReLU") or conf.activation_conf.type == ActivationProto.RELU
-    return s.add(conf, source in s.tied or (rectifies and not leaky))
-
-
-def dropout(s: Sketch, source: str) -> str | None:
-    conf = s.conf("kDropout", source)
-    conf.dropout_conf.dropout_ratio = 0.3
-    return s.add(conf, True)
-
-
-def softmax(s: Sketch, source: str) -> str | None:
-    if len(s.shape(source)) != 2:
-        source = inner_product(s, source, 4)
-    conf = s.conf("kSoftmax", source)
-    if s.shape(source)[1] % 2 == 0 and s.chance(3):
-        conf.softmax_conf.num_softmax_per_instance = 2
-    return s.add(conf, source in s.tied)
-
-
-def identity(s: Sketch, source: str) -> str | None:
-    return s.add(s.conf("kSplit", source), source in s.tied)
-
-
-def add(s: Sketch, source: str) -> str | None:
-    """A residual sum, perhaps of a tensor with itself."""
-    same = [name for name in numbers(s) if s.shape(name) == s.shape(source)]
-    sources = [source, *(s.pick(same) for _ in range(s.number(1, 2)))]
-    return s.add(s.conf("kAdd", *sources), any(x in s.tied for x in sources))
-
-
-def concate(s: Sketch, source: str) -> str | None:
-    """Sources side by side, the same one perhaps twice: equal numbers may then share a window."""
-    shape, conf = s.shape(source), s.conf("kConcate")
-    axis = s.number(1, len(shape) - 1)
-    rest = (*shape[:axis], *shape[axis + 1 :])
-    fitting = [
-        x for x in numbers(s) if len(s.shape(x)) == len(shape) and (*s.shape(x)[:axis], *s.shape(x)[axis + 1 :]) == rest
-    ]
-    conf.srclayers.extend([source, *(s.pick(fitting) for _ in range(s.number(1, 2)))])
-    conf.concate_conf.concate_dim = axis
-    return s.add(conf, any(x in s.tied for x in conf.srclayers) or len(set(conf.srclayers)) < len(conf.srclayers))
-
-
-MAKERS: tuple[Maker, ...] = (
-    convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
-    dropout, softmax, identity, add, add, concate, concate,
-)  # fmt: skip
-
-
-def numbers(s: Sketch) -> list[str]:
-    """Layers that another may read and that are not too large yet."""
-    return [
-        name for name, layer in s.layers.items()
-        if not layer.is_loss and not layer.metrics and layer.output.dtype == FLOAT
-        and size(layer.output.whole[1:]) <= MOST_ELEMENTS
-    ]  # fmt: skip
-
-
-def grow(s: Sketch, count: int) -> None:
-    """Adds ``count`` layers, each on the newest or on any other."""
-    for _ in range(count):
-        known = numbers(s)
-        source = known[-1] if s.chance(2) else s.pick(known)
-        s.pick(MAKERS)(s, source)
-
-
-def finish(s: Sketch, data: str) -> None:
-    """One or two losses, and perhaps an accuracy on the side."""
-    for _ in range(s.number(1, 2)):
-        source = s.pick(numbers(s)[-3:])
-        kind = s.pick(["softmax", "softmax", "target", "pair"])
-        if kind == "softmax":
-            top = inner_product(s, source, s.number(2, 5))
-            conf = s.conf("kSoftmaxLoss", top, data)
-            conf.softmaxloss_conf.scale = s.pick([1.0, 0.5])
-            s.add(conf)
-            if s.chance(3):
-                s.add(s.conf("kAccuracy", top, data))
-        elif kind == "target":
-            target = s.pick(numbers(s))
-            s.add(s.conf("kEuclideanLoss", inner_product(s, source, prod(s.shape(target)[1:])), target))
-        else:
-            same = [x for x in numbers(s) if prod(s.shape(x)[1:]) == prod(s.shape(source)[1:])]
-            s.add(s.conf("kEuclideanLoss", source, s.pick(same)))
 
 
 @st.composite
@@ -420,6 +187,3 @@ def examples(draw: st.DrawFn) -> Example:
     if s.chance(3):
         tested(s)
     return Example(s.job, workers)
-
-
-__all__ = ["Example", "Region", "Sketch", "examples", "nets"]

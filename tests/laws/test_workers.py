@@ -1,8 +1,25 @@
 """Law 9: n workers = 1 worker (decisions.md 17), over what a job can say and over any placement at all.
 
-How sharp the law is was measured once: each of these mistakes was made on purpose, one at a time.
+How sharp the law is was measured by making mistakes on purpose, one at a time. Examples that noticed, of 200 jobs and
+of 255 placements (house profile):
 
-MUTATIONS
+    mistake                                              jobs  placements  where
+    none                                                    0           0
+    loss divided by the rows of the part                  113         123  layers/softmax_loss, euclidean_loss
+    readers that are full replicas not muted               20          71  passes/gradients
+    full replicas added to a sum, each whole               10          42  passes/synchronise
+    parameters' gradients not summed                       55         123  passes/synchronise
+    only used cells summed, not what fills a hull           0           3  passes/synchronise
+    pads evened out between the sides                      17          38  layers/windows
+    bias added by every term                              122         150  layers/weights
+    dropout keyed by the element of the part               25           9  layers/dropout
+    LRN without its halo                                    8           0  layers/lrn
+    rows of overlapping losses counted twice               40          96  passes/connect
+    overlapping gradients overwrite each other            101         152  program/accumulate
+    memory of activations given away before backward      157         185  program/arena
+    replicas that round differently not summed              0           0  passes/agree
+
+The last one differs in the last bit of rare cases; tests/graph/test_synchronise.py holds it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from netpart.graph.graph import LAYER, Graph
+from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition, partition_job
 from netpart.launch.ensemble import Ensemble
 from netpart.proto.job_pb2 import JobProto
@@ -115,6 +115,3 @@ def close(found: Values, expected: Values, what: str, dtype: str = FLOAT) -> Non
 def bits(ensemble: Ensemble) -> list[bytes]:
     """Every copy of every parameter of every worker, byte by byte."""
     return [player.parameter(h).tobytes() for player in ensemble.players for h in range(len(player.program.holdings))]
-
-
-__all__ = ["Graph", "bits", "check_law", "reference"]

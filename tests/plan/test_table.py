@@ -68,6 +68,13 @@ def test_memory_of_a_layer_is_values_gradients_parameters_and_state() -> None:
     assert row(table, "data").memory == 4 * 8 * 6 + 4 * 8, "no gradient"
 
 
+def test_memory_of_a_layer_counts_what_forward_leaves_for_backward() -> None:
+    drop = 'layer { name: "drop" type: kDropout srclayers: "fc2" partition_dim: -1 }'
+    dropped = (JOB % -1).replace('srclayers: "fc2"', 'srclayers: "drop"').replace("neuralnet {", f"neuralnet {{ {drop}")
+    table = tabulate(partition_job(loads(dropped).proto, 1))
+    assert row(table, "drop").memory == 4 * 3 * 8 * 10, "values, gradients, mask"
+
+
 @pytest.mark.parametrize("axis", [-1, 0, 1])
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_a_cut_changes_neither_parameters_nor_flops(axis: int, workers: int) -> None:

@@ -53,6 +53,7 @@ def merged(demands: list[list[list[Demand]]]) -> list[list[Demand]]:
 
 
 def reader_class(placements: list[Placement], d: Demand) -> tuple[Region, Region | None]:
+    """Region and term of the reader: its replicas have the same."""
     shard = placements[d.reader].shards[d.j]
     return shard.region, shard.term
 

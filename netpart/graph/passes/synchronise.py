@@ -159,6 +159,7 @@ def summed_parameters(cells: dict[str, list[Located]]) -> set[str]:
 
 
 def mute_replicas(summed: set[str], cells: dict[str, list[Located]]) -> None:
+    """Lets the first of each class of full replicas add its gradients to the sums, for all of them."""
     first: dict[Group, Part] = {}
     for name in cells:
         for u in (u for c in cells[name] if name in summed for u in c.users):
