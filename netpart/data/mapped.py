@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netpart.errors import DataError
 
-HINT = "make one with `netpart data digits DIR` or `netpart data mnist IDX_DIR OUT`"
+HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpart data --help`"
 
 
 class Store(ABC):

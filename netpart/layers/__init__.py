@@ -50,7 +50,7 @@ def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -
     if type_name == UNSAID:
         hint = "add type: kReLU, say, or user_type for a type of your own"
         raise ConfigError(who or "layer", "a type", "none", hint, at=at)
-    if type_name in LayerType.keys() and type_name not in names():
+    if type_name in LayerType.DESCRIPTOR.values_by_name and type_name not in names():
         hint = f"the language has its name, netpart does not compute it; it has {', '.join(names())}"
         raise ConfigError(who or "layer", "a layer type of netpart", type_name, hint, at=at)
     return _registry().get(type_name, who=who, at=at)

@@ -54,3 +54,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close := difflib.get_close_matches(name, names, 2):
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(names)}" if 0 < len(names) <= FEW else ""
+
+
+def nearest_field(name: str, known: Iterable[str]) -> str:
+    """A hint as ``nearest`` gives it, or where all fields are explained."""
+    return nearest(name, known) or "docs/language.md and proto/ explain the fields"

@@ -11,7 +11,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.text_format import ParseError
 
 from netpart.errors import ConfigError, FieldPath, Position
-from netpart.proto.fields import descriptor, kind, nearest
+from netpart.proto.fields import descriptor, kind, nearest, nearest_field
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.positions import END, Token, tokens
 
@@ -123,7 +123,7 @@ def unknown_field(place: Place, name: str) -> ConfigError:
     """A field that its block does not have: perhaps an outer or an inner one has it."""
     block, known = place.inner, place.inner.descriptor.fields_by_name if place.inner.descriptor else {}
     expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
-    hint = belongs_outside(place, name) or belongs_inside(place, name) or nearest(name, known)
+    hint = belongs_outside(place, name) or belongs_inside(place, name) or nearest_field(name, known)
     return ConfigError(place.who(), expected, repr(name), hint)
 
 

@@ -20,7 +20,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.errors import ConfigError, FieldPath, Position
-from netpart.proto.fields import descriptor, fields_of, is_repeated, kind, nearest
+from netpart.proto.fields import descriptor, fields_of, is_repeated, kind, nearest, nearest_field
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.phase import PHASES, in_phase
 
@@ -126,7 +126,7 @@ class Override:
         name = found[1] if found else step
         if not found or name not in known:
             expected = f"a field of {descriptor(target.message).name}"
-            raise self.wrong(expected, repr(step), nearest(name, known))
+            raise self.wrong(expected, repr(step), nearest_field(name, known))
         index = int(found[2]) if found[2] else None
         if index is not None:
             self.check_index(target, known[name], index)

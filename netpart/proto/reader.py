@@ -119,8 +119,9 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        got, hint = ("none", neighbours(path)) if missing else (f"an error: {str(error.strerror).lower()}", "")
+        known = {FileNotFoundError: "none", IsADirectoryError: "a folder"}
+        got = known.get(type(error), f"an error: {str(error.strerror).lower()}")
+        hint = neighbours(path) if isinstance(error, FileNotFoundError) else ""
         raise ConfigError(str(path), "a job configuration file", got, hint) from None
 
 

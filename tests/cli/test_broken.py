@@ -41,7 +41,7 @@ MISTAKES = {
         "conv.type: expected a value of LayerType, got kConvolutoin; did you mean kConvolution or kCConvolution?",
     ),
     "a layer type that netpart does not have": Mistake(
-        "kConvolution", "kGRU", "type: kGRU", "conv: expected a known layer type, got 'kGRU'; did you mean kReLU",
+        "kConvolution", "kGRU", "type: kGRU", "conv: expected a layer type of netpart, got kGRU; the language",
     ),
     "a user's layer type that is not installed": Mistake(
         "kConvolution", 'kUserLayer user_type: "kFancy"', "type: kUserLayer",
@@ -147,7 +147,7 @@ MISTAKES = {
     ),
     "a data file that is missing": Mistake(
         STORE, RECORDS + 'path: "absent.bin" ', 'path: "absent.bin"',
-        "absent.bin: expected a data file, got nothing there; make one with `netpart data digits DIR`", 1,
+        "absent.bin: expected a data file, got nothing there; correct the path", 1,
     ),
     "a missing data file that the shape depends on": Mistake(
         STORE + "batchsize: 8 shape: 3 shape: 8 shape: 8", RECORDS + 'path: "absent.bin" batchsize: 8',

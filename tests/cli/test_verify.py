@@ -57,4 +57,4 @@ def test_missing_data_is_told_with_the_way_to_get_it(job: Path, netpart: Netpart
     answer = netpart("verify", job, "--workers", 2)
     assert answer.code == 1
     assert answer.err.startswith(f"error: {job}:9:18: data: ")
-    assert "make one with `netpart data digits DIR`" in answer.err
+    assert "`netpart data --help`" in answer.err

@@ -171,7 +171,8 @@ REFUSED = {
     "kRecordInput": ["", "store_conf { path: 'images.bin' }", f"store_conf {{ batchsize: {BATCH} }}",
                      f"store_conf {{ {STORE} 'images.bin' encoded: true }}", "store_conf { batchsize: 0 path: 'a' }"],
     "kSyntheticInput": ["", "store_conf { batchsize: 4 }", "store_conf { batchsize: 4 shape: 0 }",
-                        "store_conf { batchsize: 4 shape: 3 } synthetic_conf { classes: 0 }"],
+                        "store_conf { batchsize: 4 shape: 3 } synthetic_conf { classes: 0 }",
+                        "store_conf { batchsize: 4 shape: 3 } synthetic_conf { noise: -1 }"],
     "kShardData": ["", "sharddata_conf { path: '' batchsize: 4 }", "sharddata_conf { path: 'a' batchsize: 0 }"],
     "kMnist": ["mnist_conf { norm_a: 0 }", "mnist_conf { resize: -1 }"],
 }  # fmt: skip

@@ -93,7 +93,7 @@ def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
         load(tmp_path / "con.conf")
     with pytest.raises(ConfigError, match="there is no folder"):
         load(tmp_path / "nowhere" / "job.conf")
-    with pytest.raises(ConfigError, match=r"got is a directory$"):
+    with pytest.raises(ConfigError, match=r"got a folder$"):
         load(tmp_path)
 
 
