@@ -65,7 +65,7 @@ def partition(job: JobOrPath, workers: int | None = None) -> Partition:
 
     job = _read(job)
     with job.explaining():
-        return partition_job(job.proto, workers or default_workers(job.proto), job.folder)
+        return partition_job(job.proto, default_workers(job.proto) if workers is None else workers, job.folder)
 
 
 def run(
@@ -86,9 +86,15 @@ def run(
 
 
 def _read(job: JobOrPath) -> Job:
+    from os import PathLike
+
     from netpart.proto.reader import Job
 
-    return job if isinstance(job, Job) else load(job)
+    if isinstance(job, str | PathLike):
+        return load(job)
+    if not isinstance(job, Job):
+        raise TypeError(f"expected a job, as netpart.load returns it, or the path of one, got {job!r}")
+    return job
 
 
 def _draw(shown: Net | Partition) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def list_jobs(jobs: dict[str, Path]) -> None:
 
 
 def description(path: Path) -> str:
-    """The first sentence of the comment that a job starts with."""
+    """What the comment that a job starts with says first."""
     words: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         text = line.removeprefix("#").strip()
@@ -54,8 +55,8 @@ def description(path: Path) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """``text`` up to its first full stop, without it."""
-    return text.split(". ")[0].rstrip(".:")
+    """``text`` up to its first full stop or colon, without it."""
+    return re.split(r"[.:] ", text)[0].rstrip(".:")
 
 
 def chosen(name: str, jobs: dict[str, Path]) -> dict[str, Path]:

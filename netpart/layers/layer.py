@@ -28,7 +28,7 @@ class ParamSpec:
 
     key: str
     shape: Shape
-    proto: ParamProto
+    proto: ParamProto = field(repr=False)
     matrix: tuple[int, int] | None = None
     saved: Shape = ()
 

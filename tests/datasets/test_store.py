@@ -10,7 +10,7 @@ from netpart.errors import DataError
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_a_missing_file_says_how_to_make_one(tmp_path: Path, backend: str) -> None:
-    with pytest.raises(DataError, match=r"none\.bin: expected a data file, got nothing.*netpart data digits DIR"):
+    with pytest.raises(DataError, match=r"none\.bin: expected a data file, got nothing.*netpart data --help"):
         open_store(backend, tmp_path / "none.bin")
 
 
