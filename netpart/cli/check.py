@@ -16,7 +16,8 @@ LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", "
 WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">memory")
 
 FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients and parameters;
-layers take each other's place in it, so it is less than theirs. A run adds kernels' workspace and messages."""
+layers take each other's place in it, so it is less than theirs. Messages on their way are in it, the kernels'
+workspace is not."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:

@@ -59,10 +59,7 @@ def format_of(output: Path | None) -> str:
 
 
 def graph_of(job: Job, workers: int, phase: str) -> Graph:
-    """The graph of one phase, cut; raises ConfigError as the partition does."""
-    from netpart.graph.build import build_net
-    from netpart.graph.partition import partition_net
-    from netpart.graph.passes.place import place
+    """The graph of one phase, cut, over the whole mini-batch; raises ConfigError as the partition does."""
+    from netpart.graph.partition import whole_graph
 
-    net = build_net(job.proto, phase, job.folder)
-    return partition_net(net, place(net, job.proto.neuralnet, workers).placements, workers)
+    return whole_graph(job.proto, workers, phase, job.folder)

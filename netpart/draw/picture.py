@@ -66,13 +66,15 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Picture:
-    """A partitioned net as it is drawn; ``boxes`` in topological order, inputs first."""
+    """A partitioned net as it is drawn; ``boxes`` in topological order, inputs first. ``summed`` are the bytes that the
+    rings of the parameters' gradients move in a step: they cross no bridge."""
 
     name: str
     phase: str
     workers: int
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
+    summed: int = 0
 
     @property
     def title(self) -> str:
@@ -84,7 +86,9 @@ class Picture:
         """What crosses workers in one step, all bridges together; empty if nothing does."""
         forward, backward = sum(a.forward for a in self.arrows), sum(a.backward for a in self.arrows)
         bridges = sum(a.crosses for a in self.arrows)
-        return f"{_count(bridges, 'bridge')}, {_bytes(forward, backward)} per step" if bridges else ""
+        crossing = [f"{_count(bridges, 'bridge')}, {_bytes(forward, backward)} per step"] if bridges else []
+        sums = [f"sums of parameter gradients {bytes_text(self.summed)} per step"] if self.summed else []
+        return "; ".join(crossing + sums)
 
     @property
     def legend(self) -> tuple[str, ...]:
@@ -134,7 +138,7 @@ def picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
     graph = uncut(drawn) if isinstance(drawn, Net) else drawn
     boxes = tuple(box(graph, part) for part in graph.parts)
     arrows = tuple(arrow(graph, part, feed, itemsize) for part in graph.parts for feed in part.feeds)
-    return Picture(graph.net.name, graph.net.phase, graph.workers, boxes, arrows)
+    return Picture(graph.net.name, graph.net.phase, graph.workers, boxes, arrows, graph.summed * itemsize)
 
 
 def uncut(net: Net) -> Graph:

@@ -87,6 +87,7 @@ class Graph(Shown):
     ``placements`` has one entry per node of ``net``; ``full[node]`` says that each replica of the node
     holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9),
     ``agree[node]`` that besides all its replicas compute the same bits.
+    ``summed`` is the number of elements that the rings of the parameters' gradients move in a step.
     """
 
     net: Net
@@ -95,6 +96,7 @@ class Graph(Shown):
     parts: list[Part] = field(default_factory=list)
     full: list[bool] = field(default_factory=list)
     reduced: list[bool] = field(default_factory=list)
+    summed: int = 0
     agree: list[bool] = field(default_factory=list)
 
     def of_worker(self, worker: int) -> list[Part]:

@@ -107,6 +107,8 @@ def partition_job(
     Raises ConfigError as ``build_net`` and ``place`` do.
     """
     refuse_unsupported(job)
+    if workers < 1:
+        raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
     result = Partition(job, workers, {}, [], [])
     placer = whole_on_worker_0 if uncut or scheme(job) == "SEQUENTIAL" else placer
     for phase in phases:
@@ -117,7 +119,21 @@ def partition_job(
     with collector_off():
         plan = synchronise(graphs, workers, itemsize, job.bucket_bytes)
     result.holdings, result.buckets, result.trained = plan.holdings, plan.buckets, plan.trained
+    for graph in (g for g in graphs if g.net.phase == "train"):
+        graph.summed = sum(2 * (len(b.workers) - 1) * b.elements for b in plan.buckets)
     return result
+
+
+def whole_graph(job: JobProto, workers: int, phase: str, folder: Path | None = None) -> Graph:
+    """The graph of one phase over the whole mini-batch, however many micro-batches it is computed in.
+
+    Also of a phase that the job never evaluates. Raises what ``partition_job`` raises.
+    """
+    whole = type(job).FromString(job.SerializeToString())
+    whole.neuralnet.micro_batches = 1
+    if phase != "train":
+        whole.test_steps = whole.validate_steps = 1
+    return partition_job(whole, workers, folder, phases=(phase,)).phases[phase][0].graph
 
 
 def wanted(job: JobProto, phase: str) -> bool:

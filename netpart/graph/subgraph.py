@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
+from google.protobuf.message import DecodeError
+
+from netpart.errors import NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.graph import Feed, Graph, Part
 from netpart.graph.net import Net, Parameter
@@ -14,6 +17,8 @@ from netpart.graph.passes.synchronise import Bucket, Cell, Holding
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.plan_pb2 import BoxProto, GraphProto, PartProto, PeerProto, PlanProto
 from netpart.spec import Region
+
+MOST_WORKERS = 1 << 16
 
 
 def encode(partition: Partition, worker: int) -> bytes:
@@ -35,8 +40,22 @@ def encode(partition: Partition, worker: int) -> bytes:
 
 
 def decode(data: bytes, folder: Path | None = None) -> tuple[Partition, int]:
-    """The Partition as its worker needs it (other workers' parts are missing), and the worker's rank."""
-    plan = PlanProto.FromString(data)
+    """The Partition as its worker needs it (other workers' parts are missing), and the worker's rank.
+
+    Raises NetpartError for bytes that are no plan of this version of netpart.
+    """
+    try:
+        plan = PlanProto.FromString(data)
+        if not 0 <= plan.worker < plan.workers <= MOST_WORKERS:
+            raise ValueError(f"worker {plan.worker} of {plan.workers}")
+        return restored(plan, folder)
+    except (DecodeError, ValueError, KeyError, IndexError, TypeError) as error:
+        got = f"{type(error).__name__}: {error}"
+        raise NetpartError(f"plan: expected one that this netpart has written, got {got}; check versions") from error
+
+
+def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
+    """What ``decode`` returns, from a plan that was parsed."""
     job = JobProto.FromString(plan.job)
     graphs = [decode_graph(g, job, folder, plan) for g in plan.graph]
     phases = {p.phase: [Micro(graphs[m.graph], (m.lo, m.hi)) for m in p.micro] for p in plan.phase}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from netpart.errors import ConfigError, FieldPath
-
-if TYPE_CHECKING:
-    from netpart.proto.job_pb2 import JobProto
+from netpart.proto.job_pb2 import AlgType, JobProto, Scheme
 
 
 class Limit(NamedTuple):
@@ -23,24 +21,14 @@ class Limit(NamedTuple):
 UNSET = "unset"
 
 
-def algorithm(job: JobProto) -> object:
+def algorithm(job: JobProto) -> str:
     """The name of the training algorithm, or UNSET."""
-    if not job.train_one_batch.HasField("alg"):
-        return UNSET
-    return (
-        type(job.train_one_batch)
-        .DESCRIPTOR.fields_by_name["alg"]
-        .enum_type.values_by_number[  # type: ignore[union-attr]
-            job.train_one_batch.alg
-        ]
-        .name
-    )
+    return AlgType.Name(job.train_one_batch.alg) if job.train_one_batch.HasField("alg") else UNSET
 
 
-def scheme(job: JobProto) -> object:
+def scheme(job: JobProto) -> str:
     """The name of the net's scheme."""
-    field = type(job.neuralnet).DESCRIPTOR.fields_by_name["scheme"]
-    return field.enum_type.values_by_number[job.neuralnet.scheme].name  # type: ignore[union-attr]
+    return Scheme.Name(job.neuralnet.scheme)
 
 
 LIMITS = (

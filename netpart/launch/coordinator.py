@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -176,6 +177,7 @@ class Coordinator:
         done = self.metrics.add(report, len(self.members))
         if done is not None:
             values, rate = done
+            refuse_divergence(report.phase, report.step, values)
             self.listener(Measured(report.phase, report.step, values, monotonic() - self.started, rate))
 
     def on_checkpoint_due(self, member: Member, due: Any, team: Team) -> None:
@@ -227,3 +229,11 @@ class Coordinator:
 
     def send(self, member: Member, message: ControlProto) -> None:
         self.socket.send_multipart([member.identity, message.SerializeToString()])
+
+
+def refuse_divergence(phase: str, step: int, metrics: dict[str, float]) -> None:
+    """Raises NetpartError for a metric that is not a number: nothing that is trained after that is worth keeping."""
+    for name, value in metrics.items():
+        if not isfinite(value):
+            hint = "lower updater.learning_rate.base_lr, or clip gradients with updater.clip_low and clip_high"
+            raise NetpartError(f"{phase} step {step}: expected {name} to be a number, got {value}: it diverged; {hint}")

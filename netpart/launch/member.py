@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
 import zmq
 
 from netpart.errors import NetpartError
@@ -45,7 +46,8 @@ def play(welcome: WelcomeProto, transport: Transport, control: Control, listen: 
     """Prepares and plays; an error reaches the coordinator before anything is closed."""
     try:
         loop = prepare(welcome, transport, control, listen, log)
-        loop.run()
+        with np.errstate(all="ignore"):  # what is not a number shows in the metrics, and ends the run there
+            loop.run()
         finished(control, loop)
         control.await_stop()
         return True

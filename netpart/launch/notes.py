@@ -62,8 +62,8 @@ def open_alone(path: Path) -> TextIO:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - its owner closes it
     except OSError as error:
-        hint = "name another one with --workspace or cluster.workspace"
-        raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {error}; {hint}") from error
+        got, hint = error.strerror, "name another one with --workspace or cluster.workspace"
+        raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {got}; {hint}") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -47,7 +47,8 @@ def run(
     """
     if launcher not in LAUNCHERS:
         raise NetpartError(f"launcher: expected one of {', '.join(LAUNCHERS)}, got {launcher!r}")
-    partition = partition_job(job.proto, workers or default_workers(job.proto), job.folder)
+    workers = default_workers(job.proto) if workers is None else workers
+    partition = partition_job(job.proto, workers, job.folder)
     check_ready(partition)
     options = make_options(job, workspace)
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))

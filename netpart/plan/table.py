@@ -14,6 +14,7 @@ from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, price
 from netpart.plan.cuts import cut_text
 from netpart.plan.ledger import ledger
 from netpart.program.compile import compile_worker
+from netpart.program.wire import wire_bytes
 from netpart.spec import Shape, size
 from netpart.updaters import updater
 
@@ -45,9 +46,10 @@ class LayerRow:
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """One worker: its layer parts, the parameters it holds, FLOPs, bytes it sends per step, bytes of its buffers.
+    """One worker: its layer parts, the parameters it holds, FLOPs, bytes it sends per step, bytes of its
+    buffers and of messages on their way.
 
-    A run needs more ``memory`` than that, for the workspace of its kernels and for messages on their way.
+    A run needs a little more ``memory`` than that, for the workspace of its kernels.
     """
 
     worker: int
@@ -146,5 +148,6 @@ def worker_row(partition: Partition, worker: int, slots: int, sent: int) -> Work
                 flops += cost.forward + cost.backward
                 parts += micro is partition.phases["train"][0]
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
-    memory = compile_worker(partition, worker, slots).total_bytes
+    program = compile_worker(partition, worker, slots)
+    memory = program.total_bytes + wire_bytes(program)
     return WorkerRow(worker, parts, parameters, flops, sent, memory)

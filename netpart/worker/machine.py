@@ -12,9 +12,10 @@ from netpart.kernels.op import Array, Clock
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, FIXED, View, item_size
 from netpart.program.program import WorkerProgram
+from netpart.program.wire import wire_bytes
 from netpart.spec import FLOAT, RECORD
 from netpart.units import bytes_text
-from netpart.worker.limits import RESERVE, available_memory, wire_bytes
+from netpart.worker.limits import RESERVE, available_memory
 
 if TYPE_CHECKING:
     from netpart.updaters import Updater

@@ -47,7 +47,9 @@ def test_traffic_adds_up_all_bridges(layerp: Graph) -> None:
     shown = picture(layerp)
     assert sum(a.forward for a in shown.arrows) == 4 * (images + halves + labels)
     assert sum(a.backward for a in shown.arrows) == 4 * halves
-    assert shown.traffic == "4 bridges, ↓ 45.6 KiB  ↑ 21.1 KiB per step"
+    assert shown.summed == 2 * 4 * (10 * 8 * 13 * 13 + 10)  # fc1's weights and biases, there and back
+    sums = "sums of parameter gradients 105.7 KiB per step"
+    assert shown.traffic == f"4 bridges, ↓ 45.6 KiB  ↑ 21.1 KiB per step; {sums}"
     assert shown.title == "conv-mnist-layerp, train: 27 parts on 2 workers"
 
 

@@ -168,3 +168,17 @@ def test_what_cannot_be_built_is_told_before_anything_starts(tmp_path: Path) -> 
     job.proto.neuralnet.layer[2].param[0].init.ClearField("type")
     with pytest.raises(ConfigError, match="expected a way to fill the parameter"):
         launch.run(job, 2, launcher="threads", workspace=tmp_path / "run")
+
+
+def test_a_run_that_diverges_ends_there(tmp_path: Path) -> None:
+    job = load(mlp(tmp_path), ["updater.learning_rate.base_lr=1e38", "disp_freq=1"])
+    with pytest.raises(
+        NetpartError, match=r"train step \d+: expected loss/loss to be a number, got (nan|inf).*base_lr"
+    ):
+        launch.run(job, 2, launcher="threads", workspace=tmp_path / "out")
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_a_run_needs_a_worker(tmp_path: Path, workers: int) -> None:
+    with pytest.raises(ConfigError, match=f"workers: expected at least 1, got {workers}"):
+        run(mlp(tmp_path), tmp_path / "out", workers)

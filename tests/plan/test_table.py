@@ -8,6 +8,7 @@ from netpart.graph.partition import Partition, partition_job
 from netpart.plan.ledger import ledger
 from netpart.plan.table import LayerRow, Table, tabulate
 from netpart.program.compile import compile_worker
+from netpart.program.wire import wire_bytes
 from netpart.proto.reader import load, loads
 from netpart.resources import zoo_folder
 
@@ -107,7 +108,8 @@ def test_shared_parameters_count_once() -> None:
 def test_workers_need_what_their_programs_need(name: str, workers: int) -> None:
     partition = zoo(name, workers)
     table = tabulate(partition)
-    assert [w.memory for w in table.workers] == [compile_worker(partition, w, 1).total_bytes for w in range(workers)]
+    programs = [compile_worker(partition, w, 1) for w in range(workers)]
+    assert [w.memory for w in table.workers] == [p.total_bytes + wire_bytes(p) for p in programs]
     assert sum(w.sent for w in table.workers) == sum(e.nbytes for e in ledger(partition).entries) == table.moved
     assert table.parameters == sum(size_of(p.spec.shape) for p in partition.parameters)
 

@@ -11,9 +11,10 @@ import pytest
 from netpart.errors import MemoryRefused
 from netpart.launch.ensemble import Ensemble
 from netpart.program.compile import compile_worker
+from netpart.program.wire import AHEAD, OUT, wire_bytes
 from netpart.transport.memory import MemoryHub
 from netpart.worker import machine
-from netpart.worker.limits import AHEAD, OUT, RESERVE, wire_bytes
+from netpart.worker.limits import RESERVE
 from tests.worker.jobs import LENET, partition
 
 TWO = """

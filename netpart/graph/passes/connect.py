@@ -72,10 +72,8 @@ class Rewrite:
         edges = [Feed(self.arrive(d), d.box, k, self.output_at(node, k, d), d.gradient) for _, d in feeds]
         if len(edges) <= 1:
             return edges[0] if edges else None
-        source = node.sources[k]
-        several_terms = len(self.graph.placements[source.node].terms) > 1
+        source, kind = node.sources[k], self.join_kind(node, k)
         need, worker = hull([d.box for _, d in feeds]), self.graph.placements[node.index].shards[j].worker
-        kind = SUM if several_terms else CONCATE
         part = Part(kind, self.unique(self.gather_name(node, j, k, kind)), worker, source.node, need, source.output)
         for edge in edges:
             edge.k = 0
@@ -86,6 +84,10 @@ class Rewrite:
         """Output of the part that ``demand`` arrives from: only a layer part has more than one."""
         part = demand.arrival
         return node.sources[k].output if isinstance(part, Part) and part.kind == LAYER else 0
+
+    def join_kind(self, node: Node, k: int) -> str:
+        """What joins several feeds of an input: a Sum if its source's shards are addends, else a Concate."""
+        return SUM if len(self.graph.placements[node.sources[k].node].terms) > 1 else CONCATE
 
     def gather_name(self, node: Node, j: int, k: int, kind: str) -> str:
         return f"{kind}-{self.shard_name(node, j)}" + (f"-{k}" if k else "")
@@ -144,9 +146,7 @@ class Rewrite:
         reader = self.graph.net.nodes[first.reader]
         target = self.shard_name(reader, first.j)
         if len(self.answers.feeds[first.reader][first.j][first.k]) > 1:
-            source = reader.sources[first.k].node
-            kind = SUM if len(self.graph.placements[source].terms) > 1 else CONCATE
-            target = self.gather_name(reader, first.j, first.k, kind)
+            target = self.gather_name(reader, first.j, first.k, self.join_kind(reader, first.k))
         name = self.unique(f"s-{out.name}-{target}")
         sender = Part(BRIDGE_SRC, name, out.worker, out.node, box, output)
         from_output = output if out.kind == LAYER else 0

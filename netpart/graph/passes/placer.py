@@ -200,7 +200,8 @@ class LayerPlacer:
 
     def check_parts(self, extent: int, parts: int, what: str, at: FieldPath) -> None:
         if extent < parts:
-            hint = f"cut it into at most {extent} parts, or name fewer locations"
+            fewer = "name fewer locations" if self.location else f"run with --workers {max(1, extent)}"
+            hint = f"cut it into at most {extent} parts, or {fewer}"
             raise ConfigError(self.node.name, f"{what} at least as long as its {parts} parts", f"{extent}", hint, at=at)
 
     def check_sizes(self, sizes: list[int], parts: int, extent: int, at: FieldPath) -> None:
