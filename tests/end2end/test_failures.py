@@ -28,7 +28,8 @@ def moments(seed: int, count: int) -> Iterator[tuple[int, int]]:
         yield i % WORKERS, 1 if i == 0 else random.randint(2, 12 if i % 2 else 200)
 
 
-KILLS, STOPS, PARENTS = list(moments(1, 8)), list(moments(2, 6)), list(moments(3, 6))
+MOMENTS = 20
+KILLS, STOPS, PARENTS = (list(moments(seed, MOMENTS)) for seed in (1, 2, 3))
 
 
 def check_blame(run: Run, rank: int, what: str) -> None:
@@ -80,7 +81,7 @@ def stop_a_worker(folder: Path, rank: int, lines: int) -> None:
 
 def test_sigstop_of_a_worker(tmp_path: Path) -> None:
     """All moments at once: a run with a stopped worker costs no processor time."""
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor(5) as pool:
         started = [pool.submit(stop_a_worker, tmp_path / str(i), *moment) for i, moment in enumerate(STOPS)]
         for future in started:
             future.result()
