@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,8 +73,3 @@ def workers_of(args: argparse.Namespace, job: Job) -> int:
 def itemsize(job: Job) -> int:
     """Bytes of an activation."""
     return 8 if job.proto.dtype == job.proto.FLOAT64 else 4
-
-
-def note(text: str) -> None:
-    """Says something beside the result: on stderr, so that the result can be piped."""
-    print(text, file=sys.stderr, flush=True)

@@ -30,7 +30,8 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Draws the net; 0 when it is drawn."""
-    from netpart.cli.common import itemsize, load_job, note, workers_of
+    from netpart.cli.common import itemsize, load_job, workers_of
+    from netpart.cli.note import note
     from netpart.draw import render
 
     chosen = args.format or format_of(args.output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.cli.common import note
+from netpart.cli.note import note
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job

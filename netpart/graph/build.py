@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, DataError, FieldPath
 from netpart.graph.net import Net, Node, Parameter, Source
-from netpart.graph.ready import path_field
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.proto.phase import in_phase
@@ -49,6 +48,13 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
 def at_layer(i: int) -> FieldPath:
     """Path of layer ``i`` in the JobProto."""
     return ("neuralnet", "layer", i)
+
+
+def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
+    """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
+    if conf.HasField("store_conf"):
+        return (*at, "store_conf", "path")
+    return (*at, "sharddata_conf", "path") if conf.HasField("sharddata_conf") else at
 
 
 def check_names(entries: Sequence[Entry], phase: str) -> None:

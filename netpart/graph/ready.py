@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netpart import initialisers
-from netpart.errors import ConfigError, DataError, FieldPath
+from netpart.errors import ConfigError, DataError
+from netpart.graph.build import path_field
 from netpart.updaters import updater
 
 if TYPE_CHECKING:
     from netpart.graph.net import Node
     from netpart.graph.partition import Partition
-    from netpart.proto.job_pb2 import LayerProto
 
 
 def check_ready(partition: Partition) -> None:
@@ -47,10 +47,3 @@ def check_node(node: Node) -> None:
         raise
     except DataError as error:
         raise error.of_layer(node.name, path_field(node.conf, node.at)) from None
-
-
-def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
-    """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
-    if conf.HasField("store_conf"):
-        return (*at, "store_conf", "path")
-    return (*at, "sharddata_conf", "path") if conf.HasField("sharddata_conf") else at
