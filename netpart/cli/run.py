@@ -65,14 +65,14 @@ def listener(steps: int) -> Iterator[Callable[[Event], None]]:
         yield lambda event: print(line(event), flush=True)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from netpart.launch.events import Measured
 
     console = Console(highlight=False)
     columns = (
         TextColumn("step {task.completed:.0f}/{task.total:.0f}"), BarColumn(), TextColumn("{task.description}"),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        TimeRemainingColumn(), TextColumn("left"),
     )  # fmt: skip
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=steps)
