@@ -31,13 +31,13 @@ def jobs(root: Path) -> dict[str, Path]:
 def fresh(conf: Path) -> str:
     """The drawing of a job, cut over as many workers as it asks for."""
     from netpart.draw import render
-    from netpart.graph.partition import partition_job
     from netpart.graph.workers import default_workers
+    from netpart.plan.partition import partition
     from netpart.proto.reader import load
 
     job = load(conf)
     with job.explaining():
-        cut = partition_job(job.proto, default_workers(job.proto), job.folder, phases=("train",))
+        cut = partition(job.proto, default_workers(job.proto), job.folder, phases=("train",))
     return render(cut.graph, "svg")
 
 

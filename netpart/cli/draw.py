@@ -60,9 +60,6 @@ def format_of(output: Path | None) -> str:
 
 def graph_of(job: Job, workers: int, phase: str) -> Graph:
     """The graph of one phase, cut; raises ConfigError as the partition does."""
-    from netpart.graph.build import build_net
-    from netpart.graph.partition import partition_net
-    from netpart.graph.passes.place import place
+    from netpart.plan.partition import partition_phase
 
-    net = build_net(job.proto, phase, job.folder)
-    return partition_net(net, place(net, job.proto.neuralnet, workers).placements, workers)
+    return partition_phase(job.proto, workers, phase, job.folder)

@@ -23,7 +23,7 @@ from netpart.graph.passes.gradients import plan_gradients
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
-from netpart.graph.unsupported import refuse_unsupported, scheme
+from netpart.graph.unsupported import refuse_scheme, refuse_unsupported
 from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one
 
@@ -103,12 +103,15 @@ def partition_job(
     """Builds and cuts the nets of ``phases`` (those the job has) over ``workers`` workers.
 
     ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal. ``placer`` places the layers
-    instead of what the job says about cuts and locations.
+    instead of what the job says about cuts and locations; a job with a scheme needs one
+    (``netpart.plan.partition`` has it).
     Raises ConfigError as ``build_net`` and ``place`` do.
     """
     refuse_unsupported(job)
     result = Partition(job, workers, {}, [], [])
-    placer = whole_on_worker_0 if uncut or scheme(job) == "SEQUENTIAL" else placer
+    placer = whole_on_worker_0 if uncut else placer
+    if placer is None:
+        refuse_scheme(job)
     for phase in phases:
         if wanted(job, phase):
             result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from netpart.errors import ConfigError, FieldPath
+from netpart.proto.cut_pb2 import Scheme
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
@@ -21,6 +22,8 @@ class Limit(NamedTuple):
 
 
 UNSET = "unset"
+AS_WRITTEN = "AS_WRITTEN"
+"""The scheme that is none: every layer as its partition_dim, location and cut say."""
 
 
 def algorithm(job: JobProto) -> object:
@@ -37,15 +40,13 @@ def algorithm(job: JobProto) -> object:
     )
 
 
-def scheme(job: JobProto) -> object:
+def scheme_name(job: JobProto) -> str:
     """The name of the net's scheme."""
-    field = type(job.neuralnet).DESCRIPTOR.fields_by_name["scheme"]
-    return field.enum_type.values_by_number[job.neuralnet.scheme].name  # type: ignore[union-attr]
+    return Scheme.Name(job.neuralnet.scheme)
 
 
 LIMITS = (
     Limit(("train_one_batch", "alg"), ("kBP", UNSET), algorithm, "only back-propagation is there; write alg: kBP"),
-    Limit(("neuralnet", "scheme"), ("AS_WRITTEN", "SEQUENTIAL"), scheme, "write partition_dim, location or cut"),
     Limit(("neuralnet", "replicas"), (1,), lambda job: job.neuralnet.replicas, "write cut { over: REPLICA }"),
     Limit(("neuralnet", "unroll_len"), (1,), lambda job: job.neuralnet.unroll_len, "recurrent nets are not there yet"),
     Limit(
@@ -57,6 +58,13 @@ LIMITS = (
         "parameter servers are not there yet; gradients are summed by a ring all-reduce",
     ),
 )  # fmt: skip
+
+
+def refuse_scheme(job: JobProto) -> None:
+    """Raises ConfigError if ``job`` has a scheme, where nobody is there to carry it out."""
+    name, at = scheme_name(job), ("neuralnet", "scheme")
+    if name != AS_WRITTEN:
+        raise ConfigError("neuralnet.scheme", AS_WRITTEN, name, "partition it with netpart.partition", at=at)
 
 
 def refuse_unsupported(job: JobProto) -> None:

@@ -1,0 +1,67 @@
+"""What schemes are made of: a layer whole on every worker, cut evenly along an axis, or cut on its inputs."""
+
+from __future__ import annotations
+
+from netpart.graph.net import Net, Node
+from netpart.graph.passes.placer import ranges
+from netpart.layers.layer import INPUT
+from netpart.spec import RECORD, Placement, Region, Shard, whole
+
+BATCH, NEURONS = 0, 1
+"""Axes of a layer's output; NEURONS are the channels of a convolution."""
+
+
+def replicated(node: Node, workers: int, sum_gradient: bool = False) -> Placement:
+    """A copy of ``node`` on every worker. ``sum_gradient``: its copies all-reduce the gradient of their output."""
+    return Placement(tuple(Shard(w, node.layer.output.whole) for w in range(workers)), sum_gradient)
+
+
+def cut_on(node: Node, axis: int, workers: int) -> Placement:
+    """``node`` cut along ``axis`` into parts as even as can be, or replicated if it cannot be cut there.
+
+    Where there are fewer elements than workers, some workers get none.
+    """
+    if not can_cut(node, axis):
+        return replicated(node, workers)
+    region = node.layer.output.whole
+    parts = enumerate(ranges(region[axis][1], workers, spread=True))
+    return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts if p[0] < p[1]))
+
+
+def cut_on_inputs(node: Node, workers: int) -> Placement:
+    """A product whose parts read a share of the inputs each and compute addends of the whole output."""
+    space = node.layer.contraction()
+    assert space is not None, f"{node.name} is no product"
+    parts = enumerate(ranges(space[0], workers, spread=True))
+    terms: list[tuple[int, Region]] = [(w, (p, *whole(space[1:]))) for w, p in parts if p[0] < p[1]]
+    return Placement(tuple(Shard(w, node.layer.output.whole, term) for w, term in terms))
+
+
+def can_cut(node: Node, axis: int) -> bool:
+    """True if ``node`` has that axis and allows a cut on it."""
+    return node.layer.output.dtype != RECORD and axis in node.layer.cuts()
+
+
+def is_product(node: Node) -> bool:
+    """True for inner products and convolutions: every neuron or channel reads all inputs."""
+    return node.layer.contraction() is not None and INPUT in node.layer.cuts()
+
+
+def is_judge(node: Node) -> bool:
+    """True for losses and other layers that report: they read whole rows."""
+    return bool(node.layer.metrics)
+
+
+def keeps_neurons(node: Node) -> bool:
+    """True for a layer between products that can work on a share of the neurons: activations, pooling, sums."""
+    inside = not (node.layer.is_input or is_product(node) or is_judge(node))
+    return inside and can_cut(node, NEURONS)
+
+
+def readers(net: Net) -> list[list[Node]]:
+    """Per node, the nodes that read it."""
+    found: list[list[Node]] = [[] for _ in net.nodes]
+    for node in net.nodes:
+        for index in dict.fromkeys(source.node for source in node.sources):
+            found[index].append(node)
+    return found
