@@ -17,12 +17,11 @@ from netpart.graph.invariants import check_graph
 from netpart.graph.net import Net, Parameter
 from netpart.graph.notebook import Shown
 from netpart.graph.passes.agree import agreeing
-from netpart.graph.passes.ask import ask
 from netpart.graph.passes.connect import connect
-from netpart.graph.passes.gradients import plan_gradients
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
+from netpart.graph.passes.totals import ask_with_totals
 from netpart.graph.unsupported import refuse_scheme, refuse_unsupported
 from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one
@@ -73,12 +72,12 @@ class Partition(Shown):
 
 
 def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
-    """Rewrites ``net`` for ``placements``: asks, plans gradients, connects."""
+    """Rewrites ``net`` for ``placements``: asks, plans gradients, connects. The net of the graph has totals."""
     with collector_off():
-        answers = ask(net, placements, workers)
-        plan = plan_gradients(net, placements, answers)
-        plan.agree = agreeing(net, placements, answers, plan)
-        graph = connect(net, placements, answers, plan, workers)
+        found = ask_with_totals(net, placements, workers)
+        decided = found.net, found.placements, found.answers, found.plan
+        found.plan.agree = agreeing(*decided)
+        graph = connect(*decided, workers)
     if sys.flags.dev_mode:
         check_graph(graph)
     return graph

@@ -16,10 +16,12 @@ from netpart.graph.passes.place import follow_readers, place
 from netpart.graph.passes.placer import Fallback, LayerPlacer
 from netpart.graph.unsupported import AS_WRITTEN, scheme_name
 from netpart.plan.schemes import SCHEMES
+from netpart.proto.cut_pb2 import Scheme
+from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
 
 if TYPE_CHECKING:
-    from netpart.proto.job_pb2 import JobProto, LayerProto
+    from netpart.proto.job_pb2 import LayerProto
 
 
 def partition(
@@ -31,13 +33,22 @@ def partition(
     Layers that the scheme could not spread over all workers are among ``fallbacks``. Raises ConfigError for an
     unknown scheme, and what ``partition_job`` raises.
     """
-    name = known_scheme(scheme) if scheme else scheme_name(job)
+    job = with_scheme(job, scheme) if scheme else job
+    name = scheme_name(job)
     if name == AS_WRITTEN:
         return partition_job(job, workers, folder, phases)
     placer = SchemePlacer(job, workers, folder, name)
     result = partition_job(job, workers, folder, phases, placer=placer)
     result.fallbacks += dict.fromkeys(placer.fallbacks)
     return result
+
+
+def with_scheme(job: JobProto, text: str) -> JobProto:
+    """A copy of ``job`` that asks for the scheme ``text``; raises ConfigError as ``known_scheme`` does."""
+    copy = JobProto()
+    copy.CopyFrom(job)
+    copy.neuralnet.scheme = Scheme.Value(known_scheme(text))  # type: ignore[assignment]
+    return copy
 
 
 def known_scheme(text: str) -> str:
