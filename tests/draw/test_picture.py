@@ -7,6 +7,9 @@ import pytest
 from netpart.draw.picture import picture
 from netpart.graph.graph import BRIDGE_DST, LAYER, Graph
 from netpart.graph.net import Net
+from netpart.plan.partition import partition
+from netpart.proto.reader import load
+from tests.house.tree import ROOT
 
 
 def test_a_box_says_what_it_holds_and_does(layerp: Graph) -> None:
@@ -67,3 +70,13 @@ def test_an_uncut_net_is_one_worker_without_helpers(net: Net) -> None:
 def test_rows_are_the_shards_of_one_layer(layerp: Graph) -> None:
     rows = picture(layerp).rows
     assert rows == [[f"{layer}-00", f"{layer}-01"] for layer in ("conv1", "relu1", "pool1", "fc1", "loss")]
+
+
+def test_replicas_that_add_up_their_gradients_say_so() -> None:
+    """Four layers between products, each of 8x4 floats that two copies all-reduce."""
+    conf = load(ROOT / "graphs" / "schemes" / "five-layers.conf")
+    shown = picture(partition(conf.proto, 2, conf.folder, "NAIVE").graph)
+    assert shown.traffic == "10 bridges, ↓ 640 B, Σ 1.0 KiB in sums of gradients per step"
+    assert shown.summed == 4 * (2 * 8 * 4 * 4)
+    summing = [box.name for box in shown.boxes if box.type == "STanh, Σ gradient"]
+    assert summing == [f"tanh{n}-0{worker}" for n in (1, 2, 3, 4) for worker in (0, 1)]

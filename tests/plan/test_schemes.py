@@ -6,6 +6,7 @@ workers, inputs and losses replicated (COLUMN_ROW: a loss behind addends is cut 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -261,3 +262,18 @@ def test_records_stay_with_their_readers(scheme: str) -> None:
     graph = partition(conf.proto, 3, conf.folder, scheme, phases=("train",)).graph
     check_graph(graph)
     assert not [bridge for bridge in graph.bridges() if graph.net.nodes[bridge.source.node].name == "data"]
+
+
+PAGE = (ROOT / "docs" / "schemes.md").read_text(encoding="utf-8")
+ROWS_OF_THE_PAGE = re.findall(r"^\| `(\w+)` \|.*\| (\d+) \|$", PAGE, flags=re.MULTILINE)
+
+
+def test_the_page_has_every_scheme() -> None:
+    assert sorted(name for name, _ in ROWS_OF_THE_PAGE) == sorted(NAMES)
+
+
+@pytest.mark.parametrize(("scheme", "nbytes"), ROWS_OF_THE_PAGE)
+def test_the_page_has_the_bytes_of_the_example(scheme: str, nbytes: str) -> None:
+    conf = load(ROOT / "graphs" / "schemes" / "five-layers.conf")
+    found = partition(conf.proto, 2, conf.folder, scheme)
+    assert counted(played(found)) == ledger(found).total == int(nbytes)

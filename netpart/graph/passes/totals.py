@@ -20,7 +20,7 @@ from netpart.graph.passes.placer import ranges
 from netpart.layers.identity import Identity
 from netpart.proto.job_pb2 import LayerProto
 from netpart.proto.layer_pb2 import LayerType
-from netpart.spec import Placement, Region, Shape, Shard, size
+from netpart.spec import Placement, Region, Shape, Shard, size, whole
 
 TOTAL = "Total"
 """Type of the inserted layers, as drawings show it."""
@@ -127,6 +127,6 @@ def is_total(node: Node) -> bool:
 def even(shape: Shape, workers: Sequence[int]) -> Placement:
     """A tensor cut over ``workers`` on its features or, where that makes the largest part smaller, on the batch."""
     axis = min([1, 0] if len(shape) > 1 else [0], key=lambda a: -(-shape[a] // len(workers)) / shape[a])
-    parts = zip(workers, ranges(shape[axis], len(workers), spread=True), strict=True)
-    region = tuple((0, n) for n in shape)
-    return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts if p[0] < p[1]))
+    parts = zip(workers, ranges(shape[axis], min(shape[axis], len(workers)), spread=True), strict=False)
+    region = whole(shape)
+    return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from netpart.graph.net import Net, Node
-from netpart.graph.passes.placer import ranges
+from netpart.graph.passes.placer import Ranges, ranges
 from netpart.layers.layer import INPUT
-from netpart.spec import RECORD, Placement, Region, Shard, whole
+from netpart.spec import RECORD, Placement, Shard, whole
 
 BATCH, NEURONS = 0, 1
 """Axes of a layer's output; NEURONS are the channels of a convolution."""
@@ -19,22 +19,26 @@ def replicated(node: Node, workers: int, sum_gradient: bool = False) -> Placemen
 def cut_on(node: Node, axis: int, workers: int) -> Placement:
     """``node`` cut along ``axis`` into parts as even as can be, or replicated if it cannot be cut there.
 
-    Where there are fewer elements than workers, some workers get none.
+    Where there are fewer elements than workers, the last workers get none.
     """
     if not can_cut(node, axis):
         return replicated(node, workers)
     region = node.layer.output.whole
-    parts = enumerate(ranges(region[axis][1], workers, spread=True))
-    return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts if p[0] < p[1]))
+    parts = enumerate(shares(region[axis][1], workers))
+    return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts))
 
 
 def cut_on_inputs(node: Node, workers: int) -> Placement:
     """A product whose parts read a share of the inputs each and compute addends of the whole output."""
     space = node.layer.contraction()
     assert space is not None, f"{node.name} is no product"
-    parts = enumerate(ranges(space[0], workers, spread=True))
-    terms: list[tuple[int, Region]] = [(w, (p, *whole(space[1:]))) for w, p in parts if p[0] < p[1]]
-    return Placement(tuple(Shard(w, node.layer.output.whole, term) for w, term in terms))
+    region, rest = node.layer.output.whole, whole(space[1:])
+    return Placement(tuple(Shard(w, region, (p, *rest)) for w, p in enumerate(shares(space[0], workers))))
+
+
+def shares(extent: int, workers: int) -> Ranges:
+    """``extent`` cut as evenly as can be into one part per worker, none of them empty."""
+    return ranges(extent, min(extent, workers), spread=True)
 
 
 def can_cut(node: Node, axis: int) -> bool:
