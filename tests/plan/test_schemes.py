@@ -136,6 +136,28 @@ def test_predicted_bytes_are_those_of_the_formula(scheme: str, widths: Widths, w
     assert ledger(found).total == ITEM * FORMULAS[scheme](widths, len(widths) - 1, 64, workers)
 
 
+CALLS: dict[str, Callable[[int], tuple[int, int, int]]] = {
+    "SEQUENTIAL": lambda top: (0, 0, 0),
+    "NAIVE": lambda top: (top, 0, top - 1),
+    "GATHER_SCATTER": lambda top: (top, top - 1, 0),
+    "ALTSPLIT": lambda top: ((top + 1) // 2, 0, (top - 1) // 2),
+    "DATA": lambda top: (0, 0, 0),
+    "ONE_WEIRD_TRICK": lambda top: (top, top - 1, 0),
+}
+"""All-gathers forward, reduce-scatters backward, all-reduces of a layer's gradient: each exchange is one layer's."""
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("widths", SMALL)
+@pytest.mark.parametrize("scheme", CALLS)
+def test_the_exchanges_of_a_step_are_those_of_the_table(scheme: str, widths: Widths, workers: int) -> None:
+    graph = partition(mlp(widths), workers, scheme=scheme).graph
+    bridges = list(graph.bridges())
+    forward, backward = {b.source.node for b in bridges}, {b.source.node for b in bridges if b.backward}
+    summed = {part.node for part in graph.parts if part.live and part.members}
+    assert (len(forward), len(backward), len(summed)) == CALLS[scheme](len(widths) - 1)
+
+
 @pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("widths", [(7, 12, 12, 12), (7, 11, 10, 5)])
 def test_a_product_without_a_partner_is_whole_everywhere(widths: Widths, workers: int) -> None:
