@@ -61,6 +61,19 @@ def test_readers_that_need_no_more_than_their_share_are_served_directly(workers:
     assert totals(partial(workers, reader)) == []
 
 
+def test_copies_that_hold_whole_gradients_send_none_back_directly() -> None:
+    """Directly 6 tensors forward and none back; with a total 4 and 2. On 4 workers it is 12 against 6 and 3."""
+    assert totals(partial(3, top=COPIES)) == []
+    assert totals(partial(4, top=COPIES)) == ["part"]
+
+
+def test_parameters_still_belong_to_their_layers() -> None:
+    net = partial(3).graph.net
+    owners = {p.name: net.nodes[p.owner].name for p in net.parameters}
+    assert {name.split("/")[0] for name in owners} == {"below", "part", "top"}
+    assert all(name.split("/")[0] == owner for name, owner in owners.items())
+
+
 def test_the_parts_of_a_total_are_as_even_as_can_be() -> None:
     def sizes(shape: tuple[int, ...], workers: int) -> list[tuple[int, ...]]:
         return [extent(s.region) for s in even(shape, range(workers)).shards]
