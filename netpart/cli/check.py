@@ -33,15 +33,15 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 def call(args: argparse.Namespace) -> int:
     """Prices the job; 0 if it can run, else 1 or 2 (see ``code``)."""
     from netpart.cli.common import load_job, workers_of
-    from netpart.graph.partition import partition_job
     from netpart.graph.ready import faults
     from netpart.plan.advice import advice
+    from netpart.plan.partition import partition
     from netpart.plan.table import tabulate
 
     job = load_job(args, provide=False)
-    partition = partition_job(job.proto, workers_of(args, job), job.folder)
-    table, warnings = tabulate(partition), advice(partition)
-    failures = list(faults(partition))
+    cut = partition(job.proto, workers_of(args, job), job.folder)
+    table, warnings = tabulate(cut), advice(cut)
+    failures = list(faults(cut))
     errors = [str(job.explain(error)) for error in failures]
     if args.json:
         print_json(table, warnings, errors)

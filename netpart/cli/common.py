@@ -31,6 +31,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="PATH=VALUE",
         help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",
     )  # fmt: skip
+    parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
     parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 
@@ -43,6 +44,8 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     from netpart.proto.reader import load
 
     job = args.loaded = load(args.job, args.set)
+    if args.scheme is not None:
+        set_scheme(job, args.scheme)
     if args.dtype is not None:
         job.proto.dtype = (job.proto.FLOAT32, job.proto.FLOAT64)[DTYPES.index(args.dtype)]
     if args.seed is not None:
@@ -52,6 +55,14 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
 
         provide_digits(job)
     return job
+
+
+def set_scheme(job: Job, text: str) -> None:
+    """Gives ``job`` the scheme that ``text`` names; raises ConfigError with the nearest names."""
+    from netpart.plan.partition import known_scheme
+    from netpart.proto.cut_pb2 import Scheme
+
+    job.proto.neuralnet.scheme = Scheme.Value(known_scheme(text))  # type: ignore[assignment]
 
 
 def seed(number: int) -> int:

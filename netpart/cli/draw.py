@@ -60,7 +60,7 @@ def format_of(output: Path | None) -> str:
 
 
 def graph_of(job: Job, workers: int, phase: str) -> Graph:
-    """The graph of one phase, cut, over the whole mini-batch; raises ConfigError as the partition does."""
-    from netpart.graph.partition import whole_graph
+    """The graph of one phase, cut; raises ConfigError as the partition does."""
+    from netpart.plan.partition import partition_phase
 
-    return whole_graph(job.proto, workers, phase, job.folder)
+    return partition_phase(job.proto, workers, phase, job.folder)

@@ -14,6 +14,8 @@ from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, Feed, Graph, Part
 from netpart.graph.net import Net
 from netpart.graph.partition import partition_net
 from netpart.layers.layer import Layer
+from netpart.plan.ledger import replicas
+from netpart.program.compile import PHASE_CODES
 from netpart.spec import INT, RECORD, Shape, Spec, one, size
 from netpart.units import bytes_text
 
@@ -66,8 +68,10 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Picture:
-    """A partitioned net as it is drawn; ``boxes`` in topological order, inputs first. ``summed`` are the bytes that the
-    rings of the parameters' gradients move in a step: they cross no bridge."""
+    """A partitioned net as it is drawn; ``boxes`` in topological order, inputs first.
+
+    ``summed`` are the bytes of the rings that add up gradients, of parameters and of replicas: they cross no bridge.
+    """
 
     name: str
     phase: str
@@ -83,11 +87,11 @@ class Picture:
 
     @property
     def traffic(self) -> str:
-        """What crosses workers in one step, all bridges together; empty if nothing does."""
+        """What crosses workers in one step, all bridges and rings together; empty if nothing does."""
         forward, backward = sum(a.forward for a in self.arrows), sum(a.backward for a in self.arrows)
         bridges = sum(a.crosses for a in self.arrows)
         crossing = [f"{_count(bridges, 'bridge')}, {_bytes(forward, backward)} per step"] if bridges else []
-        sums = [f"sums of parameter gradients {bytes_text(self.summed)} per step"] if self.summed else []
+        sums = [f"Σ gradients {bytes_text(self.summed)} per step"] if self.summed else []
         return "; ".join(crossing + sums)
 
     @property
@@ -138,7 +142,13 @@ def picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
     graph = uncut(drawn) if isinstance(drawn, Net) else drawn
     boxes = tuple(box(graph, part) for part in graph.parts)
     arrows = tuple(arrow(graph, part, feed, itemsize) for part in graph.parts for feed in part.feeds)
-    return Picture(graph.net.name, graph.net.phase, graph.workers, boxes, arrows, graph.summed * itemsize)
+    return Picture(graph.net.name, graph.net.phase, graph.workers, boxes, arrows, summed(graph, itemsize))
+
+
+def summed(graph: Graph, itemsize: int) -> int:
+    """Bytes that workers exchange to add up gradients: of parameters, and of the outputs of replicas."""
+    rings = replicas(graph, 0, PHASE_CODES["train"], itemsize)
+    return graph.summed * itemsize + sum(entry.nbytes for entry in rings)
 
 
 def uncut(net: Net) -> Graph:
@@ -171,7 +181,8 @@ def _type(layer: Layer, part: Part) -> str:
         return f"to worker {part.peer.worker}"
     if part.peer is not None and part.kind == BRIDGE_DST:
         return f"from worker {part.peer.worker}"
-    return HELPER_TYPES.get(part.kind) or type_name(layer.conf).removeprefix("k")
+    sums = ", Σ gradient" if part.live and part.members else ""
+    return HELPER_TYPES.get(part.kind) or type_name(layer.conf).removeprefix("k") + sums
 
 
 def _holds(layer: Layer, spec: Spec, part: Part) -> str:

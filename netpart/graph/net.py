@@ -58,12 +58,16 @@ class Node:
 
 @dataclass
 class Net(Shown):
-    """The layer DAG of one phase. ``rows`` is the mini-batch its losses are normalised by."""
+    """The layer DAG of one phase. ``rows`` is the mini-batch its losses are normalised by.
+
+    ``totals`` are the nodes of the net as it was built behind which a pass inserted a total (``passes/totals.py``).
+    """
 
     name: str
     phase: str
     nodes: list[Node]
     rows: int = 0
+    totals: tuple[int, ...] = ()
     by_name: dict[str, Node] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -17,13 +17,12 @@ from netpart.graph.invariants import check_graph
 from netpart.graph.net import Net, Parameter
 from netpart.graph.notebook import Shown
 from netpart.graph.passes.agree import agreeing
-from netpart.graph.passes.ask import ask
 from netpart.graph.passes.connect import connect
-from netpart.graph.passes.gradients import plan_gradients
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
-from netpart.graph.unsupported import refuse_unsupported, scheme
+from netpart.graph.passes.totals import ask_with_totals
+from netpart.graph.unsupported import refuse_scheme, refuse_unsupported
 from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one
 
@@ -73,12 +72,12 @@ class Partition(Shown):
 
 
 def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
-    """Rewrites ``net`` for ``placements``: asks, plans gradients, connects."""
+    """Rewrites ``net`` for ``placements``: asks, plans gradients, connects. The net of the graph has totals."""
     with collector_off():
-        answers = ask(net, placements, workers)
-        plan = plan_gradients(net, placements, answers)
-        plan.agree = agreeing(net, placements, answers, plan)
-        graph = connect(net, placements, answers, plan, workers)
+        found = ask_with_totals(net, placements, workers)
+        decided = found.net, found.placements, found.answers, found.plan
+        found.plan.agree = agreeing(*decided)
+        graph = connect(*decided, workers)
     if sys.flags.dev_mode:
         check_graph(graph)
     return graph
@@ -103,14 +102,17 @@ def partition_job(
     """Builds and cuts the nets of ``phases`` (those the job has) over ``workers`` workers.
 
     ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal. ``placer`` places the layers
-    instead of what the job says about cuts and locations.
+    instead of what the job says about cuts and locations; a job with a scheme needs one
+    (``netpart.plan.partition`` has it).
     Raises ConfigError as ``build_net`` and ``place`` do.
     """
     refuse_unsupported(job)
     if workers < 1:
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
     result = Partition(job, workers, {}, [], [])
-    placer = whole_on_worker_0 if uncut or scheme(job) == "SEQUENTIAL" else placer
+    placer = whole_on_worker_0 if uncut else placer
+    if placer is None:
+        refuse_scheme(job)
     for phase in phases:
         if wanted(job, phase):
             result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)
@@ -122,18 +124,6 @@ def partition_job(
     for graph in (g for g in graphs if g.net.phase == "train"):
         graph.summed = sum(2 * (len(b.workers) - 1) * b.elements for b in plan.buckets)
     return result
-
-
-def whole_graph(job: JobProto, workers: int, phase: str, folder: Path | None = None) -> Graph:
-    """The graph of one phase over the whole mini-batch, however many micro-batches it is computed in.
-
-    Also of a phase that the job never evaluates. Raises what ``partition_job`` raises.
-    """
-    whole = type(job).FromString(job.SerializeToString())
-    whole.neuralnet.micro_batches = 1
-    if phase != "train":
-        whole.test_steps = whole.validate_steps = 1
-    return partition_job(whole, workers, folder, phases=(phase,)).phases[phase][0].graph
 
 
 def wanted(job: JobProto, phase: str) -> bool:

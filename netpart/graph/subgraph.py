@@ -14,6 +14,7 @@ from netpart.graph.graph import Feed, Graph, Part
 from netpart.graph.net import Net, Parameter
 from netpart.graph.partition import Micro, Partition
 from netpart.graph.passes.synchronise import Bucket, Cell, Holding
+from netpart.graph.passes.totals import insert_totals
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.plan_pb2 import BoxProto, GraphProto, PartProto, PeerProto, PlanProto
 from netpart.spec import Region
@@ -87,7 +88,7 @@ def encode_box(parameter: Parameter, box: Region) -> BoxProto:
 def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
     """The parts of one worker, in order."""
     parts = [encode_part(part) for part in graph.parts if part.worker == worker]
-    return GraphProto(phase=phase, rows=graph.net.rows, part=parts)
+    return GraphProto(phase=phase, rows=graph.net.rows, part=parts, total=graph.net.totals)
 
 
 def encode_part(part: Part) -> PartProto:
@@ -109,7 +110,7 @@ def encode_part(part: Part) -> PartProto:
 
 def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, plan: PlanProto) -> Graph:
     """The parts of the worker that ``plan`` is for, on the whole net; what they hear from elsewhere is a stub."""
-    net: Net = build_net(job, message.phase, folder, rows=message.rows)
+    net: Net = insert_totals(build_net(job, message.phase, folder, rows=message.rows), message.total)
     graph = Graph(net, plan.workers, [])
     known: dict[int, Part] = {}
     for m in message.part:

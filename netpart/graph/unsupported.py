@@ -19,6 +19,8 @@ class Limit(NamedTuple):
 
 
 UNSET = "unset"
+AS_WRITTEN = "AS_WRITTEN"
+"""The scheme that is none: every layer as its partition_dim, location and cut say."""
 
 
 def algorithm(job: JobProto) -> str:
@@ -26,14 +28,13 @@ def algorithm(job: JobProto) -> str:
     return AlgType.Name(job.train_one_batch.alg) if job.train_one_batch.HasField("alg") else UNSET
 
 
-def scheme(job: JobProto) -> str:
+def scheme_name(job: JobProto) -> str:
     """The name of the net's scheme."""
     return Scheme.Name(job.neuralnet.scheme)
 
 
 LIMITS = (
     Limit(("train_one_batch", "alg"), ("kBP", UNSET), algorithm, "only back-propagation is there; write alg: kBP"),
-    Limit(("neuralnet", "scheme"), ("AS_WRITTEN", "SEQUENTIAL"), scheme, "write partition_dim, location or cut"),
     Limit(("neuralnet", "replicas"), (1,), lambda job: job.neuralnet.replicas, "write cut { over: REPLICA }"),
     Limit(("neuralnet", "unroll_len"), (1,), lambda job: job.neuralnet.unroll_len, "recurrent nets are not there yet"),
     Limit(
@@ -45,6 +46,13 @@ LIMITS = (
         "parameter servers are not there yet; gradients are summed by a ring all-reduce",
     ),
 )  # fmt: skip
+
+
+def refuse_scheme(job: JobProto) -> None:
+    """Raises ConfigError if ``job`` has a scheme, where nobody is there to carry it out."""
+    name, at = scheme_name(job), ("neuralnet", "scheme")
+    if name != AS_WRITTEN:
+        raise ConfigError("neuralnet.scheme", AS_WRITTEN, name, "partition it with netpart.partition", at=at)
 
 
 def refuse_unsupported(job: JobProto) -> None:

@@ -12,7 +12,7 @@ import zmq
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest
 from netpart.errors import DataError, NetpartError
-from netpart.graph.partition import Partition, partition_job
+from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch.coordinator import Coordinator, Options
@@ -23,6 +23,7 @@ from netpart.launch.summary import summarise
 from netpart.launch.team import Team
 from netpart.launch.threads import ThreadTeam
 from netpart.launch.watch import Member
+from netpart.plan.partition import partition
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
@@ -47,15 +48,15 @@ def run(
     """
     if launcher not in LAUNCHERS:
         raise NetpartError(f"launcher: expected one of {', '.join(LAUNCHERS)}, got {launcher!r}")
-    workers = default_workers(job.proto) if workers is None else workers
-    partition = partition_job(job.proto, workers, job.folder)
-    check_ready(partition)
+    count = default_workers(job.proto) if workers is None else workers
+    cut = partition(job.proto, count, job.folder)
+    check_ready(cut)
     options = make_options(job, workspace)
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         began = time.monotonic()
-        members = lead(partition, options, launcher, notes)
-        return summarise(partition, options, members, notes, time.monotonic() - began)
+        members = lead(cut, options, launcher, notes)
+        return summarise(cut, options, members, notes, time.monotonic() - began)
     finally:
         notes.close()
 

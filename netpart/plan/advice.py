@@ -17,10 +17,13 @@ def advice(partition: Partition) -> list[str]:
 
 
 def fallbacks(partition: Partition) -> Iterator[str]:
-    """Inherited cuts that a layer could not take."""
+    """Cuts that a layer could not take, of those it inherits and those of a scheme."""
+    taken = {"whole": "is whole", "batch": "is cut on the batch"}
     for fallback in partition.fallbacks:
-        taken = "is whole" if fallback.taken == "whole" else f"is cut on the {fallback.taken}"
-        yield f"{fallback.node}: the net's partition_dim {fallback.axis} does not fit it, so it {taken}"
+        wish = (
+            f"scheme {fallback.axis}" if isinstance(fallback.axis, str) else f"the net's partition_dim {fallback.axis}"
+        )
+        yield f"{fallback.node}: {wish} does not fit it, so it {taken.get(fallback.taken, fallback.taken)}"
 
 
 def idle(partition: Partition) -> Iterator[str]:

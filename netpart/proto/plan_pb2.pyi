@@ -67,14 +67,16 @@ class PartProto(_message.Message):
     def __init__(self, index: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., node: _Optional[int] = ..., output: _Optional[int] = ..., shard: _Optional[int] = ..., region: _Optional[_Iterable[int]] = ..., has_term: bool = ..., term: _Optional[_Iterable[int]] = ..., has_owned: bool = ..., owned: _Optional[_Iterable[int]] = ..., reports: bool = ..., live: bool = ..., trains: _Optional[_Iterable[bool]] = ..., members: _Optional[_Iterable[_Union[PeerProto, _Mapping]]] = ..., peer: _Optional[_Union[PeerProto, _Mapping]] = ..., feed: _Optional[_Iterable[_Union[FeedProto, _Mapping]]] = ...) -> None: ...
 
 class GraphProto(_message.Message):
-    __slots__ = ("phase", "rows", "part")
+    __slots__ = ("phase", "rows", "part", "total")
     PHASE_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     PART_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
     phase: str
     rows: int
     part: _containers.RepeatedCompositeFieldContainer[PartProto]
-    def __init__(self, phase: _Optional[str] = ..., rows: _Optional[int] = ..., part: _Optional[_Iterable[_Union[PartProto, _Mapping]]] = ...) -> None: ...
+    total: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, phase: _Optional[str] = ..., rows: _Optional[int] = ..., part: _Optional[_Iterable[_Union[PartProto, _Mapping]]] = ..., total: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MicroProto(_message.Message):
     __slots__ = ("graph", "lo", "hi")

@@ -22,6 +22,7 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.ready import check_ready
 from netpart.launch.ensemble import Ensemble
+from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import FLOAT, INT
 
@@ -103,7 +104,7 @@ def verify(job: JobProto, workers: int, steps: int = 3, folder: Path | None = No
     The uncut net has one worker and one micro-batch. Raises ConfigError for a job that cannot be built, DataError
     for its data, MemoryRefused where both nets do not fit into this process.
     """
-    cut, whole = partition_job(job, workers, folder), uncut(job, folder)
+    cut, whole = partition(job, workers, folder), uncut(job, folder)
     check_ready(cut)
     bench = Bench(Ensemble(cut, keep=True), Ensemble(whole, keep=True), bound_of(job))
     comparisons = tuple(bench.play(steps))

@@ -44,3 +44,15 @@ def test_an_unknown_suffix_is_refused_before_anything_is_read(job: Path, netpart
 
 def test_a_phase_is_chosen(job: Path, netpart: Netpart) -> None:
     assert netpart("draw", job, "--phase", "test").out.startswith("small, test: ")
+
+
+def test_a_scheme_places_all_layers(job: Path, netpart: Netpart) -> None:
+    drawn = json.loads(netpart("draw", job, "--workers", 2, "--scheme", "gather-scatter", "--format", "json").out)
+    shapes = {node["name"]: node["shape"] for node in drawn["nodes"]}
+    assert (shapes["conv-00"], shapes["ip-01"]) == ([8, 2, 6, 6], [8, 3])
+
+
+def test_an_unknown_scheme_is_refused(job: Path, netpart: Netpart) -> None:
+    answer = netpart("draw", job, "--scheme", "navie")
+    assert answer.code == 2
+    assert answer.err.startswith("error: --scheme: expected a known scheme, got 'NAVIE'; did you mean NAIVE? (all 7: ")

@@ -7,6 +7,9 @@ import pytest
 from netpart.draw.picture import picture
 from netpart.graph.graph import BRIDGE_DST, LAYER, Graph
 from netpart.graph.net import Net
+from netpart.plan.partition import partition
+from netpart.proto.reader import load
+from tests.house.tree import ROOT
 
 
 def test_a_box_says_what_it_holds_and_does(layerp: Graph) -> None:
@@ -48,7 +51,7 @@ def test_traffic_adds_up_all_bridges(layerp: Graph) -> None:
     assert sum(a.forward for a in shown.arrows) == 4 * (images + halves + labels)
     assert sum(a.backward for a in shown.arrows) == 4 * halves
     assert shown.summed == 2 * 4 * (10 * 8 * 13 * 13 + 10)  # fc1's weights and biases, there and back
-    sums = "sums of parameter gradients 105.7 KiB per step"
+    sums = "Σ gradients 105.7 KiB per step"
     assert shown.traffic == f"4 bridges, ↓ 45.6 KiB  ↑ 21.1 KiB per step; {sums}"
     assert shown.title == "conv-mnist-layerp, train: 27 parts on 2 workers"
 
@@ -69,3 +72,13 @@ def test_an_uncut_net_is_one_worker_without_helpers(net: Net) -> None:
 def test_rows_are_the_shards_of_one_layer(layerp: Graph) -> None:
     rows = picture(layerp).rows
     assert rows == [[f"{layer}-00", f"{layer}-01"] for layer in ("conv1", "relu1", "pool1", "fc1", "loss")]
+
+
+def test_replicas_that_add_up_their_gradients_say_so() -> None:
+    """Four layers between products, each of 8x4 floats that two copies all-reduce."""
+    conf = load(ROOT / "graphs" / "schemes" / "five-layers.conf")
+    shown = picture(partition(conf.proto, 2, conf.folder, "NAIVE").graph)
+    assert shown.traffic == "10 bridges, ↓ 640 B per step; Σ gradients 1.0 KiB per step"
+    assert shown.summed == 4 * (2 * 8 * 4 * 4)
+    summing = [box.name for box in shown.boxes if box.type == "STanh, Σ gradient"]
+    assert summing == [f"tanh{n}-0{worker}" for n in (1, 2, 3, 4) for worker in (0, 1)]

@@ -20,7 +20,7 @@ CASES = [
     ("train_one_batch { alg: kCD }", "", "train_one_batch.alg: expected kBP, got kCD"),
     ("cluster { nworker_groups: 2 }", "", "cluster.nworker_groups: expected 1, got 2"),
     ("cluster { nserver_groups: 3 }", "", "cluster.nserver_groups: expected 0 or 1, got 3"),
-    ("", "scheme: NAIVE", "neuralnet.scheme: expected AS_WRITTEN or SEQUENTIAL, got NAIVE"),
+    ("", "scheme: NAIVE", "neuralnet.scheme: expected AS_WRITTEN, got NAIVE; partition it with netpart.partition"),
     ("", "replicas: 2", "neuralnet.replicas: expected 1, got 2"),
     ("", "unroll_len: 5", "neuralnet.unroll_len: expected 1, got 5"),
 ]
@@ -34,8 +34,3 @@ def test_a_setting_that_is_not_carried_out_is_refused(outside: str, inside: str,
     position = job.explain(caught.value).position
     assert position is not None
     assert position.line >= 1
-
-
-def test_sequential_keeps_every_layer_on_worker_0() -> None:
-    graph = partition_job(loads(NET % "scheme: SEQUENTIAL").proto, 3).graph
-    assert {(p.name, p.worker) for p in graph.parts} == {("data", 0), ("loss", 0)}

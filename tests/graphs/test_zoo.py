@@ -13,6 +13,7 @@ from netpart.data.digits import make_digits
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
 from netpart.launch.ensemble import Ensemble
+from netpart.plan.partition import partition
 from netpart.program.instructions import Way
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load
@@ -74,9 +75,9 @@ def test_a_job_trains_like_the_uncut_net(conf: Path, workers: int, folder: Path)
     job = small(conf).proto
     if workers < fewest(job):
         with pytest.raises(ConfigError, match="a location below"):
-            partition_job(job, workers, folder)
+            partition(job, workers, folder)
         return
-    cut = partition_job(job, workers, folder)
+    cut = partition(job, workers, folder)
     parts, whole = Ensemble(cut, order=workers), Ensemble(partition_job(job, 1, folder, uncut=True))
     for ensemble in (parts, whole):
         ensemble.initialise()

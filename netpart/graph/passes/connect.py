@@ -10,11 +10,15 @@ reader, slices and sends right behind their source. Backward is that order rever
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Feed, Graph, Part
 from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Answers, Demand, Feeds
 from netpart.graph.passes.gradients import GradientPlan
 from netpart.spec import Placement, Region, contains, hull, size
+
+T = TypeVar("T")
 
 
 def connect(net: Net, placements: list[Placement], answers: Answers, plan: GradientPlan, workers: int) -> Graph:
@@ -157,12 +161,12 @@ class Rewrite:
         return receiver
 
 
-def carried(groups: dict[tuple[int, Region], list[Demand]]) -> dict[tuple[int, Region], list[Demand]]:
+def carried(groups: dict[tuple[int, Region], list[T]]) -> dict[tuple[int, Region], list[T]]:
     """Joins a box to the first other box for the same worker that contains it: nothing travels twice."""
     boxes: dict[int, list[Region]] = {}
     for worker, box in groups:
         boxes.setdefault(worker, []).append(box)
-    joined: dict[tuple[int, Region], list[Demand]] = {}
+    joined: dict[tuple[int, Region], list[T]] = {}
     for (worker, box), group in groups.items():
         others = boxes[worker]
         wide = box if len(others) == 1 else max((o for o in others if contains(o, box)), key=size)

@@ -35,10 +35,13 @@ class Cut:
 
 @dataclass(frozen=True)
 class Fallback:
-    """An inherited cut that ``node`` could not take, and what was done instead (``netpart check`` shows it)."""
+    """A cut that ``node`` could not take, and what was done instead (``netpart check`` shows it).
+
+    ``axis`` is the net's partition_dim, or the name of the scheme, that asked for it.
+    """
 
     node: str
-    axis: int
+    axis: int | str
     taken: str
 
 

@@ -1,0 +1,132 @@
+"""Pass: a layer that holds the total of partial sums, cut over the workers that read it (regions.md, D12).
+
+    N addends on N workers, each of which needs the whole sum T: sent directly, N(N-1)|T| elements.
+    With the total between: every worker adds up its share, (N-1)|T|, and all gather the shares, (N-1)|T|.
+
+That is what a ring all-reduce sends, and the gradient costs the same on its way back. The total is the identity, so
+nothing else changes. It is put behind a layer only where less is sent with it, both directions together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from netpart.graph.net import Net, Node, Parameter, Source
+from netpart.graph.passes.ask import Answers, ask
+from netpart.graph.passes.connect import carried
+from netpart.graph.passes.gradients import GradientPlan, plan_gradients
+from netpart.graph.passes.placer import ranges
+from netpart.layers.identity import Identity
+from netpart.proto.job_pb2 import LayerProto
+from netpart.proto.layer_pb2 import LayerType
+from netpart.spec import Placement, Region, Shape, Shard, size, whole
+
+TOTAL = "Total"
+"""Type of the inserted layers, as drawings show it."""
+FEWEST = 3
+"""Readers for whom the total can pay: between two workers the direct way is as short."""
+
+
+@dataclass
+class Asked:
+    """A net with its placements and the answers about them."""
+
+    net: Net
+    placements: list[Placement]
+    answers: Answers
+    plan: GradientPlan
+
+
+def ask_with_totals(net: Net, placements: list[Placement], workers: int) -> Asked:
+    """Asks ``net``, with a total behind every layer where that sends less."""
+    direct = asked(net, placements, workers)
+    able = [node.index for node in net.nodes if len(readers(net, placements, node)) >= FEWEST]
+    if not able:
+        return direct
+    trial = asked(*insert(net, placements, able), workers)
+    better = [index for index in able if moved(trial, net.nodes[index].name) < moved(direct, net.nodes[index].name)]
+    if len(better) == len(able):
+        return trial
+    return asked(*insert(net, placements, better), workers) if better else direct
+
+
+def asked(net: Net, placements: list[Placement], workers: int) -> Asked:
+    """Asks ``net`` and plans its gradients."""
+    answers = ask(net, placements, workers)
+    return Asked(net, placements, answers, plan_gradients(net, placements, answers))
+
+
+def readers(net: Net, placements: list[Placement], node: Node) -> tuple[int, ...]:
+    """The workers that read ``node``, ascending, if its parts compute addends; else none."""
+    if len(placements[node.index].terms) < 2:
+        return ()
+    reading = [n for n in net.nodes if any(s.node == node.index for s in n.sources)]
+    return tuple(sorted({w for n in reading for w in placements[n.index].workers}))
+
+
+def moved(found: Asked, name: str) -> int:
+    """Elements that cross workers on their way from layer ``name`` to its readers, and back."""
+    node = found.net.by_name[name]
+    behind = node.index + 1
+    total = [behind] if behind < len(found.net.nodes) and is_total(found.net.nodes[behind]) else []
+    return sum(crossing(found, index) for index in [node.index, *total])
+
+
+def crossing(found: Asked, index: int) -> int:
+    """Elements that leave the shards of one node for other workers, and whose gradients return."""
+    count = 0
+    for shard, demands in zip(found.placements[index].shards, found.answers.demands[index][0], strict=True):
+        groups: dict[tuple[int, Region], list[bool]] = {}
+        for d in demands:
+            groups.setdefault((found.placements[d.reader].shards[d.j].worker, d.box), []).append(d.gradient)
+        for (worker, box), gradients in carried(groups).items():
+            count += size(box) * (1 + any(gradients)) * (worker != shard.worker)
+    return count
+
+
+def insert(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:
+    """``net`` with totals behind some of its nodes, and their placements: evenly over the workers that read them."""
+    grown, placed = insert_totals(net, behind), iter(placements)
+    spread = iter([even(net.nodes[i].layer.output.shape, readers(net, placements, net.nodes[i])) for i in behind])
+    return grown, [next(spread if is_total(node) else placed) for node in grown.nodes]
+
+
+def insert_totals(net: Net, behind: Sequence[int]) -> Net:
+    """``net`` with a total behind each node whose index is in ``behind``; its readers read the total instead."""
+    nodes: list[Node] = []
+    index: dict[int, int] = {}
+    read: dict[int, int] = {}
+    owned: dict[Parameter, Parameter] = {}
+    for node in net.nodes:
+        index[node.index] = read[node.index] = len(nodes)
+        for p in node.params:
+            owned.setdefault(p, replace(p, owner=index[p.owner]))
+        sources = tuple(Source(read[s.node], s.output) for s in node.sources)
+        nodes.append(replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params)))
+        if node.index in behind:
+            read[node.index] = len(nodes)
+            nodes.append(total_of(net, nodes[-1]))
+    return Net(net.name, net.phase, nodes, net.rows, tuple(behind))
+
+
+def total_of(net: Net, node: Node) -> Node:
+    """The total behind ``node``."""
+    name = f"total-{node.name}"
+    while name in net.by_name:
+        name += "+"
+    conf = LayerProto(name=name, type=LayerType.kUserLayer, user_type=TOTAL, srclayers=[node.name])
+    return Node(node.index + 1, Identity(conf, (node.layer.output,)), (Source(node.index, 0),), (), node.at)
+
+
+def is_total(node: Node) -> bool:
+    """True for what ``insert_totals`` inserts."""
+    return isinstance(node.layer, Identity) and node.conf.user_type == TOTAL
+
+
+def even(shape: Shape, workers: Sequence[int]) -> Placement:
+    """A tensor cut over ``workers`` on its features or, where that makes the largest part smaller, on the batch."""
+    axis = min([1, 0] if len(shape) > 1 else [0], key=lambda a: -(-shape[a] // len(workers)) / shape[a])
+    parts = zip(workers, ranges(shape[axis], min(shape[axis], len(workers)), spread=True), strict=False)
+    region = whole(shape)
+    return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts))

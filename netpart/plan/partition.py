@@ -1,0 +1,115 @@
+"""A job cut as its scheme says, or as it is written: what every verb starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpart.errors import ConfigError
+from netpart.graph.build import build_net
+from netpart.graph.graph import Graph
+from netpart.graph.net import Net, Node
+from netpart.graph.partition import PHASES, Partition, partition_job
+from netpart.graph.passes.place import follow_readers
+from netpart.graph.passes.placer import Fallback, LayerPlacer
+from netpart.graph.unsupported import AS_WRITTEN, scheme_name
+from netpart.plan.schemes import SCHEMES
+from netpart.proto.cut_pb2 import Scheme
+from netpart.proto.job_pb2 import JobProto
+from netpart.spec import RECORD, Placement
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import LayerProto
+
+
+def partition(
+    job: JobProto, workers: int, folder: Path | None = None, scheme: str | None = None,
+    phases: tuple[str, ...] = PHASES,
+) -> Partition:  # fmt: skip
+    """Cuts the nets of ``phases`` over ``workers`` workers by ``scheme`` (default: the job's).
+
+    Layers that the scheme could not spread over all workers are among ``fallbacks``. Raises ConfigError for an
+    unknown scheme, and what ``partition_job`` raises.
+    """
+    job = with_scheme(job, scheme) if scheme else job
+    name = scheme_name(job)
+    if name == AS_WRITTEN:
+        return partition_job(job, workers, folder, phases)
+    placer = SchemePlacer(job, workers, folder, name)
+    result = partition_job(job, workers, folder, phases, placer=placer)
+    result.fallbacks += dict.fromkeys(placer.fallbacks)
+    return result
+
+
+def with_scheme(job: JobProto, text: str) -> JobProto:
+    """A copy of ``job`` that asks for the scheme ``text``; raises ConfigError as ``known_scheme`` does."""
+    copy = JobProto()
+    copy.CopyFrom(job)
+    copy.neuralnet.scheme = Scheme.Value(known_scheme(text))  # type: ignore[assignment]
+    return copy
+
+
+def known_scheme(text: str) -> str:
+    """The name of the scheme that ``text`` means in upper or lower case; raises ConfigError with the nearest names."""
+    name = text.upper().replace("-", "_")
+    if name != AS_WRITTEN:
+        SCHEMES.get(name, who="--scheme")
+    return name
+
+
+def partition_phase(job: JobProto, workers: int, phase: str, folder: Path | None = None) -> Graph:
+    """The graph of one phase over its whole mini-batch, also of a phase that no step is played in.
+
+    Raises what ``partition`` raises.
+    """
+    whole = JobProto()
+    whole.CopyFrom(job)
+    whole.neuralnet.micro_batches = whole.test_steps = whole.validate_steps = 1
+    return partition(whole, workers, folder, phases=(phase,)).phases[phase][0].graph
+
+
+@dataclass
+class SchemePlacer:
+    """Places a net by the scheme called ``name``; what the user wrote on a layer wins over it."""
+
+    job: JobProto
+    workers: int
+    folder: Path | None
+    name: str
+    fallbacks: list[Fallback] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.scheme = SCHEMES.get(self.name, at=("neuralnet", "scheme"))
+        self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
+
+    def __call__(self, net: Net) -> list[Placement]:
+        placements = self.scheme(net, self.workers)
+        for node in net.nodes:
+            if is_written(node.conf) and node.layer.output.dtype != RECORD:
+                placements[node.index] = self.written(net, node)
+            elif self.name != "SEQUENTIAL":
+                self.note(node, placements[node.index])
+        follow_readers(net, placements)
+        return placements
+
+    def written(self, net: Net, node: Node) -> Placement:
+        """The placement that the conf of ``node`` asks for."""
+        rows = self.full_rows(net.phase)
+        try:
+            return LayerPlacer(node, self.job.neuralnet, self.workers, rows).place([])
+        except ConfigError as error:
+            error.at = node.at + (error.at or ())
+            raise
+
+    def note(self, node: Node, placement: Placement) -> None:
+        """Remembers a layer that some workers get nothing of: it has too few rows or neurons."""
+        busy = len(placement.workers)
+        if busy < self.workers:
+            self.fallbacks.append(Fallback(node.name, self.name, f"is cut over {busy} of {self.workers} workers"))
+
+
+def is_written(conf: LayerProto) -> bool:
+    """True if the user cut or placed the layer."""
+    return conf.HasField("partition_dim") or bool(conf.location) or bool(conf.cut)

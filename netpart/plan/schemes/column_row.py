@@ -1,0 +1,59 @@
+"""COLUMN_ROW: weights cut on their outputs and on their inputs in turn (Megatron-LM, arXiv 1909.08053, section 3).
+
+What leaves a share of the first product is just what the same worker's share of the second reads, so the tensor
+between them never travels; the second leaves addends of a sum. Altsplit's authors' own program does this.
+"""
+
+from __future__ import annotations
+
+from netpart.graph.net import Net, Node
+from netpart.plan.schemes.placing import (
+    BATCH,
+    NEURONS,
+    cut_on,
+    cut_on_inputs,
+    is_judge,
+    is_product,
+    keeps_neurons,
+    readers,
+    replicated,
+)  # fmt: skip
+from netpart.spec import Placement
+
+
+def column_row(net: Net, workers: int) -> list[Placement]:
+    """Sends 2(N-1)b[sum of d_l, even l <= L, + sum of d_l, even l < L] if L is even.
+
+    A product without a partner below (the last one, if L is odd) is computed whole by every worker. Losses right
+    behind addends are cut on the batch, which costs what an all-reduce would.
+    """
+    placements: list[Placement] = []
+    paired = partnered(net)
+    for node in net.nodes:
+        above = [placements[source.node] for source in node.sources]
+        columns, partial = any(map(is_split, above)), any(len(p.terms) > 1 for p in above)
+        if is_product(node) and (columns or paired[node.index]):
+            placements.append(cut_on_inputs(node, workers) if columns else cut_on(node, NEURONS, workers))
+        elif keeps_neurons(node) and columns:
+            placements.append(cut_on(node, NEURONS, workers))
+        else:
+            placements.append(cut_on(node, BATCH, workers) if is_judge(node) and partial else replicated(node, workers))
+    return placements
+
+
+def is_split(placement: Placement) -> bool:
+    """True if the layer is cut on its neurons."""
+    return len(placement.terms) == 1 and len(placement.classes) > 1
+
+
+def partnered(net: Net) -> list[bool]:
+    """Per node: a product reads it, or reads what layers that keep its neurons make of it."""
+    found = [False] * len(net.nodes)
+    for node, reading in reversed(list(zip(net.nodes, readers(net), strict=True))):
+        found[node.index] = any(is_product(r) or carries(r, found) for r in reading)
+    return found
+
+
+def carries(node: Node, found: list[bool]) -> bool:
+    """True if a share of the neurons passes through ``node`` to a product."""
+    return keeps_neurons(node) and found[node.index]

@@ -1,0 +1,22 @@
+"""GATHER_SCATTER: every product cut on its neurons, as SINGA's helper layers do with partition_dim 1."""
+
+from __future__ import annotations
+
+from netpart.graph.net import Net, Node
+from netpart.plan.schemes.placing import NEURONS, cut_on, is_judge, replicated
+from netpart.spec import Placement
+
+
+def gather_scatter(net: Net, workers: int) -> list[Placement]:
+    """Sends (N-1)b[sum of d_l, l = 1..L, + sum of d_l, l < L]: all-gathers forward, reduce-scatters backward.
+
+    Inputs and losses are replicated.
+    """
+    return [on_neurons(node, workers) for node in net.nodes]
+
+
+def on_neurons(node: Node, workers: int) -> Placement:
+    """``node`` cut on its neurons; replicated if it is an input, a loss or has none."""
+    if node.layer.is_input or is_judge(node):
+        return replicated(node, workers)
+    return cut_on(node, NEURONS, workers)

@@ -1,0 +1,11 @@
+"""SEQUENTIAL: every layer whole on worker 0, what the seed calls the sequential DNN (its Algorithm 1)."""
+
+from __future__ import annotations
+
+from netpart.graph.net import Net
+from netpart.spec import Placement, one
+
+
+def sequential(net: Net, workers: int) -> list[Placement]:
+    """Sends nothing; the other workers have nothing to do."""
+    return [one(0, node.layer.output) for node in net.nodes]
