@@ -83,4 +83,6 @@ def workers_of(args: argparse.Namespace, job: Job) -> int:
 
 def itemsize(job: Job) -> int:
     """Bytes of an activation."""
-    return 8 if job.proto.dtype == job.proto.FLOAT64 else 4
+    from netpart.proto.element import float_size
+
+    return float_size(job.proto)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 LAYER, SLICE, SPLIT, CONCATE, SUM = "layer", "slice", "split", "concate", "sum"
 BRIDGE_SRC, BRIDGE_DST = "bridge_src", "bridge_dst"
-HELPERS = (SLICE, SPLIT, CONCATE, SUM, BRIDGE_SRC, BRIDGE_DST)
 
 
 class Feed:

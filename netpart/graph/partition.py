@@ -23,6 +23,7 @@ from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
 from netpart.graph.passes.totals import ask_with_totals
 from netpart.graph.unsupported import refuse_scheme, refuse_unsupported
+from netpart.proto.element import float_size
 from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one
 
@@ -117,9 +118,8 @@ def partition_job(
         if wanted(job, phase):
             result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
-    itemsize = 8 if job.dtype == 1 else 4
     with collector_off():
-        plan = synchronise(graphs, workers, itemsize, job.bucket_bytes)
+        plan = synchronise(graphs, workers, float_size(job), job.bucket_bytes)
     result.holdings, result.buckets, result.trained = plan.holdings, plan.buckets, plan.trained
     for graph in (g for g in graphs if g.net.phase == "train"):
         graph.summed = sum(2 * (len(b.workers) - 1) * b.elements for b in plan.buckets)

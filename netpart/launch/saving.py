@@ -9,6 +9,7 @@ from netpart.checkpoint.steps import step_file
 from netpart.errors import DataError
 from netpart.graph.partition import Partition
 from netpart.launch.loop import updater_file
+from netpart.proto.element import float_size
 from netpart.spec import Region, contains
 from netpart.updaters import updater
 
@@ -19,7 +20,7 @@ class CheckpointBook:
     def __init__(self, partition: Partition, folder: Path) -> None:
         self.partition, self.folder = partition, folder
         self.slots = updater(partition.job.updater).slots
-        self.dtype = "F64" if partition.job.dtype == 1 else "F32"
+        self.dtype = f"F{8 * float_size(partition.job)}"
         self.files: dict[int, list[CheckpointWriter]] = {}
         self.done: dict[int, set[int]] = {}
         self.latest: Path | None = None

@@ -99,7 +99,6 @@ class Layer(ABC):
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
-    joins: ClassVar[str] = "sum"
     output_names: ClassVar[tuple[str, ...]] = ("data",)
 
     def __init__(

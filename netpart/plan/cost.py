@@ -13,12 +13,13 @@ from netpart.layers.layer import Cost
 from netpart.plan.ledger import Entry
 from netpart.program.buffers import item_size
 from netpart.program.instructions import Way
+from netpart.proto.element import float_size
 from netpart.spec import FLOAT, Shape, extent, size
 
 
 def itemsize(partition: Partition) -> int:
     """Bytes of an activation or parameter."""
-    return 8 if partition.job.dtype == partition.job.FLOAT64 else 4
+    return float_size(partition.job)
 
 
 def price(graph: Graph, part: Part) -> Cost:

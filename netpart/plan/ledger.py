@@ -16,6 +16,7 @@ from netpart.graph.graph import Graph
 from netpart.graph.partition import Partition
 from netpart.program.compile import PHASE_CODES
 from netpart.program.instructions import Channel, Way
+from netpart.proto.element import float_size
 from netpart.spec import INT, size
 
 
@@ -56,24 +57,24 @@ class Ledger:
 
 def ledger(partition: Partition, phase: str = "train") -> Ledger:
     """What one step (one mini-batch) of ``phase`` sends, in bytes."""
-    float_size = 8 if partition.job.dtype == 1 else 4
+    width = float_size(partition.job)
     code = PHASE_CODES[phase]
     entries: list[Entry] = []
     for m, micro in enumerate(partition.phases[phase]):
-        entries += bridges(micro.graph, m, code, float_size)
+        entries += bridges(micro.graph, m, code, width)
         if phase == "train":
-            entries += replicas(micro.graph, m, code, float_size)
+            entries += replicas(micro.graph, m, code, width)
     if phase == "train":
         for b, bucket in enumerate(partition.buckets):
             channel = Channel(code, Way.BUCKET, 0, b)
-            entries += ring(f"bucket {b}", channel, bucket.workers, bucket.elements, float_size)
+            entries += ring(f"bucket {b}", channel, bucket.workers, bucket.elements, width)
     return Ledger(phase, tuple(entries))
 
 
-def bridges(graph: Graph, micro: int, phase: int, float_size: int) -> Iterator[Entry]:
+def bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
     """Both directions of every bridge; gradients return in training only."""
     for bridge in graph.bridges():
-        nbytes = bridge.elements * (4 if bridge.dtype == INT else float_size)
+        nbytes = bridge.elements * (4 if bridge.dtype == INT else width)
         source, target = bridge.source.worker, bridge.target.worker
         forward = Channel(phase, Way.FORWARD, micro, bridge.target.index)
         yield Entry(bridge.source.name, forward, source, target, nbytes)
@@ -81,19 +82,19 @@ def bridges(graph: Graph, micro: int, phase: int, float_size: int) -> Iterator[E
             yield Entry(bridge.target.name, forward._replace(way=Way.BACKWARD), target, source, nbytes)
 
 
-def replicas(graph: Graph, micro: int, phase: int, float_size: int) -> Iterator[Entry]:
+def replicas(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
     """The rings that make the partial gradients of replicas whole."""
     for part in graph.parts:
         if part.live and part.members and part is part.members[0]:
             workers = tuple(sorted(p.worker for p in part.members))
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
-            yield from ring(f"d({part.name})", channel, workers, size(part.region), float_size)
+            yield from ring(f"d({part.name})", channel, workers, size(part.region), width)
 
 
-def ring(name: str, channel: Channel, workers: tuple[int, ...], elements: int, float_size: int) -> Iterator[Entry]:
+def ring(name: str, channel: Channel, workers: tuple[int, ...], elements: int, width: int) -> Iterator[Entry]:
     """Every chunk of a ring all-reduce."""
     for worker, steps in all_reduce(workers, elements).items():
         for chunk, step in enumerate(steps):
-            nbytes = (step.send[1] - step.send[0]) * float_size
+            nbytes = (step.send[1] - step.send[0]) * width
             if nbytes:
                 yield Entry(name, channel._replace(chunk=chunk), worker, step.send_to, nbytes)

@@ -14,6 +14,7 @@ from netpart.program.instructions import Instruction
 from netpart.program.memory import Memory
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
+from netpart.proto.element import float_size
 
 PHASE_CODES = {"train": 1, "val": 2, "test": 4}
 
@@ -23,21 +24,21 @@ def compile_worker(partition: Partition, worker: int, slots: int = 0, keep: bool
 
     ``keep`` gives every buffer memory of its own, so that all values can be read after the step.
     """
-    float_size = 8 if partition.job.dtype == 1 else 4
+    width = float_size(partition.job)
     memory = Memory()
     parameters = ParameterMemory(memory, partition, worker)
     phases = {
-        phase: compile_phase(phase, micros, worker, memory, parameters, float_size, keep)
+        phase: compile_phase(phase, micros, worker, memory, parameters, width, keep)
         for phase, micros in partition.phases.items()
     }
     return WorkerProgram(
-        worker, partition.workers, float_size, memory.buffers, partition.holdings[worker],
+        worker, partition.workers, width, memory.buffers, partition.holdings[worker],
         parameters.values, parameters.gradients, phases, slots,
     )  # fmt: skip
 
 
 def compile_phase(
-    phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, float_size: int,
+    phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, width: int,
     keep: bool,
 ) -> Program:  # fmt: skip
     """Forward of every micro-batch, then backward of every micro-batch, then the updates (GPipe's order)."""
@@ -57,9 +58,9 @@ def compile_phase(
             program.instructions += BackwardCompiler(forward).run()
         program.instructions += parameters.finish(code)
     if keep:
-        program.offsets, program.arena = side_by_side(memory, program.instructions, float_size)
+        program.offsets, program.arena = side_by_side(memory, program.instructions, width)
     else:
-        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, float_size)
+        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width)
     return program
 
 
@@ -74,10 +75,10 @@ def plan_metrics(micros: list[Micro]) -> list[MetricSlot]:
     return slots
 
 
-def side_by_side(memory: Memory, instructions: list[Instruction], float_size: int) -> tuple[dict[int, int], int]:
+def side_by_side(memory: Memory, instructions: list[Instruction], width: int) -> tuple[dict[int, int], int]:
     """A memory plan in which nothing shares memory."""
     offsets, end = {}, 0
     for b in lifetimes(memory.buffers, instructions):
         offsets[b] = end
-        end += -(-memory.buffers[b].nbytes(float_size) // ALIGN) * ALIGN
+        end += -(-memory.buffers[b].nbytes(width) // ALIGN) * ALIGN
     return offsets, end

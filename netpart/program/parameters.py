@@ -5,7 +5,7 @@ from __future__ import annotations
 from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
-from netpart.graph.passes.synchronise import Bucket, Cell
+from netpart.graph.passes.synchronise import Bucket
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import FIXED, View
 from netpart.program.instructions import (
@@ -35,7 +35,6 @@ class ParameterMemory:
         self.buckets = [(b, bucket) for b, bucket in enumerate(partition.buckets) if worker in bucket.workers]
         self.values = [memory.new(h.parameter.name, extent(h.box), FLOAT, FIXED) for h in self.holdings]
         self.flat = {b: memory.new(f"bucket {b}", (bucket.elements,), FLOAT, FIXED) for b, bucket in self.buckets}
-        self.cells: dict[tuple[int, Region], tuple[int, View]] = {}
         self.by_name: dict[str, list[int]] = {}
         for h, holding in enumerate(self.holdings):
             self.by_name.setdefault(holding.parameter.name, []).append(h)
@@ -184,6 +183,3 @@ class ParameterMemory:
 
     def channel(self, phase: int, b: int) -> Channel:
         return Channel(phase, Way.BUCKET, 0, b)
-
-
-__all__ = ["Cell", "ParameterMemory"]

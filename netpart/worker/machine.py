@@ -44,8 +44,6 @@ class Machine:
             if buffer.kind == FIXED
         }
         self.memory = xp.empty(program.arena_bytes + ALIGN, np.uint8)
-        if poison:
-            self.memory.fill(0xFF)
         self.poisoned = poison
         slots = updater.slots if updater else ()
         self.state: list[dict[str, Array]] = [

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.errors import NetpartError
+from netpart.graph.graph import Part
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.subgraph import decode, encode
 from netpart.proto.reader import load
@@ -35,7 +36,7 @@ def test_a_worker_gets_its_own_parts(partition: Partition, worker: int) -> None:
     ]
 
 
-def described(part) -> tuple[object, ...]:  # type: ignore[no-untyped-def]
+def described(part: Part) -> tuple[object, ...]:
     """Everything about a part that a program is compiled from."""
     feeds = [(f.part.index, f.region, f.k, f.output, f.gradient) for f in part.feeds]
     peer = part.peer and (part.peer.index, part.peer.worker)
