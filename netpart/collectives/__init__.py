@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from netpart.collectives.buckets import pack
-from netpart.collectives.ring import Schedule, Step, all_gather, all_reduce, chunks, reduce_scatter, volume
-from netpart.collectives.ring_state import RingState
+from netpart.collectives.kinds import ALGORITHMS, GRADIENT, KINDS, blocks_of, pieces, schedule
+from netpart.collectives.price import Link, choose, seconds
+from netpart.collectives.progress import Progress
+from netpart.collectives.schedule import Message, Schedule, backwards, volume
 
-__all__ = ["RingState", "Schedule", "Step", "all_gather", "all_reduce", "chunks", "pack", "reduce_scatter", "volume"]
+__all__ = [
+    "ALGORITHMS", "GRADIENT", "KINDS", "Link", "Message", "Progress", "Schedule", "backwards", "blocks_of", "choose",
+    "pack", "pieces", "schedule", "seconds", "volume",
+]  # fmt: skip

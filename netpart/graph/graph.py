@@ -42,10 +42,11 @@ class Part:
     part differentiates, and ``reports`` that it reports them (regions.md, D10).
     ``trains`` says, per parameter, whether this part adds to its gradient. ``peer`` is the other half of a bridge.
     ``members`` are the replicas (itself too) that all-reduce the gradient of this part, if they must.
+    ``collective`` is the one that a helper is a piece of.
     """
 
     __slots__ = (
-        "feeds", "index", "kind", "live", "members", "name", "node", "output", "owned", "peer", "region", "reports",
+        "collective", "feeds", "index", "kind", "live", "members", "name", "node", "output", "owned", "peer", "region", "reports",
         "shard", "term", "trains", "worker",
     )  # fmt: skip
 
@@ -63,6 +64,7 @@ class Part:
         self.trains: tuple[bool, ...] = ()
         self.peer: Part | None = None
         self.members: tuple[Part, ...] = ()
+        self.collective: Collective | None = None
 
     def __repr__(self) -> str:
         return f"Part({self.name} {self.kind} on {self.worker} {list(self.region)})"
@@ -79,6 +81,30 @@ class Bridge:
     backward: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Collective:
+    """Bridges of one tensor that together are a collective ``kind``: moved as one, counted as one, drawn as one.
+
+    ``members`` are workers in the order of their places; ``blocks[i]`` is what place i gives an all-gather or gets of
+    a reduce-scatter (None: nothing; other kinds cut ``region`` as they like). ``backward``: its gradient returns the
+    same way. ``first`` and ``last`` are the indices of the part at which it can start and of the last that waits for
+    it; ``first`` names it among the collectives of its graph.
+    """
+
+    kind: str
+    name: str
+    dtype: str
+    members: tuple[int, ...]
+    blocks: tuple[Region | None, ...]
+    region: Region
+    backward: bool
+    first: int
+    last: int
+
+    def __repr__(self) -> str:
+        return f"Collective({self.kind} of {self.name} among {list(self.members)})"
+
+
 @dataclass
 class Graph(Shown):
     """All parts of a partitioned net in one global topological order that every worker's Program keeps.
@@ -87,6 +113,7 @@ class Graph(Shown):
     holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9),
     ``agree[node]`` that besides all its replicas compute the same bits.
     ``summed`` is the number of elements that the rings of the parameters' gradients move in a step.
+    ``collectives`` are those that its bridges form.
     """
 
     net: Net
@@ -97,6 +124,7 @@ class Graph(Shown):
     reduced: list[bool] = field(default_factory=list)
     summed: int = 0
     agree: list[bool] = field(default_factory=list)
+    collectives: list[Collective] = field(default_factory=list)
 
     def of_worker(self, worker: int) -> list[Part]:
         """The parts of one worker, in order."""

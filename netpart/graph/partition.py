@@ -17,6 +17,7 @@ from netpart.graph.invariants import check_graph
 from netpart.graph.net import Net, Parameter
 from netpart.graph.notebook import Shown
 from netpart.graph.passes.agree import agreeing
+from netpart.graph.passes.collect import collect
 from netpart.graph.passes.connect import connect
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
@@ -79,6 +80,7 @@ def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
         decided = found.net, found.placements, found.answers, found.plan
         found.plan.agree = agreeing(*decided)
         graph = connect(*decided, workers)
+        collect(graph)
     if sys.flags.dev_mode:
         check_graph(graph)
     return graph

@@ -10,13 +10,13 @@ from google.protobuf.message import DecodeError
 
 from netpart.errors import NetpartError
 from netpart.graph.build import build_net
-from netpart.graph.graph import Feed, Graph, Part
+from netpart.graph.graph import Collective, Feed, Graph, Part
 from netpart.graph.net import Net, Parameter
 from netpart.graph.partition import Micro, Partition
 from netpart.graph.passes.synchronise import Bucket, Cell, Holding
 from netpart.graph.passes.totals import insert_totals
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.plan_pb2 import BoxProto, GraphProto, PartProto, PeerProto, PlanProto
+from netpart.proto.plan_pb2 import BlockProto, BoxProto, CollectiveProto, GraphProto, PartProto, PeerProto, PlanProto
 from netpart.spec import Region
 
 MOST_WORKERS = 1 << 16
@@ -88,7 +88,25 @@ def encode_box(parameter: Parameter, box: Region) -> BoxProto:
 def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
     """The parts of one worker, in order."""
     parts = [encode_part(part) for part in graph.parts if part.worker == worker]
-    return GraphProto(phase=phase, rows=graph.net.rows, part=parts, total=graph.net.totals)
+    shared = [encode_collective(c) for c in graph.collectives if worker in c.members]
+    return GraphProto(phase=phase, rows=graph.net.rows, part=parts, total=graph.net.totals, collective=shared)
+
+
+def encode_collective(found: Collective) -> CollectiveProto:
+    """All of a collective."""
+    return CollectiveProto(
+        kind=found.kind, name=found.name, dtype=found.dtype, member=found.members,
+        block=[BlockProto(region=flat(b or ())) for b in found.blocks], region=flat(found.region),
+        backward=found.backward, first=found.first, last=found.last,
+    )  # fmt: skip
+
+
+def decode_collective(m: CollectiveProto) -> Collective:
+    """The inverse of ``encode_collective``."""
+    blocks = tuple(region(b.region) or None for b in m.block)
+    return Collective(
+        m.kind, m.name, m.dtype, tuple(m.member), blocks, region(m.region), m.backward, m.first, m.last
+    )  # fmt: skip
 
 
 def encode_part(part: Part) -> PartProto:
@@ -99,6 +117,8 @@ def encode_part(part: Part) -> PartProto:
         has_owned=part.owned is not None, owned=flat(part.owned or ()), reports=part.reports, live=part.live,
         trains=part.trains, members=[PeerProto(index=m.index, worker=m.worker) for m in part.members],
     )  # fmt: skip
+    if part.collective is not None:
+        message.collective = part.collective.first
     if part.peer is not None:
         message.peer.index, message.peer.worker = part.peer.index, part.peer.worker
     for feed in part.feeds:
@@ -111,10 +131,12 @@ def encode_part(part: Part) -> PartProto:
 def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, plan: PlanProto) -> Graph:
     """The parts of the worker that ``plan`` is for, on the whole net; what they hear from elsewhere is a stub."""
     net: Net = insert_totals(build_net(job, message.phase, folder, rows=message.rows), message.total)
-    graph = Graph(net, plan.workers, [])
+    graph = Graph(net, plan.workers, [], collectives=[decode_collective(c) for c in message.collective])
     known: dict[int, Part] = {}
+    collectives = {c.first: c for c in graph.collectives}
     for m in message.part:
         part = decode_part(m, plan.worker)
+        part.collective = collectives[m.collective] if m.HasField("collective") else None
         part.feeds = [
             Feed(known.get(f.part) or stub(f.part, m.peer.worker), region(f.region), f.k, f.output, f.gradient)
             for f in m.feed

@@ -1,7 +1,7 @@
 """Ledger: the payload bytes of one step, per edge and direction, from the graph alone.
 
-What is predicted here is what the transports count: every bridge forward, and backward if a gradient returns;
-every chunk of the rings that sum parameter gradients and the gradients of replicas. Headers, and the empty
+What is predicted here is what the transports count: every bridge forward, and backward if a gradient returns; every
+message of the collectives that bridges form, and of those that sum gradients of parameters and of replicas. Headers, and the empty
 messages that say a step is done, carry no payload.
 """
 
@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.collectives import all_reduce
+from netpart.collectives.kinds import ALL_TO_ALL
 from netpart.graph.graph import Graph
 from netpart.graph.partition import Partition
 from netpart.program.compile import PHASE_CODES
+from netpart.program.exchange import Exchange
+from netpart.program.exchanges import Exchanges
 from netpart.program.instructions import Channel, Way
-from netpart.proto.element import float_size
-from netpart.spec import INT, size
+from netpart.spec import INT, extent, whole
 
 
 @dataclass(frozen=True)
@@ -57,23 +58,25 @@ class Ledger:
 
 def ledger(partition: Partition, phase: str = "train") -> Ledger:
     """What one step (one mini-batch) of ``phase`` sends, in bytes."""
-    width = float_size(partition.job)
-    code = PHASE_CODES[phase]
+    exchanges, code = Exchanges(partition.job), PHASE_CODES[phase]
     entries: list[Entry] = []
     for m, micro in enumerate(partition.phases[phase]):
-        entries += bridges(micro.graph, m, code, width)
+        entries += bridges(micro.graph, m, code, exchanges.width)
+        entries += collectives(micro.graph, m, code, exchanges)
         if phase == "train":
-            entries += replicas(micro.graph, m, code, width)
+            entries += replicas(micro.graph, m, code, exchanges)
     if phase == "train":
         for b, bucket in enumerate(partition.buckets):
-            channel = Channel(code, Way.BUCKET, 0, b)
-            entries += ring(f"bucket {b}", channel, bucket.workers, bucket.elements, width)
+            channel, summed = Channel(code, Way.BUCKET, 0, b), exchanges.summed(bucket.workers, ((0, bucket.elements),))
+            entries += messages(f"bucket {b}", channel, summed, exchanges.width)
     return Ledger(phase, tuple(entries))
 
 
 def bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
-    """Both directions of every bridge; gradients return in training only."""
+    """Both directions of every bridge that is no piece of a collective; gradients return in training only."""
     for bridge in graph.bridges():
+        if bridge.target.collective is not None and bridge.target.collective.kind != ALL_TO_ALL:
+            continue
         nbytes = bridge.elements * (4 if bridge.dtype == INT else width)
         source, target = bridge.source.worker, bridge.target.worker
         forward = Channel(phase, Way.FORWARD, micro, bridge.target.index)
@@ -82,19 +85,31 @@ def bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]
             yield Entry(bridge.target.name, forward._replace(way=Way.BACKWARD), target, source, nbytes)
 
 
-def replicas(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
-    """The rings that make the partial gradients of replicas whole."""
+def collectives(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+    """Both directions of every collective that is carried out as one."""
+    for found in graph.collectives:
+        if found.kind == ALL_TO_ALL:
+            continue
+        width = 4 if found.dtype == INT else exchanges.width
+        channel = Channel(phase, Way.FORWARD, micro, found.first)
+        yield from messages(f"{found.kind} {found.name}", channel, exchanges.of(found), width)
+        if found.backward and phase == PHASE_CODES["train"]:
+            back = exchanges.of(found, backward=True)
+            yield from messages(f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width)
+
+
+def replicas(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+    """The sums that make the partial gradients of replicas whole."""
     for part in graph.parts:
         if part.live and part.members and part is part.members[0]:
             workers = tuple(sorted(p.worker for p in part.members))
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
-            yield from ring(f"d({part.name})", channel, workers, size(part.region), width)
+            region = whole(extent(part.region))
+            yield from messages(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
 
 
-def ring(name: str, channel: Channel, workers: tuple[int, ...], elements: int, width: int) -> Iterator[Entry]:
-    """Every chunk of a ring all-reduce."""
-    for worker, steps in all_reduce(workers, elements).items():
-        for chunk, step in enumerate(steps):
-            nbytes = (step.send[1] - step.send[0]) * width
-            if nbytes:
-                yield Entry(name, channel._replace(chunk=chunk), worker, step.send_to, nbytes)
+def messages(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[Entry]:
+    """Every message of a collective."""
+    for index, m in enumerate(found.schedule):
+        source, target = found.members[m.source], found.members[m.target]
+        yield Entry(name, channel._replace(chunk=index), source, target, found.elements(m.blocks) * width)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 from netpart.program.buffers import ALIAS, ARENA, Buffer, View
-from netpart.program.instructions import Instruction
+from netpart.program.instructions import CollectiveStart, Instruction
 
 ALIGN = 64
 
@@ -62,3 +62,5 @@ def views(instruction: Instruction) -> Iterator[View]:
             yield value
         elif isinstance(value, tuple):
             yield from (v for v in value if isinstance(v, View))
+        elif isinstance(value, CollectiveStart):
+            yield from views(value)

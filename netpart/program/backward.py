@@ -5,16 +5,18 @@ from __future__ import annotations
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SLICE, SPLIT, Feed, Part
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import View
+from netpart.program.collected import GIVE, TAKE
+from netpart.program.exchanges import Held
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import (
     Add,
     Backward,
     Channel,
+    CollectiveStart,
+    CollectiveWait,
     Copy,
     Instruction,
     Receive,
-    ReduceStart,
-    ReduceWait,
     Send,
     Way,
     Zero,
@@ -35,7 +37,8 @@ class BackwardCompiler:
         self.views: dict[int, View] = {}
         self.sums: dict[int, Accumulator] = {}
         self.consumers: dict[int, list[Consumer]] = {}
-        self.reduced: set[int] = set()
+        self.reduced: dict[int, CollectiveStart] = {}
+        self.started: dict[int, CollectiveStart] = {}
         for part in reversed(forward.parts):
             for i, feed in enumerate(part.feeds):
                 if feed.gradient and part.kind != BRIDGE_DST:
@@ -53,9 +56,13 @@ class BackwardCompiler:
             self.layer(part)
         elif part.kind == BRIDGE_DST:
             self.send(part)
+        elif part.kind == TAKE:
+            self.start(part)
         else:
             if part.kind == BRIDGE_SRC:
                 self.receive(part)
+            elif part.kind == GIVE:
+                self.out.append(CollectiveWait(self.started[self.forward.first(part)]))
             for i, feed in enumerate(part.feeds):
                 if feed.gradient:
                     self.hand_back(part, i, feed)
@@ -78,19 +85,19 @@ class BackwardCompiler:
             )
             self.forward.program.gradients[self.forward.micro, part.index] = view
             total = self.sum_of(part)
-            if not total.contributions and part.kind != BRIDGE_SRC:
+            if not total.contributions and part.kind not in (BRIDGE_SRC, GIVE):
                 self.out.append(Zero(view))
         return view
 
     def borrowed(self, part: Part) -> View | None:
         """A view into the source's gradient for a part that only passes gradients on."""
-        if part.kind not in (SLICE, SPLIT, BRIDGE_SRC):
+        if part.kind not in (SLICE, SPLIT, BRIDGE_SRC, GIVE) or not part.feeds[0].gradient:
             return None
         feed = part.feeds[0]
         if not self.sum_of(feed.part).tiled:
             return None
         view = self.gradient(feed.part).crop(feed.region, feed.part.region)
-        return view if part.kind == BRIDGE_SRC or self.memory.contiguous(view) else None
+        return view if part.kind in (BRIDGE_SRC, GIVE) or self.memory.contiguous(view) else None
 
     def hand_back(self, part: Part, i: int, feed: Feed) -> None:
         """Gives a box of a helper's gradient to its source: nothing to do where it was written there."""
@@ -138,13 +145,33 @@ class BackwardCompiler:
     def all_reduce(self, part: Part) -> None:
         """Makes the partial gradients of replicas whole. The first of a node's shards starts the sums of them all,
         for another worker may hold the shards in another order and wait for the other sum first."""
-        if part.node not in self.reduced:
-            self.reduced.add(part.node)
+        if part.index not in self.reduced:
             for p in reversed(self.forward.parts):
                 if p.node == part.node and p.members:
-                    workers = tuple(sorted(m.worker for m in p.members))
-                    self.out.append(ReduceStart(self.gradient(p), workers, self.group(p), f"d({p.name})"))
-        self.out.append(ReduceWait(self.gradient(part), self.group(part), f"d({part.name})"))
+                    self.reduced[p.index] = start = self.summed(p)
+                    self.out.append(start)
+        self.out.append(CollectiveWait(self.reduced[part.index]))
+
+    def summed(self, part: Part) -> CollectiveStart:
+        """Starts the sum of the gradients of a part's replicas."""
+        workers = tuple(sorted(m.worker for m in part.members))
+        return self.forward.exchanges.in_place(
+            self.gradient(part), workers, part.worker, self.memory, self.group(part), f"d({part.name})"
+        )
+
+    def start(self, take: Part) -> None:
+        """Starts the way back of a collective: what the Give takes of it may lie in its source's gradient."""
+        assert take.collective is not None
+        first = self.forward.first(take)
+        give, found = self.forward.gives[first], self.forward.exchanges.of(take.collective, backward=True)
+        brought = Held(self.gradient(take) if take.region else None, take.region)
+        wanted = Held(self.gradient(give) if give.region else None, give.region)
+        channel = Channel(self.forward.phase, Way.BACKWARD, self.forward.micro, first)
+        start = self.forward.exchanges.start(
+            found, take.worker, brought, wanted, self.memory, channel, f"gradient of {take.name}"
+        )
+        self.started[first] = start
+        self.out.append(start)
 
     def group(self, part: Part) -> Channel:
         """Replicas are known by the first of them."""

@@ -47,7 +47,8 @@ def compile_phase(
     parts = [[p for p in micro.graph.parts if p.worker == worker] for micro in micros]
     program.metrics = plan_metrics(micros)
     forwards = [
-        ForwardCompiler(micro.graph, parts[m], m, code, memory, parameters, program) for m, micro in enumerate(micros)
+        ForwardCompiler(micro.graph, parts[m], m, code, memory, parameters, program, parameters.exchanges)
+        for m, micro in enumerate(micros)
     ]
     for forward in forwards:
         program.instructions += forward.run()

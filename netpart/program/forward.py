@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Graph, Part
 from netpart.program.buffers import View
-from netpart.program.instructions import Add, Channel, Copy, Forward, Instruction, Receive, Send, Way
+from netpart.program.collected import GIVE, TAKE, collected
+from netpart.program.exchanges import Exchanges, Held
+from netpart.program.instructions import (
+    Add,
+    Channel,
+    CollectiveStart,
+    CollectiveWait,
+    Copy,
+    Forward,
+    Instruction,
+    Receive,
+    Send,
+    Way,
+)
 from netpart.program.memory import Memory
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
@@ -16,9 +29,13 @@ class ForwardCompiler:
 
     def __init__(
         self, graph: Graph, parts: list[Part], micro: int, phase: int, memory: Memory, parameters: ParameterMemory,
-        program: Program,
+        program: Program, exchanges: Exchanges,
     ) -> None:  # fmt: skip
-        self.graph, self.parts, self.micro, self.phase = graph, parts, micro, phase
+        self.graph, self.parts, self.micro, self.phase = graph, collected(parts), micro, phase
+        self.exchanges = exchanges
+        self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
+        self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
+        self.started: dict[int, CollectiveStart] = {}
         self.memory, self.parameters, self.program = memory, parameters, program
         self.values: dict[tuple[int, int], View] = {}
         self.calls: dict[int, Forward] = {}
@@ -33,6 +50,10 @@ class ForwardCompiler:
                 self.receive(part)
             elif part.kind in (CONCATE, SUM):
                 self.join(part)
+            elif part.kind == GIVE:
+                self.give(part)
+            elif part.kind == TAKE:
+                self.out.append(CollectiveWait(self.started[self.first(part)]))
             else:
                 self.set(part, 0, self.fed(part.feeds[0]))
                 if part.kind == BRIDGE_SRC:
@@ -93,6 +114,28 @@ class ForwardCompiler:
         assert part.peer is not None
         view = self.values[part.index, 0]
         self.out.append(Send(view, part.peer.worker, self.channel(Way.FORWARD, part.peer), part.name))
+
+    def give(self, part: Part) -> None:
+        """Starts a collective; what comes lands where its Take holds it."""
+        assert part.collective is not None
+        take, first = self.takes[self.first(part)], self.first(part)
+        given, taken = None, None
+        if part.feeds:
+            given = self.fed(part.feeds[0])
+            self.set(part, 0, given)
+        if take.region:
+            taken = self.memory.new(take.name, extent(take.region), part.collective.dtype)
+            self.set(take, 0, taken)
+        local, target = Held(given, part.region), Held(taken, take.region)
+        channel, found = Channel(self.phase, Way.FORWARD, self.micro, first), self.exchanges.of(part.collective)
+        start = self.exchanges.start(found, part.worker, local, target, self.memory, channel, part.name)
+        self.started[first] = start
+        self.out.append(start)
+
+    def first(self, part: Part) -> int:
+        """The name of the collective that a Give or Take belongs to."""
+        assert part.collective is not None
+        return part.collective.first
 
     def channel(self, way: Way, receiver: Part) -> Channel:
         """A bridge is known by its receiving half, both ways."""

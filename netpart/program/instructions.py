@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from netpart.program.buffers import View
+from netpart.program.exchange import Exchange
 
 
 class Way(IntEnum):
@@ -22,8 +23,8 @@ class Way(IntEnum):
 class Channel(NamedTuple):
     """Static name of a stream of messages between two workers: one message a step.
 
-    ``edge`` is the index of the receiving bridge in its graph, or of the bucket or group; ``chunk`` the step
-    of a collective's schedule.
+    ``edge`` is the index of the receiving bridge in its graph, of a collective's first part, or of the bucket or group;
+    ``chunk`` the message of a collective's schedule.
     """
 
     phase: int
@@ -105,22 +106,26 @@ class Receive:
 
 
 @dataclass(frozen=True)
-class ReduceStart:
-    """Starts the ring all-reduce of flat buffer ``target`` among ``members``; other instructions go on meanwhile."""
+class CollectiveStart:
+    """Starts a collective; other instructions go on meanwhile.
 
-    target: View
-    members: tuple[int, ...]
+    ``local[b]`` is this worker's own part of block b of the exchange, ``target[b]`` where the block goes, or is kept
+    while it is passed on; ``pack`` is flat memory for messages of several blocks.
+    """
+
+    exchange: Exchange
+    local: tuple[View | None, ...]
+    target: tuple[View | None, ...]
+    pack: View | None
     channel: Channel
     name: str
 
 
 @dataclass(frozen=True)
-class ReduceWait:
-    """Waits until the all-reduce of ``target`` on ``channel`` is complete."""
+class CollectiveWait:
+    """Waits until this worker's share of ``start`` is complete."""
 
-    target: View
-    channel: Channel
-    name: str
+    start: CollectiveStart
 
 
 @dataclass(frozen=True)
@@ -130,4 +135,4 @@ class Update:
     holding: int
 
 
-Instruction = Forward | Backward | Zero | Copy | Add | Send | Receive | ReduceStart | ReduceWait | Update
+Instruction = Forward | Backward | Zero | Copy | Add | Send | Receive | CollectiveStart | CollectiveWait | Update

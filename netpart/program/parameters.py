@@ -8,13 +8,14 @@ from netpart.graph.partition import Micro, Partition
 from netpart.graph.passes.synchronise import Bucket
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import FIXED, View
+from netpart.program.exchanges import Exchanges
 from netpart.program.instructions import (
     Add,
     Channel,
+    CollectiveStart,
+    CollectiveWait,
     Copy,
     Instruction,
-    ReduceStart,
-    ReduceWait,
     Update,
     Way,
     Zero,
@@ -44,7 +45,8 @@ class ParameterMemory:
         self.sums: dict[int, Accumulator] = {}
         self.keys: dict[Key, tuple[int, Region]] = {}
         self.remaining: dict[int, set[Key]] = {}
-        self.started: set[int] = set()
+        self.exchanges = Exchanges(partition.job)
+        self.started: dict[int, CollectiveStart] = {}
         self.copied: dict[tuple[int, int, Region], View] = {}
 
     def place_gradients(self) -> None:
@@ -153,9 +155,11 @@ class ParameterMemory:
     def leave_if_ready(self, b: int, phase: int, out: list[Instruction]) -> None:
         if self.remaining[b] or b in self.started:
             return
-        self.started.add(b)
         out += [Copy(cell, self.cropped(h, box)) for c, cell, h, box in self.copies if c == b]
-        out.append(ReduceStart(self.flat[b], self.bucket(b).workers, self.channel(phase, b), f"bucket {b}"))
+        self.started[b] = self.exchanges.in_place(
+            self.flat[b], self.bucket(b).workers, self.worker, self.memory, self.channel(phase, b), f"bucket {b}"
+        )
+        out.append(self.started[b])
 
     def finish(self, phase: int) -> list[Instruction]:
         """After backward: updates what travels in no bucket, then waits for the buckets and updates the rest."""
@@ -165,7 +169,7 @@ class ParameterMemory:
                 waiting[self.holding(cell.parameter.name, cell.box)].add(b)
         out: list[Instruction] = [Update(h) for h, buckets in waiting.items() if not buckets]
         for b, _ in self.buckets:
-            out.append(ReduceWait(self.flat[b], self.channel(phase, b), f"bucket {b}"))
+            out.append(CollectiveWait(self.started[b]))
             out += [Copy(self.cropped(h, box), cell) for c, cell, h, box in self.copies if c == b]
             for h, buckets in waiting.items():
                 if b in buckets:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from netpart.graph.partition import Micro
 from netpart.graph.passes.synchronise import Holding
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
-from netpart.program.instructions import Instruction, Receive, ReduceStart, Send
+from netpart.program.instructions import CollectiveStart, Instruction, Receive, Send
 from netpart.spec import Shape
 
 
@@ -33,17 +33,20 @@ class Program:
     values: dict[tuple[int, int, int], View] = field(default_factory=dict)
     gradients: dict[tuple[int, int], View] = field(default_factory=dict)
 
-    @property
-    def receivers(self) -> set[int]:
-        """Workers that this one sends to."""
+    def receivers(self, worker: int) -> set[int]:
+        """Workers that ``worker``, whose Program this is, sends to."""
         sent = {i.peer for i in self.instructions if isinstance(i, Send)}
-        return sent | {m for i in self.instructions if isinstance(i, ReduceStart) for m in i.members}
+        return sent.union(*(i.exchange.receivers(worker) for i in self.collectives))
+
+    def senders(self, worker: int) -> set[int]:
+        """Workers that ``worker``, whose Program this is, hears from."""
+        heard = {i.peer for i in self.instructions if isinstance(i, Receive)}
+        return heard.union(*(i.exchange.senders(worker) for i in self.collectives))
 
     @property
-    def senders(self) -> set[int]:
-        """Workers that this one hears from."""
-        heard = {i.peer for i in self.instructions if isinstance(i, Receive)}
-        return heard | {m for i in self.instructions if isinstance(i, ReduceStart) for m in i.members}
+    def collectives(self) -> list[CollectiveStart]:
+        """The starts of all collectives."""
+        return [i for i in self.instructions if isinstance(i, CollectiveStart)]
 
 
 @dataclass

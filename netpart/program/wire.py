@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from netpart.collectives import all_reduce
 from netpart.program.buffers import View, item_size
-from netpart.program.instructions import Receive, ReduceStart, Send
+from netpart.program.instructions import CollectiveStart, Receive, Send
 from netpart.program.program import Program, WorkerProgram
 
 AHEAD = 2
@@ -18,8 +17,7 @@ OUT = 3
 def wire_bytes(program: WorkerProgram) -> int:
     """The most that frames on their way in and out can take, in bytes.
 
-    Frames out are shared by all channels of one size. In: no sender is more than AHEAD steps ahead, and a ring
-    brings each element at most once before its owner goes on.
+    Frames out are shared by all channels of one size. In: no sender is more than AHEAD steps ahead.
     """
     sizes = {n for phase in program.phases.values() for n in sent_sizes(program, phase)}
     return OUT * sum(sizes) + max((received_bytes(program, phase) for phase in program.phases.values()), default=0)
@@ -27,23 +25,26 @@ def wire_bytes(program: WorkerProgram) -> int:
 
 def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
     """Payload bytes of every message that ``phase`` sends."""
-    sizes = set()
-    for i in phase.instructions:
-        if isinstance(i, Send):
-            sizes.add(view_bytes(program, i.source))
-        elif isinstance(i, ReduceStart):
-            item = view_bytes(program, i.target) // max(1, prod(i.target.shape))
-            steps = all_reduce(i.members, prod(i.target.shape))[program.worker]
-            sizes |= {(hi - lo) * item for lo, hi in (step.send for step in steps)}
+    sizes = {view_bytes(program, i.source) for i in phase.instructions if isinstance(i, Send)}
+    for i in phase.collectives:
+        place, item = i.exchange.place(program.worker), item_of(program, i)
+        sizes |= {i.exchange.elements(m.blocks) * item for m in i.exchange.schedule if m.source == place}
     return sizes
 
 
 def received_bytes(program: WorkerProgram, phase: Program) -> int:
     """The most that may wait to be taken in ``phase``."""
-    bridges = sum(view_bytes(program, i.target) for i in phase.instructions if isinstance(i, Receive))
-    return AHEAD * bridges + sum(
-        view_bytes(program, i.target) for i in phase.instructions if isinstance(i, ReduceStart)
-    )
+    bytes_in = sum(view_bytes(program, i.target) for i in phase.instructions if isinstance(i, Receive))
+    for i in phase.collectives:
+        place, item = i.exchange.place(program.worker), item_of(program, i)
+        bytes_in += sum(i.exchange.elements(m.blocks) * item for m in i.exchange.schedule if m.target == place)
+    return AHEAD * bytes_in
+
+
+def item_of(program: WorkerProgram, start: CollectiveStart) -> int:
+    """Bytes of one element of what a collective moves; 0 where this worker has none of it."""
+    views = [v for v in (*start.local, *start.target) if v is not None]
+    return item_size(program.buffers[views[0].buffer].dtype, program.float_size) if views else 0
 
 
 def view_bytes(program: WorkerProgram, view: View) -> int:

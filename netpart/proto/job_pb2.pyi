@@ -188,7 +188,7 @@ kBPTT: AlgType
 kUserAlg: AlgType
 
 class JobProto(_message.Message):
-    __slots__ = ("name", "neuralnet", "train_one_batch", "updater", "cluster", "train_steps", "disp_freq", "gpu", "test_freq", "test_steps", "validate_freq", "validate_steps", "checkpoint_freq", "checkpoint_path", "warmup_steps", "debug", "reset_param_version", "num_openblas_threads", "checkpoint_after", "disp_after", "test_after", "validate_after", "resume", "step", "id", "seed", "dtype", "device", "deadline", "bucket_bytes")
+    __slots__ = ("name", "neuralnet", "train_one_batch", "updater", "cluster", "train_steps", "disp_freq", "gpu", "test_freq", "test_steps", "validate_freq", "validate_steps", "checkpoint_freq", "checkpoint_path", "warmup_steps", "debug", "reset_param_version", "num_openblas_threads", "checkpoint_after", "disp_after", "test_after", "validate_after", "resume", "step", "id", "seed", "dtype", "device", "deadline", "bucket_bytes", "collectives")
     Extensions: _python_message._ExtensionDict
     class DType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
@@ -234,6 +234,7 @@ class JobProto(_message.Message):
     DEVICE_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_FIELD_NUMBER: _ClassVar[int]
     BUCKET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    COLLECTIVES_FIELD_NUMBER: _ClassVar[int]
     name: str
     neuralnet: NetProto
     train_one_batch: AlgProto
@@ -264,7 +265,24 @@ class JobProto(_message.Message):
     device: JobProto.Device
     deadline: float
     bucket_bytes: int
-    def __init__(self, name: _Optional[str] = ..., neuralnet: _Optional[_Union[NetProto, _Mapping]] = ..., train_one_batch: _Optional[_Union[AlgProto, _Mapping]] = ..., updater: _Optional[_Union[_updater_pb2.UpdaterProto, _Mapping]] = ..., cluster: _Optional[_Union[ClusterProto, _Mapping]] = ..., train_steps: _Optional[int] = ..., disp_freq: _Optional[int] = ..., gpu: _Optional[_Iterable[int]] = ..., test_freq: _Optional[int] = ..., test_steps: _Optional[int] = ..., validate_freq: _Optional[int] = ..., validate_steps: _Optional[int] = ..., checkpoint_freq: _Optional[int] = ..., checkpoint_path: _Optional[_Iterable[str]] = ..., warmup_steps: _Optional[int] = ..., debug: bool = ..., reset_param_version: bool = ..., num_openblas_threads: _Optional[int] = ..., checkpoint_after: _Optional[int] = ..., disp_after: _Optional[int] = ..., test_after: _Optional[int] = ..., validate_after: _Optional[int] = ..., resume: bool = ..., step: _Optional[int] = ..., id: _Optional[int] = ..., seed: _Optional[int] = ..., dtype: _Optional[_Union[JobProto.DType, str]] = ..., device: _Optional[_Union[JobProto.Device, str]] = ..., deadline: _Optional[float] = ..., bucket_bytes: _Optional[int] = ...) -> None: ...
+    collectives: Collectives.Algorithm
+    def __init__(self, name: _Optional[str] = ..., neuralnet: _Optional[_Union[NetProto, _Mapping]] = ..., train_one_batch: _Optional[_Union[AlgProto, _Mapping]] = ..., updater: _Optional[_Union[_updater_pb2.UpdaterProto, _Mapping]] = ..., cluster: _Optional[_Union[ClusterProto, _Mapping]] = ..., train_steps: _Optional[int] = ..., disp_freq: _Optional[int] = ..., gpu: _Optional[_Iterable[int]] = ..., test_freq: _Optional[int] = ..., test_steps: _Optional[int] = ..., validate_freq: _Optional[int] = ..., validate_steps: _Optional[int] = ..., checkpoint_freq: _Optional[int] = ..., checkpoint_path: _Optional[_Iterable[str]] = ..., warmup_steps: _Optional[int] = ..., debug: bool = ..., reset_param_version: bool = ..., num_openblas_threads: _Optional[int] = ..., checkpoint_after: _Optional[int] = ..., disp_after: _Optional[int] = ..., test_after: _Optional[int] = ..., validate_after: _Optional[int] = ..., resume: bool = ..., step: _Optional[int] = ..., id: _Optional[int] = ..., seed: _Optional[int] = ..., dtype: _Optional[_Union[JobProto.DType, str]] = ..., device: _Optional[_Union[JobProto.Device, str]] = ..., deadline: _Optional[float] = ..., bucket_bytes: _Optional[int] = ..., collectives: _Optional[_Union[Collectives.Algorithm, str]] = ...) -> None: ...
+
+class Collectives(_message.Message):
+    __slots__ = ()
+    class Algorithm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        AUTO: _ClassVar[Collectives.Algorithm]
+        RING: _ClassVar[Collectives.Algorithm]
+        DOUBLING: _ClassVar[Collectives.Algorithm]
+        TREE: _ClassVar[Collectives.Algorithm]
+        DIRECT: _ClassVar[Collectives.Algorithm]
+    AUTO: Collectives.Algorithm
+    RING: Collectives.Algorithm
+    DOUBLING: Collectives.Algorithm
+    TREE: Collectives.Algorithm
+    DIRECT: Collectives.Algorithm
+    def __init__(self) -> None: ...
 
 class AlgProto(_message.Message):
     __slots__ = ("alg", "user_alg", "cd_conf")

@@ -29,7 +29,7 @@ class PeerProto(_message.Message):
     def __init__(self, index: _Optional[int] = ..., worker: _Optional[int] = ...) -> None: ...
 
 class PartProto(_message.Message):
-    __slots__ = ("index", "kind", "name", "node", "output", "shard", "region", "has_term", "term", "has_owned", "owned", "reports", "live", "trains", "members", "peer", "feed")
+    __slots__ = ("index", "kind", "name", "node", "output", "shard", "region", "has_term", "term", "has_owned", "owned", "reports", "live", "trains", "members", "peer", "feed", "collective")
     INDEX_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -47,6 +47,7 @@ class PartProto(_message.Message):
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     PEER_FIELD_NUMBER: _ClassVar[int]
     FEED_FIELD_NUMBER: _ClassVar[int]
+    COLLECTIVE_FIELD_NUMBER: _ClassVar[int]
     index: int
     kind: str
     name: str
@@ -64,19 +65,50 @@ class PartProto(_message.Message):
     members: _containers.RepeatedCompositeFieldContainer[PeerProto]
     peer: PeerProto
     feed: _containers.RepeatedCompositeFieldContainer[FeedProto]
-    def __init__(self, index: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., node: _Optional[int] = ..., output: _Optional[int] = ..., shard: _Optional[int] = ..., region: _Optional[_Iterable[int]] = ..., has_term: bool = ..., term: _Optional[_Iterable[int]] = ..., has_owned: bool = ..., owned: _Optional[_Iterable[int]] = ..., reports: bool = ..., live: bool = ..., trains: _Optional[_Iterable[bool]] = ..., members: _Optional[_Iterable[_Union[PeerProto, _Mapping]]] = ..., peer: _Optional[_Union[PeerProto, _Mapping]] = ..., feed: _Optional[_Iterable[_Union[FeedProto, _Mapping]]] = ...) -> None: ...
+    collective: int
+    def __init__(self, index: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., node: _Optional[int] = ..., output: _Optional[int] = ..., shard: _Optional[int] = ..., region: _Optional[_Iterable[int]] = ..., has_term: bool = ..., term: _Optional[_Iterable[int]] = ..., has_owned: bool = ..., owned: _Optional[_Iterable[int]] = ..., reports: bool = ..., live: bool = ..., trains: _Optional[_Iterable[bool]] = ..., members: _Optional[_Iterable[_Union[PeerProto, _Mapping]]] = ..., peer: _Optional[_Union[PeerProto, _Mapping]] = ..., feed: _Optional[_Iterable[_Union[FeedProto, _Mapping]]] = ..., collective: _Optional[int] = ...) -> None: ...
+
+class BlockProto(_message.Message):
+    __slots__ = ("region",)
+    REGION_FIELD_NUMBER: _ClassVar[int]
+    region: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, region: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class CollectiveProto(_message.Message):
+    __slots__ = ("kind", "name", "dtype", "member", "block", "region", "backward", "first", "last")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    REGION_FIELD_NUMBER: _ClassVar[int]
+    BACKWARD_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    LAST_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    name: str
+    dtype: str
+    member: _containers.RepeatedScalarFieldContainer[int]
+    block: _containers.RepeatedCompositeFieldContainer[BlockProto]
+    region: _containers.RepeatedScalarFieldContainer[int]
+    backward: bool
+    first: int
+    last: int
+    def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., dtype: _Optional[str] = ..., member: _Optional[_Iterable[int]] = ..., block: _Optional[_Iterable[_Union[BlockProto, _Mapping]]] = ..., region: _Optional[_Iterable[int]] = ..., backward: bool = ..., first: _Optional[int] = ..., last: _Optional[int] = ...) -> None: ...
 
 class GraphProto(_message.Message):
-    __slots__ = ("phase", "rows", "part", "total")
+    __slots__ = ("phase", "rows", "part", "collective", "total")
     PHASE_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     PART_FIELD_NUMBER: _ClassVar[int]
+    COLLECTIVE_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     phase: str
     rows: int
     part: _containers.RepeatedCompositeFieldContainer[PartProto]
+    collective: _containers.RepeatedCompositeFieldContainer[CollectiveProto]
     total: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, phase: _Optional[str] = ..., rows: _Optional[int] = ..., part: _Optional[_Iterable[_Union[PartProto, _Mapping]]] = ..., total: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, phase: _Optional[str] = ..., rows: _Optional[int] = ..., part: _Optional[_Iterable[_Union[PartProto, _Mapping]]] = ..., collective: _Optional[_Iterable[_Union[CollectiveProto, _Mapping]]] = ..., total: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MicroProto(_message.Message):
     __slots__ = ("graph", "lo", "hi")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netpart.collectives import RingState, all_reduce
+from netpart.collectives import Progress
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
 from netpart.layers.layer import Call
@@ -19,12 +19,12 @@ from netpart.program.instructions import (
     Add,
     Backward,
     Channel,
+    CollectiveStart,
+    CollectiveWait,
     Copy,
     Forward,
     Instruction,
     Receive,
-    ReduceStart,
-    ReduceWait,
     Send,
     Update,
     Zero,
@@ -36,16 +36,17 @@ from netpart.worker.machine import Machine
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
 
-RUN, SEND, RECEIVE, REDUCE_START, REDUCE_WAIT = range(5)
+RUN, SEND, RECEIVE, START, WAIT = range(5)
 
 
 @dataclass(slots=True)
-class Ring:
-    """A collective of one worker: its progress, and the channel of each step's message."""
+class Running:
+    """A collective of one worker: its progress, and the channel of its messages, which differ in their chunk."""
 
     name: str
-    state: RingState
-    channels: list[Channel]
+    progress: Progress
+    channels: dict[int, Channel]
+    members: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ class Action:
     array: Array = None
     peer: int = -1
     channel: Channel | None = None
-    ring: Ring | None = None
+    running: Running | None = None
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Binder:
         self.parts: dict[tuple[int, int], Part] = {}
         for m, micro in enumerate(self.program.micros):
             self.parts.update({(m, p.index): p for p in micro.graph.parts if p.worker == machine.program.worker})
-        self.rings: dict[Channel, Ring] = {}
+        self.running: dict[Channel, Running] = {}
         self.ops: list[tuple[int, Op]] = []
 
     def bind(self) -> Bound:
@@ -115,11 +116,12 @@ class Binder:
                 array = self.arrays(target)
                 self.expect(channel, peer, array.shape, array.dtype)
                 return Action(RECEIVE, f"receive {name}", array=array, peer=peer, channel=channel)
-            case ReduceStart(target, members, channel, name):
-                ring = self.ring(self.arrays(target), members, channel, f"all-reduce {name}")
-                return Action(REDUCE_START, ring.name, channel=channel, ring=ring)
-            case ReduceWait(_, channel, name):
-                return Action(REDUCE_WAIT, f"all-reduce {name}", channel=channel, ring=self.rings[channel])
+            case CollectiveStart():
+                running = self.start(instruction)
+                return Action(START, running.name, channel=instruction.channel, running=running)
+            case CollectiveWait(start):
+                running = self.running[start.channel]
+                return Action(WAIT, running.name, channel=start.channel, running=running)
 
     def name(self, instruction: Forward | Backward) -> str:
         return self.parts[instruction.micro, instruction.part].name
@@ -134,16 +136,18 @@ class Binder:
         if self.transport is not None:
             self.transport.expect(channel, peer, shape, dtype)
 
-    def ring(self, array: Array, members: tuple[int, ...], channel: Channel, name: str) -> Ring:
-        flat = array.reshape(-1)
-        steps = all_reduce(members, flat.size)[self.machine.program.worker]
-        channels = [channel._replace(chunk=chunk) for chunk in range(len(steps))]
-        for each, step in zip(channels, steps, strict=True):
-            lo, hi = step.receive
-            if hi > lo:
-                self.expect(each, step.receive_from, (hi - lo,), flat.dtype)
-        self.rings[channel] = Ring(name, RingState(steps, flat), channels)
-        return self.rings[channel]
+    def start(self, start: CollectiveStart) -> Running:
+        """Binds a collective to its arrays and tells the transport what its messages bring."""
+        found, place = start.exchange, start.exchange.place(self.machine.program.worker)
+        local, target = [self.array(v) for v in start.local], [self.array(v) for v in start.target]
+        progress = Progress(found.schedule, place, found.sizes, local, target, self.array(start.pack))
+        dtype = next((a.dtype for a in (*local, *target) if a is not None), self.machine.dtype)
+        for peer, index, shape in progress.messages:
+            self.expect(start.channel._replace(chunk=index), found.members[peer], shape, dtype)
+        channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
+        running = Running(f"{found.kind} {start.name}", progress, channels, found.members)
+        self.running[start.channel] = running
+        return running
 
     def forward(self, instruction: Forward) -> Op:
         micro = self.program.micros[instruction.micro]
@@ -237,4 +241,4 @@ def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
     return -(-prod(shape) * int(np.dtype(dtype).itemsize) // 64) * 64
 
 
-__all__ = ["Action", "Binder", "Bound", "Ring", "attach", "scratch_bytes"]
+__all__ = ["Action", "Binder", "Bound", "Running", "attach", "scratch_bytes"]

@@ -21,13 +21,13 @@ from netpart.program.program import WorkerProgram
 from netpart.spec import Region, relative, size
 from netpart.worker.bind import (
     RECEIVE,
-    REDUCE_START,
-    REDUCE_WAIT,
     SEND,
+    START,
+    WAIT,
     Action,
     Binder,
     Bound,
-    Ring,
+    Running,
     attach,
     scratch_bytes,
 )  # fmt: skip
@@ -69,7 +69,7 @@ class Player:
         self.machine = Machine(program, xp, updater, seed, poison)
         self.bound: dict[str, Bound] = {p: Binder(self.machine, p, transport).bind() for p in program.phases}
         self.workspace_bytes = self.attach_workspace()
-        self.rings: list[Ring] = []
+        self.running: list[Running] = []
         self.seen = -1
         self.trace: list[tuple[str, float, float]] | None = None
         self.doing = "getting ready"
@@ -115,7 +115,7 @@ class Player:
             self.machine.memory.fill(0xFF)
         for action in bound.actions:
             self.doing = action.name
-            if self.rings:
+            if self.running:
                 self.advance(sequence)
             started = perf_counter() if trace is not None else 0.0
             if action.run is not None:
@@ -138,42 +138,43 @@ class Player:
                 yield Waiting(action.name, action.peer, phase, step, action.channel)
                 self.advance(step)
             self.to_device(action.array, arrived)
-        elif action.kind == REDUCE_START:
-            assert action.ring is not None
-            self.rings.append(action.ring)
+        elif action.kind == START:
+            assert action.running is not None
+            self.running.append(action.running)
             self.seen = -1  # its first message may be here already
-            self.send_chunks(action.ring, action.ring.state.start(), step)
-        elif action.kind == REDUCE_WAIT:
-            assert action.ring is not None
+            self.pass_on(action.running, action.running.progress.start(), step)
+        elif action.kind == WAIT:
+            assert action.running is not None
+            running = action.running
             self.advance(step)
-            while (expected := action.ring.state.expects()) is not None:
-                peer, chunk, _ = expected
-                yield Waiting(action.name, peer, phase, step, action.ring.channels[chunk])
+            while (expected := running.progress.expects()) is not None:
+                place, index = expected
+                yield Waiting(action.name, running.members[place], phase, step, running.channels[index])
                 self.advance(step)
 
     def advance(self, step: int) -> None:
         """Takes every collective as far as the messages that have arrived allow."""
         assert self.transport is not None
         arrivals = self.transport.arrivals
-        if arrivals == self.seen or not self.rings:
+        if arrivals == self.seen or not self.running:
             return
         self.seen = arrivals
-        for ring in self.rings:
-            while (expected := ring.state.expects()) is not None:
-                arrived = self.transport.receive(ring.channels[expected[1]], step)
+        for running in self.running:
+            while (expected := running.progress.expects()) is not None:
+                arrived = self.transport.receive(running.channels[expected[1]], step)
                 if arrived is None:
                     break
-                self.send_chunks(ring, ring.state.deliver(self.xp.asarray(arrived)), step)
-        self.rings = [ring for ring in self.rings if not ring.state.done]
+                self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)), step)
+        self.running = [running for running in self.running if not running.progress.done]
 
-    def send_chunks(self, ring: Ring, sends: list[tuple[int, int, Array]], step: int) -> None:
+    def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]], step: int) -> None:
         """Sends what a collective may send now."""
         assert self.transport is not None
-        for peer, chunk, view in sends:
+        for place, index, view in sends:
             started = perf_counter() if self.trace is not None else 0.0
-            self.transport.send(ring.channels[chunk], step, peer, self.to_host(view))
+            self.transport.send(running.channels[index], step, running.members[place], self.to_host(view))
             if self.trace is not None:
-                self.trace.append((f"send {ring.name}", started, perf_counter()))
+                self.trace.append((f"send {running.name}", started, perf_counter()))
 
     def to_host(self, array: Array) -> Array:
         return array if self.xp is np else self.xp.asnumpy(array)
@@ -184,7 +185,7 @@ class Player:
     def finished_by_readers(self, phase: str) -> list[tuple[int, Channel]]:
         """(worker, channel) of everyone that this worker sends to, and on which it hears of their finished steps."""
         found = []
-        for peer in sorted(self.program.phases[phase].receivers - {self.program.worker}):
+        for peer in sorted(self.program.phases[phase].receivers(self.program.worker)):
             channel = self.done(phase, peer, self.program.worker)
             if self.transport is not None:
                 self.transport.expect(channel, peer, (0,), EMPTY.dtype)
@@ -193,7 +194,7 @@ class Player:
 
     def finished_for_writers(self, phase: str) -> list[tuple[int, Channel]]:
         """(worker, channel) of everyone that sends to this worker, and hears of the steps it has finished."""
-        writers = sorted(self.program.phases[phase].senders - {self.program.worker})
+        writers = sorted(self.program.phases[phase].senders(self.program.worker))
         return [(peer, self.done(phase, self.program.worker, peer)) for peer in writers]
 
     def wait_for_readers(self, phase: str, step: int) -> Iterator[Waiting]:

@@ -33,16 +33,32 @@ def partial(workers: int, reader: str = COPIES, top: str = "partition_dim: 1", s
     )
 
 
+def copies(count: int) -> str:
+    """Replicas on the first ``count`` workers."""
+    return f"cut {{ over: REPLICA parts: {count} {' '.join(f'location: {w}' for w in range(count))} }}"
+
+
 def totals(partition: Partition) -> list[str]:
     net = partition.graph.net
     return [net.nodes[i].name for i in net.totals]
 
 
-@pytest.mark.parametrize("workers", [3, 4, 5])
-def test_copies_that_read_addends_cost_what_a_ring_costs(workers: int) -> None:
-    found = partial(workers)
+@pytest.mark.parametrize(("workers", "readers"), [(4, 3), (5, 3), (5, 4)])
+def test_copies_that_read_addends_of_more_workers_cost_little_more_than_a_ring(workers: int, readers: int) -> None:
+    """All add up their share for one of the readers, which gather the shares; the gradient takes the same way back."""
+    found = partial(workers, copies(readers))
     assert totals(found) == ["part"]
-    elements = [e for e in ledger(found).entries if "part" in e.name or "act" in e.name]
+    elements = [e for e in ledger(found).entries if "part" in e.name]
+    assert sum(e.nbytes for e in elements) == ITEM * 2 * (workers - 1 + readers - 1) * ROWS * WIDTH
+    check_law(found, workers)
+
+
+@pytest.mark.parametrize("workers", [2, 3, 4, 5])
+def test_addends_that_all_workers_read_are_all_reduced(workers: int) -> None:
+    found = partial(workers)
+    assert totals(found) == []
+    assert found.graph.collectives[0].kind == "all-reduce"
+    elements = [e for e in ledger(found).entries if "part" in e.name]
     assert sum(e.nbytes for e in elements) == ITEM * 2 * 2 * (workers - 1) * ROWS * WIDTH
     check_law(found, workers)
 
@@ -54,21 +70,15 @@ def test_copies_that_read_addends_cost_what_a_ring_costs(workers: int) -> None:
         (4, "partition_dim: 0"),
         (4, "partition_dim: 1"),
         (4, "location: 2"),
-        (4, "cut { over: REPLICA parts: 2 }"),
+        (4, copies(2)),
     ],
 )
 def test_readers_that_need_no_more_than_their_share_are_served_directly(workers: int, reader: str) -> None:
     assert totals(partial(workers, reader)) == []
 
 
-def test_copies_that_hold_whole_gradients_send_none_back_directly() -> None:
-    """Directly 6 tensors forward and none back; with a total 4 and 2. On 4 workers it is 12 against 6 and 3."""
-    assert totals(partial(3, top=COPIES)) == []
-    assert totals(partial(4, top=COPIES)) == ["part"]
-
-
 def test_parameters_still_belong_to_their_layers() -> None:
-    net = partial(3).graph.net
+    net = partial(4, copies(3)).graph.net
     owners = {p.name: net.nodes[p.owner].name for p in net.parameters}
     assert {name.split("/")[0] for name in owners} == {"below", "part", "top"}
     assert all(name.split("/")[0] == owner for name, owner in owners.items())
@@ -86,9 +96,9 @@ def test_the_parts_of_a_total_are_as_even_as_can_be() -> None:
     assert [s.worker for s in even((4, 4), (1, 5)).shards] == [1, 5]
 
 
-@pytest.mark.parametrize("worker", range(3))
+@pytest.mark.parametrize("worker", range(4))
 def test_a_plan_with_a_total_travels(worker: int) -> None:
-    found = partial(3)
+    found = partial(4, copies(3))
     travelled, rank = decode(encode(found, worker))
     assert rank == worker
     here = [(p.name, p.node, p.region) for p in found.graph.of_worker(worker)]
@@ -97,9 +107,9 @@ def test_a_plan_with_a_total_travels(worker: int) -> None:
 
 
 def test_a_total_takes_no_name_that_is_taken() -> None:
-    conf = partial(3).job
+    conf = partial(4, copies(3)).job
     for found in conf.neuralnet.layer:
         found.name = found.name.replace("act", "total-part")
         found.srclayers[:] = [name.replace("act", "total-part") for name in found.srclayers]
-    net = partition_job(conf, 3).graph.net
+    net = partition_job(conf, 4).graph.net
     assert [n.name for n in net.nodes] == ["data", "below", "part", "total-part+", "total-part", "top", "loss"]

@@ -12,8 +12,8 @@ from netpart.program.instructions import (
     Copy,
     Instruction,
     Receive,
-    ReduceStart,
-    ReduceWait,
+    CollectiveStart,
+    CollectiveWait,
     Send,
     Update,
 )
@@ -30,7 +30,7 @@ def instructions(partition: Partition, worker: int, phase: str = "train") -> lis
 def test_one_worker_copies_and_sends_nothing() -> None:
     conf = job(data(), product("below", "data", 5), layer("relu", "kReLU", "below"), product("top", "relu", 4), LOSS)
     found = instructions(partition_job(conf, 1), 0)
-    assert not [i for i in found if isinstance(i, Copy | Send | Receive | ReduceStart)]
+    assert not [i for i in found if isinstance(i, Copy | Send | Receive | CollectiveStart)]
 
 
 def test_rows_are_sent_as_views_of_the_batch() -> None:
@@ -46,7 +46,7 @@ def test_the_first_sum_leaves_before_backward_ends() -> None:
     conf.bucket_bytes = 64
     found = instructions(partition_job(conf, 2), 0)
     kinds = [type(i) for i in found]
-    assert kinds.index(ReduceStart) < len(kinds) - 1 - kinds[::-1].index(Backward)
+    assert kinds.index(CollectiveStart) < len(kinds) - 1 - kinds[::-1].index(Backward)
 
 
 @given(examples())
@@ -71,8 +71,8 @@ def test_every_program_is_whole(example: Example) -> None:
         }
         assert sent == came
         for program, found in zip(compiled, lists, strict=True):
-            started = [i.channel for i in found if isinstance(i, ReduceStart)]
-            assert sorted(started) == sorted(i.channel for i in found if isinstance(i, ReduceWait))
+            started = [i.channel for i in found if isinstance(i, CollectiveStart)]
+            assert sorted(started) == sorted(i.start.channel for i in found if isinstance(i, CollectiveWait))
             updated = [i.holding for i in found if isinstance(i, Update)]
             trained = [h for h, held in enumerate(program.holdings) if held.parameter.name in partition.trained]
             assert sorted(updated) == (trained if phase == "train" else [])

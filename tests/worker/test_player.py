@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 import pytest
 
-from netpart.program.instructions import ReduceStart
+from netpart.program.instructions import CollectiveStart
 from netpart.spec import Region, size
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
@@ -90,7 +90,7 @@ def test_the_first_bucket_leaves_before_backward_ends() -> None:
         in_threads(team, lambda player: steps(player, 3))
     for player in team:
         program = player.program.phases["train"]
-        buckets = [i for i in program.instructions if isinstance(i, ReduceStart)]
+        buckets = [i for i in program.instructions if isinstance(i, CollectiveStart)]
         assert len(buckets) > 2
         assert player.trace is not None
         sends = [(start, end) for name, start, end in player.trace if name == "send all-reduce bucket 0"]

@@ -3,13 +3,14 @@
     N addends on N workers, each of which needs the whole sum T: sent directly, N(N-1)|T| elements.
     With the total between: every worker adds up its share, (N-1)|T|, and all gather the shares, (N-1)|T|.
 
-That is what a ring all-reduce sends, and the gradient costs the same on its way back. The total is the identity, so
-nothing else changes. It is put behind a layer only where less is sent with it, both directions together.
+That is what an all-reduce sends, and the gradient costs the same on its way back. The total is the identity, so
+nothing else changes. It is put behind a layer only where less is sent with it, both directions together: not where the
+addends are all-reduced anyway, for every worker has one and needs the whole sum (``collect``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from netpart.graph.net import Net, Node, Parameter, Source
@@ -75,14 +76,34 @@ def moved(found: Asked, name: str) -> int:
 
 def crossing(found: Asked, index: int) -> int:
     """Elements that leave the shards of one node for other workers, and whose gradients return."""
-    count = 0
+    sent = list(journeys(found, index))
+    if is_all_reduce(found.placements[index], sent):
+        _, _, box, gradient = sent[0]
+        return 2 * (len(found.placements[index].shards) - 1) * size(box) * (1 + gradient)
+    return sum(size(box) * (1 + gradient) for _, _, box, gradient in sent)
+
+
+Journey = tuple[int, int, Region, bool]
+"""From one worker to another, what, and whether its gradient returns."""
+
+
+def journeys(found: Asked, index: int) -> Iterator[Journey]:
+    """What leaves the shards of one node for other workers, each region once."""
     for shard, demands in zip(found.placements[index].shards, found.answers.demands[index][0], strict=True):
         groups: dict[tuple[int, Region], list[bool]] = {}
         for d in demands:
             groups.setdefault((found.placements[d.reader].shards[d.j].worker, d.box), []).append(d.gradient)
         for (worker, box), gradients in carried(groups).items():
-            count += size(box) * (1 + any(gradients)) * (worker != shard.worker)
-    return count
+            if worker != shard.worker:
+                yield shard.worker, worker, box, any(gradients)
+
+
+def is_all_reduce(placement: Placement, sent: list[Journey]) -> bool:
+    """True if every worker adds up all of every addend, which ``collect`` recognises and a ring does in 2(N-1)|T|."""
+    workers, regions = placement.workers, {s.region for s in placement.shards}
+    everyone = [(s, t) for s in workers for t in workers if s != t]
+    alike = len(regions | {box for _, _, box, _ in sent}) == 1 and len({gradient for *_, gradient in sent}) == 1
+    return alike and len(workers) == len(placement.shards) and sorted((s, t) for s, t, *_ in sent) == everyone
 
 
 def insert(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:

@@ -1,0 +1,28 @@
+"""Recursive doubling (and, backwards, halving): what a place holds doubles in each of ⌈log2 N⌉ rounds.
+
+In round k place i asks place i + 2^k for the run of blocks that starts there, for any N: Bruck et al., "Efficient
+algorithms for all-to-all communications in multiport message-passing systems", IEEE TPDS 8(11), 1997, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netpart.collectives.schedule import Message, Schedule
+
+
+def gather(n: int) -> Schedule:
+    """Gives every place the block of every other: block i starts at place i."""
+    return tuple(message for held in powers(n) for message in doubled(n, held))
+
+
+def doubled(n: int, held: int) -> Iterator[Message]:
+    """The round before which every place holds ``held`` blocks, its own first."""
+    for i in range(n):
+        run = tuple((i + j) % n for j in range(min(held, n - held)))
+        yield Message(i, (i - held) % n, run)
+
+
+def powers(n: int) -> list[int]:
+    """1, 2, 4, … below ``n``."""
+    return [1 << k for k in range((n - 1).bit_length())]

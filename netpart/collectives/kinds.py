@@ -1,0 +1,66 @@
+"""The collectives by name, and the algorithms that carry each of them out."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from netpart.collectives import direct, doubling, ring, tree
+from netpart.collectives.schedule import Schedule, backwards
+from netpart.spec import Region, extent
+
+ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE = "all-gather", "reduce-scatter", "all-reduce"
+BROADCAST, REDUCE, ALL_TO_ALL = "broadcast", "reduce", "all-to-all"
+KINDS = (ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, BROADCAST, REDUCE, ALL_TO_ALL)
+
+RING, DOUBLING, TREE, DIRECT = "ring", "doubling", "tree", "direct"
+ALGORITHMS = (DIRECT, DOUBLING, RING, TREE)
+"""In the order in which ``price.choose`` prefers them where they cost the same."""
+
+GRADIENT = {
+    ALL_GATHER: REDUCE_SCATTER, REDUCE_SCATTER: ALL_GATHER, ALL_REDUCE: ALL_REDUCE,
+    BROADCAST: REDUCE, REDUCE: BROADCAST, ALL_TO_ALL: ALL_TO_ALL,
+}  # fmt: skip
+"""What the gradient of each collective is: the same blocks on their way back."""
+
+_GATHER = {RING: ring.gather, DOUBLING: doubling.gather, TREE: tree.gather, DIRECT: direct.gather}
+_SPREAD = {RING: ring, DOUBLING: tree, TREE: tree, DIRECT: direct}
+"""Doubling what is held is, from one place, the binomial tree."""
+
+
+@cache
+def schedule(kind: str, algorithm: str, n: int) -> Schedule:
+    """The messages of a collective of ``n`` members, who are known by their places.
+
+    All-gather and reduce-scatter have n blocks, block i that of place i; broadcast and reduce start or end at place
+    0 and have, like an all-reduce, as many blocks as ``pieces`` says; block i·n + j of an all-to-all goes from i to j,
+    always directly. Raises KeyError for another kind or algorithm.
+    """
+    if kind == ALL_TO_ALL:
+        return direct.exchange(n)
+    if kind in (BROADCAST, REDUCE):
+        spread = _SPREAD[algorithm].broadcast(n)
+        return spread if kind == BROADCAST else backwards(spread)
+    if kind == ALL_REDUCE and algorithm == TREE:
+        return schedule(REDUCE, TREE, n) + schedule(BROADCAST, TREE, n)
+    gather = _GATHER[algorithm](n)
+    return {ALL_GATHER: gather, REDUCE_SCATTER: backwards(gather), ALL_REDUCE: backwards(gather) + gather}[kind]
+
+
+def pieces(kind: str, algorithm: str, n: int) -> int:
+    """Number of blocks that the tensor of a collective is cut into."""
+    if kind in (BROADCAST, REDUCE):
+        return _SPREAD[algorithm].pieces(n)
+    if kind == ALL_REDUCE:
+        return 1 if algorithm == TREE else n
+    return n * n if kind == ALL_TO_ALL else n
+
+
+def blocks_of(region: Region, parts: int) -> tuple[Region, ...]:
+    """``region`` cut into ``parts`` on its first axis that is long enough, or else its longest; some may be empty."""
+    if parts == 1:
+        return (region,)
+    extents = extent(region)
+    axis = next((a for a, n in enumerate(extents) if n >= parts), extents.index(max(extents)))
+    lo, n = region[axis][0], extents[axis]
+    cuts = [(lo + n * i // parts, lo + n * (i + 1) // parts) for i in range(parts)]
+    return tuple((*region[:axis], cut, *region[axis + 1 :]) for cut in cuts)

@@ -1,0 +1,65 @@
+"""What a schedule takes, by the model that every message costs a latency and its bytes a bandwidth.
+
+The time of a schedule is the longest way through it: a place sends one message after another, receives one after
+another, and passes a block on when it has it (Hockney's model on full-duplex ports; facts and constants in
+``Link``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from netpart.collectives.kinds import ALGORITHMS, ALL_TO_ALL, DIRECT, pieces, schedule
+from netpart.collectives.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Link:
+    """A message takes ``latency`` seconds and 1 / ``bandwidth`` seconds for each byte."""
+
+    latency: float = 60e-6
+    bandwidth: float = 2e9
+
+
+def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None = None) -> float:
+    """Time until the last message of ``schedule`` over ``n`` places has arrived; block b has ``nbytes[b]`` bytes.
+
+    A message that would be empty is not sent.
+    """
+    link = link or Link()
+    sending, receiving, has = [0.0] * n, [0.0] * n, {}
+    for m in schedule:
+        load = sum(nbytes[b] for b in m.blocks)
+        if load:
+            start = max([sending[m.source], *(has.get((m.source, b), 0.0) for b in m.blocks)])
+            sending[m.source] = start + load / link.bandwidth
+            arrived = max(start + link.latency, receiving[m.target]) + load / link.bandwidth
+            receiving[m.target] = arrived
+            has.update({(m.target, b): arrived for b in m.blocks})
+    return max(receiving, default=0.0)
+
+
+def choose(kind: str, n: int, nbytes: tuple[int, ...], wanted: str = "auto") -> str:
+    """The algorithm for a collective of ``n`` members: ``wanted``, or with "auto" the one that takes least time.
+
+    ``nbytes`` are those of its blocks, or of the whole tensor where the algorithm cuts it itself.
+    """
+    if kind == ALL_TO_ALL:
+        return DIRECT
+    return cheapest(kind, n, nbytes) if wanted == "auto" else wanted
+
+
+@cache
+def cheapest(kind: str, n: int, nbytes: tuple[int, ...]) -> str:
+    """The algorithm that takes least time."""
+    return min(ALGORITHMS, key=lambda a: seconds(schedule(kind, a, n), spread(nbytes, pieces(kind, a, n)), n))
+
+
+def spread(nbytes: tuple[int, ...], parts: int) -> tuple[int, ...]:
+    """``nbytes`` as they are, or those of one tensor cut into ``parts``."""
+    if len(nbytes) == parts:
+        return nbytes
+    total = sum(nbytes)
+    return tuple(total * (i + 1) // parts - total * i // parts for i in range(parts))

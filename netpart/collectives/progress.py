@@ -1,0 +1,175 @@
+"""Progress: one place's way through a schedule. It takes arrivals and returns what to send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from netpart.collectives.schedule import Message, Schedule
+from netpart.errors import TransportError
+from netpart.kernels.op import Array
+from netpart.spec import Shape
+
+Block = Array | None
+Send = tuple[int, int, Array]
+"""(place, index of the message, what to send)."""
+
+
+@dataclass(slots=True)
+class Arrival:
+    """A message to come: ``parts`` says what to do with each of its blocks: (elements, own addend, where it goes)."""
+
+    source: int
+    index: int
+    shape: Shape
+    parts: list[tuple[int, Block, Array]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Departure:
+    """A message to send: ``views`` side by side in ``whole``, or the one view itself."""
+
+    target: int
+    index: int
+    views: list[Array]
+    whole: Array
+
+
+class Progress:
+    """Plays the part of place ``me`` in ``schedule``, again and again.
+
+    ``local[b]`` is what this place brings of block b, ``target[b]`` where the result goes or may be kept while it is
+    passed on; None where there is neither. Both may be the same array. ``pack`` is flat memory for messages of several
+    blocks. All arrays are bound here, so a run allocates nothing but small lists.
+
+    Whoever sends must be done with one array before asking for the next: several blocks are packed when their turn
+    comes. Messages are taken in the order of the schedule, so sums are formed in an order that depends on nothing else.
+    """
+
+    def __init__(
+        self, schedule: Schedule, me: int, sizes: Sequence[int], local: Sequence[Block], target: Sequence[Block],
+        pack: Block = None,
+    ) -> None:  # fmt: skip
+        self._arrivals: list[Arrival] = []
+        self._released: list[list[Departure]] = [[]]
+        self._touched: dict[int, int] = {}
+        self._local, self._target, self._pack = local, target, pack
+        for index, message in enumerate(schedule):
+            if sum(sizes[b] for b in message.blocks) == 0:
+                continue
+            if message.target == me:
+                self._expect(index, message, sizes)
+            elif message.source == me:
+                self._plan(index, message, sizes)
+        kept = [b for b, block in enumerate(target) if block is not None and b not in self._touched]
+        self._own = [(target[b], local[b]) for b in kept if local[b] is not None and local[b] is not target[b]]
+        self._at = -1
+
+    def _expect(self, index: int, message: Message, sizes: Sequence[int]) -> None:
+        """Notes a message to come; the first addend that arrives meets this place's own."""
+        blocks = [b for b in message.blocks if sizes[b]]
+        arrival = Arrival(message.source, index, self._shape(blocks, sizes))
+        for b in blocks:
+            target = self._target[b]
+            assert target is not None, f"block {b} has no place to go"
+            own = self._local[b] if b not in self._touched else target
+            arrival.parts.append((sizes[b], own if message.add else None, target))
+            self._touched[b] = len(self._arrivals)
+        self._arrivals.append(arrival)
+        self._released.append([])
+
+    def _plan(self, index: int, message: Message, sizes: Sequence[int]) -> None:
+        """Notes a message to send as soon as the last of its blocks has arrived."""
+        blocks = [b for b in message.blocks if sizes[b]]
+        views = [self._target[b] if b in self._touched else self._local[b] for b in blocks]
+        whole = views[0] if len(blocks) == 1 else self._packed(sum(sizes[b] for b in blocks))
+        after = max((self._touched.get(b, -1) for b in blocks), default=-1)
+        self._released[after + 1].append(Departure(message.target, index, views if len(views) > 1 else [], whole))
+
+    def _packed(self, elements: int) -> Array:
+        assert self._pack is not None, "a message of several blocks needs memory to be packed in"
+        return self._pack[:elements]
+
+    def _shape(self, blocks: Sequence[int], sizes: Sequence[int]) -> Shape:
+        """The shape of a message: that of its block, or flat for several."""
+        if len(blocks) > 1:
+            return (sum(sizes[b] for b in blocks),)
+        target = self._target[blocks[0]]
+        return () if target is None else tuple(target.shape)
+
+    @property
+    def messages(self) -> list[tuple[int, int, Shape]]:
+        """(place, index, shape) of every message to come, in order."""
+        return [(a.source, a.index, a.shape) for a in self._arrivals]
+
+    @property
+    def done(self) -> bool:
+        """True once every message of the run has been delivered; False before the first ``start``."""
+        return self._at == len(self._arrivals)
+
+    def start(self) -> Iterator[Send]:
+        """Begins a run and returns what can be sent at once; raises RuntimeError while a run is unfinished."""
+        if not self.done and self._at != -1:
+            raise RuntimeError(f"Progress: start before done, at message {self._at} of {len(self._arrivals)}")
+        self._at = 0
+        for target, own in self._own:
+            target[...] = own
+        return map(departure, self._released[0])
+
+    def expects(self) -> tuple[int, int] | None:
+        """The next message as (place, index); None if there is none to come."""
+        if self.done or self._at == -1:
+            return None
+        arrival = self._arrivals[self._at]
+        return arrival.source, arrival.index
+
+    def deliver(self, array: Array) -> Iterator[Send]:
+        """Takes the message that ``expects`` names and returns what can be sent now.
+
+        Raises TransportError if none is expected or ``array`` has another shape than it should.
+        """
+        if self.done or self._at == -1:
+            raise TransportError(f"Progress: expected no message, got one of shape {array.shape}; start a run first")
+        arrival = self._arrivals[self._at]
+        if array.shape != arrival.shape:
+            raise TransportError(
+                f"Progress: expected {arrival.shape} for message {arrival.index} from place {arrival.source}, got "
+                f"{array.shape}; all members must play the same schedule"
+            )
+        take(arrival, array)
+        self._at += 1
+        return map(departure, self._released[self._at])
+
+    def __repr__(self) -> str:
+        return f"Progress({self._at} of {len(self._arrivals)} messages)"
+
+
+def take(arrival: Arrival, array: Array) -> None:
+    """Copies or adds each block of a message to where it belongs."""
+    start = 0
+    for elements, own, target in arrival.parts:
+        piece = array if len(arrival.parts) == 1 else array[start : start + elements].reshape(target.shape)
+        if own is None:
+            target[...] = piece
+        else:
+            add(own, piece, target)
+        start += elements
+
+
+def add(a: Array, b: Array, out: Array) -> None:
+    """out = a + b, on whichever device they are."""
+    if isinstance(out, np.ndarray):
+        np.add(a, b, out=out)
+    else:
+        out[...] = a + b
+
+
+def departure(d: Departure) -> Send:
+    """What to send, packed if it is several blocks."""
+    start = 0
+    for view in d.views:
+        d.whole[start : start + view.size] = view.reshape(-1)
+        start += view.size
+    return d.target, d.index, d.whole

@@ -1,0 +1,40 @@
+"""Schedules as values: who sends which blocks to whom, in an order that plays out without waiting in circles.
+
+A collective moves *blocks*, the pieces of one tensor, between members, which are known here by their places
+0 to N - 1. In every schedule of this package a block reaches a place once, and a place passes it on afterwards. So
+each block travels along a tree, and the schedule read backwards, with sums where there were copies, gathers the addends
+of each block along the same tree:
+
+    broadcast ◀── reversed ──▶ reduce          all-gather ◀── reversed ──▶ reduce-scatter
+
+and an all-reduce is one of each. The bytes that all members send together are therefore the same for every algorithm:
+(N - 1)|T| of a tensor T, 2(N - 1)|T| for an all-reduce (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69, 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Message(NamedTuple):
+    """Blocks that go from one place to another; ``add``: they are added to what the target has."""
+
+    source: int
+    target: int
+    blocks: tuple[int, ...]
+    add: bool = False
+
+
+Schedule = tuple[Message, ...]
+"""Messages in an order in which they may be sent one after another; a message is known by its place in it."""
+
+
+def backwards(schedule: Schedule) -> Schedule:
+    """The schedule that sums up what ``schedule`` spreads."""
+    return tuple(Message(m.target, m.source, m.blocks, True) for m in reversed(schedule))
+
+
+def volume(schedule: Schedule, sizes: Sequence[int]) -> int:
+    """Counts the elements that all members together send, for blocks of ``sizes`` elements."""
+    return sum(sizes[b] for m in schedule for b in m.blocks)

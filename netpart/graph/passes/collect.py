@@ -1,0 +1,176 @@
+"""Pass: recognises the bridges that together are a collective (all-gather, all-reduce, …).
+
+It adds and removes nothing: it marks the parts of each collective, so that a Program may carry it out as one exchange,
+the ledger may count it as one, and a drawing may frame it. What forms no clean pattern stays single bridges.
+
+    every source sends all it holds to every other member        one source: broadcast, else all-gather
+    every source sends each other member a piece of its own      all-to-all
+    the readers add up what they get: of one piece each          reduce-scatter
+                                      all of everything          all-reduce, or reduce to one reader
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE, REDUCE_SCATTER
+from netpart.graph.graph import BRIDGE_DST, SUM, Collective, Graph, Part
+from netpart.spec import RECORD, Region, hull, intersect, size
+
+Pairs = dict[tuple[int, int], Part]
+"""The receiving half of the one bridge between two workers, by (source, target)."""
+Readers = dict[int, list[Part]]
+"""The parts that read each part, by its index."""
+
+
+def collect(graph: Graph) -> None:
+    """Marks every collective of ``graph``, in the order of the parts."""
+    arrivals: dict[tuple[int, int], list[Part]] = {}
+    for part in graph.parts:
+        if part.kind == BRIDGE_DST:
+            arrivals.setdefault((part.node, part.output), []).append(part)
+    several = {key: parts for key, parts in arrivals.items() if len(parts) > 1}
+    if not several:
+        return
+    readers = readers_of(graph)
+    for parts in several.values():
+        for group in apart(parts):
+            found = recognise(graph, group, readers)
+            if found is not None:
+                graph.collectives.append(found)
+
+
+def readers_of(graph: Graph) -> Readers:
+    """Who reads the receiving half of each bridge."""
+    readers: Readers = {}
+    for part in graph.parts:
+        for feed in part.feeds:
+            if feed.part.kind == BRIDGE_DST:
+                readers.setdefault(feed.part.index, []).append(part)
+    return readers
+
+
+def apart(parts: list[Part]) -> list[list[Part]]:
+    """Bridges in groups whose workers have nothing to do with each other."""
+    leader: dict[int, int] = {}
+
+    def find(worker: int) -> int:
+        while leader.setdefault(worker, worker) != worker:
+            worker = leader[worker]
+        return worker
+
+    for part in parts:
+        leader[find(source(part).worker)] = find(part.worker)
+    groups: dict[int, list[Part]] = {}
+    for part in parts:
+        groups.setdefault(find(part.worker), []).append(part)
+    return list(groups.values())
+
+
+def source(arrival: Part) -> Part:
+    """The sending half of a bridge."""
+    return arrival.feeds[0].part
+
+
+def recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collective | None:
+    """The collective that the bridges of one tensor among some workers form, marked on its parts."""
+    pairs = {(source(a).worker, a.worker): a for a in arrivals}
+    outlets = {source(a).worker: source(a).feeds[0].part for a in arrivals}
+    one_way = {a.feeds[0].gradient for a in arrivals}
+    alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1
+    spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
+    if not alike or spec.dtype == RECORD or any(source(a).feeds[0].part is not outlets[s] for (s, _), a in pairs.items()):
+        return None
+    addends = len(graph.placements[arrivals[0].node].terms) > 1
+    shape = added_up(graph, pairs, outlets, readers) if addends else spread(pairs, outlets)
+    return None if shape is None else mark(graph, arrivals, readers, *shape)
+
+
+Pattern = tuple[str, tuple[int, ...], tuple[Region | None, ...], Region]
+"""Kind, members, a block for each member (or none), and the region of the tensor that is moved."""
+
+
+def spread(pairs: Pairs, outlets: dict[int, Part]) -> Pattern | None:
+    """Copies on their way: a broadcast, an all-gather, an all-to-all, or none of them."""
+    targets = sorted({t for _, t in pairs})
+    everything = all(a.region == outlets[s].region for (s, _), a in pairs.items())
+    if len(outlets) == 1 and everything:
+        (root,) = outlets
+        return BROADCAST, (root, *targets), (), outlets[root].region
+    if not complete(pairs, outlets, targets):
+        return None
+    regions = {s: outlets[s].region for s in sorted(outlets)}
+    if everything and tile(regions.values()):
+        return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
+    if set(outlets) == set(targets) and tile(regions.values()):
+        return ALL_TO_ALL, tuple(targets), (), hull(list(regions.values()))
+    return None
+
+
+def complete(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:
+    """True if every source is a target too and sends to every other target."""
+    return set(sources) <= set(targets) and set(pairs) == {(s, t) for s in sources for t in targets if s != t}
+
+
+def tile(regions: Iterable[Region]) -> bool:
+    """True if the regions are disjoint and fill their hull."""
+    boxes = list(regions)
+    disjoint = not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
+    return disjoint and sum(map(size, boxes)) == size(hull(boxes))
+
+
+def added_up(graph: Graph, pairs: Pairs, outlets: dict[int, Part], readers: Readers) -> Pattern | None:
+    """Addends on their way: an all-reduce, a reduce, a reduce-scatter, or none of them."""
+    sources, wanted = sorted(outlets), {t: a.region for (_, t), a in sorted(pairs.items())}
+    (whole, *others), boxes = {outlets[s].region for s in sources}, list(wanted.values())
+    fits = not others and set(wanted) <= set(sources)
+    fits = fits and set(pairs) == {(s, t) for s in sources for t in wanted if s != t}
+    if not fits or any(a.region != wanted[t] for (_, t), a in pairs.items()):
+        return None
+    if not all(is_total(reader, wanted[a.worker], a, len(sources)) for a in pairs.values() for reader in readers[a.index]):
+        return None
+    if len(wanted) == 1:
+        (root,) = wanted
+        members = (root, *(s for s in sources if s != root))
+        return REDUCE, members, (), boxes[0]
+    if all(box == whole for box in boxes) and len(wanted) == len(sources):
+        return ALL_REDUCE, tuple(sources), (), whole
+    if any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i]):
+        return None
+    return REDUCE_SCATTER, tuple(sources), tuple(wanted.get(s) for s in sources), whole
+
+
+def is_total(reader: Part, region: Region, arrival: Part, addends: int) -> bool:
+    """True if ``reader`` adds up one whole addend from everywhere, and its gradient goes back to all or to one."""
+    back = {f.gradient for f in reader.feeds}
+    return (
+        reader.kind == SUM
+        and reader.region == region
+        and len(reader.feeds) == addends
+        and all(f.region == region for f in reader.feeds)
+        and (len(back) == 1 or not arrival.feeds[0].gradient)
+    )
+
+
+def mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Pattern) -> Collective:
+    """Makes the Collective and tells its parts: the bridges, and the Sums that take all they add up from it."""
+    kind, members, blocks, region = pattern
+    sent = [source(a) for a in arrivals]
+    first, last = min(p.index for p in sent), max(a.index for a in arrivals)
+    sums = [r for a in arrivals for r in readers[a.index] if r.kind == SUM] if kind in SUMMING else []
+    last = max([last, *(s.index for s in sums)])
+    layer = graph.net.nodes[sent[0].node].layer
+    name = layer.name + (f".{layer.output_names[sent[0].output]}" if sent[0].output else "")
+    back = arrivals[0].feeds[0].gradient
+    found = Collective(kind, name, layer.outputs[sent[0].output].dtype, members, blocks, region, back, first, last)
+    for part in (*sent, *arrivals, *sums):
+        part.collective = found
+    return found
+
+
+SUMMING = (ALL_REDUCE, REDUCE, REDUCE_SCATTER)
+
+
+def members_of(graph: Graph) -> Iterator[Collective]:
+    """The collectives that are carried out as one."""
+    return (c for c in graph.collectives if c.kind != ALL_TO_ALL)

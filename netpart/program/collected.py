@@ -1,0 +1,137 @@
+"""A worker's parts with each collective as two: what it gives and what it takes.
+
+    bridges out of one tensor ────────────────▶ Give   starts the exchange of what this worker brings
+    bridges into it, Sums, Concates of them ──▶ Take   waits for it, and holds what came; its readers read boxes of it
+
+Backward the two change roles. A worker that brings nothing, or takes nothing, still has both, for it may have to pass
+blocks on: its Give stands where the collective can start at the earliest, its Take where the last member waits. So all
+starts stand before all waits in the one global order, and nobody waits for who waits for him.
+"""
+
+from __future__ import annotations
+
+from netpart.collectives.kinds import ALL_TO_ALL
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, SPLIT, SUM, Collective, Feed, Part
+
+GIVE, TAKE = "give", "take"
+
+
+def collected(parts: list[Part]) -> list[Part]:
+    """``parts`` of one worker, in order, with the helpers of each collective replaced."""
+    pieces: dict[int, list[Part]] = {}
+    for part in parts:
+        if part.collective is not None and part.collective.kind != ALL_TO_ALL:
+            pieces.setdefault(part.collective.first, []).append(part)
+    if not pieces:
+        return parts
+    ends = {first: ends_of(of_one) for first, of_one in pieces.items()}
+    rest = [replaced(p, ends) for p in parts if not is_bridge_of(p, ends)]
+    return relinked(sorted([*rest, *(end for both in ends.values() for end in both)], key=lambda p: p.index), parts)
+
+
+def relinked(parts: list[Part], originals: list[Part]) -> list[Part]:
+    """``parts`` with every feed from one that was replaced taken from what replaced it."""
+    kept, fresh = {id(p) for p in originals}, {}
+    for i, part in enumerate(parts):
+        if any(f.part.index in fresh for f in part.feeds):
+            feeds = [Feed(fresh.get(f.part.index, f.part), f.region, f.k, f.output, f.gradient) for f in part.feeds]
+            part = parts[i] = copy_of(part, part.kind, feeds)
+        if id(part) not in kept:
+            fresh[part.index] = part
+    return parts
+
+
+Ends = dict[int, tuple[Part, Part]]
+"""Give and Take of each collective, by its first part."""
+
+
+def is_bridge_of(part: Part, ends: Ends) -> bool:
+    """True for a bridge that a collective replaces."""
+    mine = part.collective is not None and part.collective.first in ends
+    return mine and part.kind in (BRIDGE_SRC, BRIDGE_DST)
+
+
+def ends_of(pieces: list[Part]) -> tuple[Part, Part]:
+    """What a worker gives to and takes from the collective that ``pieces`` are of."""
+    found = pieces[0].collective
+    assert found is not None
+    sent = [p for p in pieces if p.kind == BRIDGE_SRC]
+    came = [p for p in pieces if p.kind != BRIDGE_SRC]
+    give = end(GIVE, found, pieces[0], sent[0].index if sent else found.first)
+    take = end(TAKE, found, pieces[0], came[0].index if came else found.last)
+    if sent:
+        outlet = sent[0].feeds[0]
+        give.region = outlet.part.region
+        give.feeds = [Feed(outlet.part, give.region, 0, outlet.output, found.backward)]
+    if came:
+        sums = [p.region for p in came if p.kind == SUM]
+        take.region = sums[0] if sums else found.region
+    return give, take
+
+
+def end(kind: str, found: Collective, piece: Part, index: int) -> Part:
+    """A Give or Take without a region: as one that brings or takes nothing."""
+    part = Part(kind, f"{found.kind} {found.name}", piece.worker, piece.node, (), piece.output)
+    part.index, part.live, part.collective = index, found.backward, found
+    return part
+
+
+def replaced(part: Part, ends: Ends) -> Part:
+    """A part that is no bridge, reading from the collectives what they bring."""
+    if part.kind == SUM:
+        return total(part, ends) if part.collective is not None else part
+    return redirected(part, ends)
+
+
+def total(part: Part, ends: Ends) -> Part:
+    """A Sum whose addends come from a collective: what that brings."""
+    assert part.collective is not None
+    take = ends[part.collective.first][1]
+    back = any(f.gradient for f in part.feeds)
+    own = [f for f in part.feeds if f.gradient and f.part.kind != BRIDGE_DST and not part.collective.backward]
+    return passing(part, [Feed(take, part.region, 0, 0, back and part.collective.backward), *own])
+
+
+def redirected(part: Part, ends: Ends) -> Part:
+    """``part`` with what it reads of a collective read from its Take."""
+    came = {f.part.collective.first for f in part.feeds if f.part.collective and is_bridge_of(f.part, ends)}
+    if not came:
+        return part
+    if part.kind == CONCATE and len(came) == 1:
+        give, take = ends[came.pop()]
+        own = give.feeds[0].part if give.feeds else None
+        if all(is_bridge_of(f.part, ends) or f.part is own for f in part.feeds):
+            return joined(part, take)
+    return copy_of(part, part.kind, [taken_from(f, ends) for f in part.feeds])
+
+
+def joined(part: Part, take: Part) -> Part:
+    """A Concate of nothing but what a collective brought, itself included: a box of that."""
+    own = [f for f in part.feeds if f.part.kind != BRIDGE_DST]
+    came = [f for f in part.feeds if f.part.kind == BRIDGE_DST]
+    back = any(f.gradient for f in came)
+    if back and not all(f.gradient for f in part.feeds):
+        return copy_of(part, CONCATE, [f if f in own else Feed(take, f.region, f.k, 0, f.gradient) for f in part.feeds])
+    return passing(part, [Feed(take, part.region, 0, 0, back), *(f for f in own if f.gradient and not back)])
+
+
+def passing(part: Part, feeds: list[Feed]) -> Part:
+    """``part`` as one that holds what its first feed gives, and gives its gradient to all feeds that want it."""
+    return copy_of(part, SPLIT, feeds)
+
+
+def taken_from(feed: Feed, ends: Ends) -> Feed:
+    """``feed``, from the Take of its collective if its bridge is replaced."""
+    source = feed.part
+    if source.collective is None or not is_bridge_of(source, ends):
+        return feed
+    return Feed(ends[source.collective.first][1], feed.region, feed.k, 0, feed.gradient)
+
+
+def copy_of(part: Part, kind: str, feeds: list[Feed]) -> Part:
+    """A part like ``part``, of another kind and with other feeds."""
+    other = Part(kind, part.name, part.worker, part.node, part.region, part.output, part.shard)
+    for name in ("index", "live", "term", "owned", "reports", "trains", "peer", "members", "collective"):
+        setattr(other, name, getattr(part, name))
+    other.feeds = feeds
+    return other

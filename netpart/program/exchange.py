@@ -1,0 +1,84 @@
+"""Exchange: a collective with its algorithm chosen and its blocks cut; workers and ledger agree on it by making it
+from the same facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from netpart.collectives import Schedule, blocks_of, choose, pieces, schedule
+from netpart.collectives.kinds import ALL_REDUCE
+from netpart.spec import Region, size
+
+Blocks = tuple[Region | None, ...]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """``blocks`` are regions of the tensor that is moved, in its coordinates; None is an empty one."""
+
+    kind: str
+    algorithm: str
+    members: tuple[int, ...]
+    blocks: Blocks
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Elements of each block."""
+        return tuple(0 if b is None else size(b) for b in self.blocks)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Its messages; an empty one is not sent."""
+        found = schedule(self.kind, self.algorithm, len(self.members))
+        return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
+
+    def elements(self, blocks: tuple[int, ...]) -> int:
+        """Elements of a message."""
+        return sum(self.sizes[b] for b in blocks)
+
+    def place(self, worker: int) -> int:
+        """The place of a worker in the schedule."""
+        return self.members.index(worker)
+
+    def receivers(self, worker: int) -> set[int]:
+        """Workers that ``worker`` sends to."""
+        place = self.place(worker)
+        return {self.members[m.target] for m in self.schedule if m.source == place}
+
+    def senders(self, worker: int) -> set[int]:
+        """Workers that ``worker`` hears from."""
+        place = self.place(worker)
+        return {self.members[m.source] for m in self.schedule if m.target == place}
+
+    @cached_property
+    def passes(self) -> frozenset[tuple[int, int]]:
+        """(place, block) of every block that a place receives."""
+        return frozenset((m.target, b) for m in self.schedule for b in m.blocks if self.sizes[b])
+
+    @cached_property
+    def largest(self) -> dict[int, int]:
+        """Elements of the largest message of several blocks that each place sends."""
+        found: dict[int, int] = {}
+        for m in self.schedule:
+            if sum(self.sizes[b] > 0 for b in m.blocks) > 1:
+                found[m.source] = max(found.get(m.source, 0), self.elements(m.blocks))
+        return found
+
+
+def exchange(
+    kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int
+) -> Exchange:
+    """Chooses how ``kind`` is carried out; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
+
+    ``blocks`` are given for an all-gather and a reduce-scatter; else ``region`` is cut as the algorithm likes it.
+    """
+    n = len(members)
+    nbytes = tuple(0 if b is None else size(b) * itemsize for b in blocks) or (size(region) * itemsize,)
+    algorithm = choose(kind, n, nbytes, wanted)
+    return Exchange(kind, algorithm, members, blocks or blocks_of(region, pieces(kind, algorithm, n)))
+
+
+def summed(members: tuple[int, ...], region: Region, wanted: str, itemsize: int) -> Exchange:
+    """The all-reduce of a tensor."""
+    return exchange(ALL_REDUCE, members, region, (), wanted, itemsize)

@@ -1,0 +1,213 @@
+"""Schedules: what every collective leaves at its members, what it sends, and how many rounds it takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import ceil, log2
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.collectives import ALGORITHMS, Link, Message, Progress, choose, pieces, schedule, seconds, volume
+from netpart.collectives.kinds import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    BROADCAST,
+    KINDS,
+    REDUCE,
+    REDUCE_SCATTER,
+)
+from netpart.errors import TransportError
+
+Blocks = list[np.ndarray | None]
+SIZES = st.lists(st.integers(0, 6), min_size=100, max_size=100)
+MEMBERS, ALGORITHM = st.integers(1, 10), st.sampled_from(ALGORITHMS)
+
+
+class Team:
+    """The members of one collective in one thread; each takes a message whenever one is there, in any order."""
+
+    def __init__(self, kind: str, algorithm: str, n: int, sizes: list[int], local: list[Blocks]) -> None:
+        self.schedule = schedule(kind, algorithm, n)
+        count = pieces(kind, algorithm, n)
+        sizes = sizes[:count]
+        self.target: list[Blocks] = [[np.full(s, np.nan) for s in sizes] for _ in range(n)]
+        self.members = [
+            Progress(self.schedule, i, sizes, local[i], self.target[i], np.empty(sum(sizes))) for i in range(n)
+        ]
+        self.posted: dict[int, np.ndarray] = {}
+        self.sent: Counter[int] = Counter()
+
+    def play(self, seed: int) -> list[Blocks]:
+        random = np.random.default_rng(seed)
+        for i, member in enumerate(self.members):
+            self.post(i, member.start())
+        while waiting := [i for i, m in enumerate(self.members) if not m.done]:
+            able = [i for i in waiting if self.members[i].expects()[1] in self.posted]  # type: ignore[index]
+            assert able, f"nobody can go on: {self.members}"
+            i = int(random.choice(able))
+            place, index = self.members[i].expects()  # type: ignore[misc]
+            assert self.schedule[index].source == place
+            self.post(i, self.members[i].deliver(self.posted.pop(index)))
+        assert not self.posted
+        return self.target
+
+    def post(self, source: int, sends: object) -> None:
+        for target, index, array in sends:  # type: ignore[attr-defined]
+            assert self.schedule[index][:2] == (source, target)
+            self.posted[index] = array.copy()
+            self.sent[source] += array.size
+
+
+def bring(n: int, sizes: list[int], has: object, seed: int) -> list[Blocks]:
+    """Whole numbers, so that sums are exact in any order; ``has(i, b)``: member i brings block b."""
+    random = np.random.default_rng(seed)
+    return [
+        [random.integers(-99, 99, s).astype(float) if has(i, b) else None for b, s in enumerate(sizes)]  # type: ignore[operator]
+        for i in range(n)
+    ]
+
+
+def same(found: np.ndarray | None, expected: np.ndarray | None) -> bool:
+    return found is not None and expected is not None and np.array_equal(found, expected)
+
+
+@given(ALGORITHM, MEMBERS, SIZES, st.integers(0, 99))
+def test_all_gather(algorithm: str, n: int, sizes: list[int], seed: int) -> None:
+    local = bring(n, sizes[:n], lambda i, b: i == b, seed)
+    team = Team(ALL_GATHER, algorithm, n, sizes, local)
+    after = team.play(seed)
+    assert all(same(after[i][b], local[b][b]) for i in range(n) for b in range(n))
+    assert sum(team.sent.values()) == (n - 1) * sum(sizes[:n])
+
+
+@given(ALGORITHM, MEMBERS, SIZES, st.integers(0, 99))
+def test_reduce_scatter(algorithm: str, n: int, sizes: list[int], seed: int) -> None:
+    local = bring(n, sizes[:n], lambda i, b: True, seed)
+    team = Team(REDUCE_SCATTER, algorithm, n, sizes, local)
+    after = team.play(seed)
+    for b in range(n if n > 1 else 0):
+        assert same(after[b][b], sum(local[i][b] for i in range(n)))  # type: ignore[misc,arg-type]
+    assert sum(team.sent.values()) == (n - 1) * sum(sizes[:n])
+
+
+@given(ALGORITHM, MEMBERS, SIZES, st.integers(0, 99))
+def test_all_reduce(algorithm: str, n: int, sizes: list[int], seed: int) -> None:
+    count = pieces(ALL_REDUCE, algorithm, n)
+    local = bring(n, sizes[:count], lambda i, b: True, seed)
+    team = Team(ALL_REDUCE, algorithm, n, sizes, local)
+    after = team.play(seed)
+    for b in range(count):
+        assert all(same(after[i][b], sum(local[j][b] for j in range(n))) for i in range(n))  # type: ignore[misc,arg-type]
+    assert sum(team.sent.values()) == 2 * (n - 1) * sum(sizes[:count])
+
+
+@given(ALGORITHM, MEMBERS, st.integers(0, 99))
+def test_all_members_of_an_all_reduce_end_with_the_same_bits(algorithm: str, n: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    count = pieces(ALL_REDUCE, algorithm, n)
+    local: list[Blocks] = [
+        [random.normal(size=5) * 10.0 ** random.integers(-9, 9, 5) for _ in range(count)] for _ in range(n)
+    ]
+    first, *others = Team(ALL_REDUCE, algorithm, n, [5] * count, local).play(seed)
+    for other in others:
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(first, other, strict=True))  # type: ignore[union-attr]
+
+
+@given(ALGORITHM, MEMBERS, SIZES, st.integers(0, 99))
+def test_broadcast_and_reduce(algorithm: str, n: int, sizes: list[int], seed: int) -> None:
+    count = pieces(BROADCAST, algorithm, n)
+    local = bring(n, sizes[:count], lambda i, b: i == 0, seed)
+    after = Team(BROADCAST, algorithm, n, sizes, local).play(seed)
+    assert all(same(after[i][b], local[0][b]) for i in range(n) for b in range(count))
+    addends = bring(n, sizes[:count], lambda i, b: True, seed)
+    after = Team(REDUCE, algorithm, n, sizes, addends).play(seed)
+    assert all(same(after[0][b], sum(addends[i][b] for i in range(n))) for b in range(count))  # type: ignore[misc,arg-type]
+
+
+@given(MEMBERS, SIZES, st.integers(0, 99))
+def test_all_to_all(n: int, sizes: list[int], seed: int) -> None:
+    sizes = (sizes * n)[: n * n]
+    local = bring(n, sizes, lambda i, b: b // n == i, seed)
+    after = Team(ALL_TO_ALL, "direct", n, sizes, local).play(seed)
+    assert all(same(after[b % n][b], local[b // n][b]) for b in range(n * n))
+
+
+@given(st.sampled_from(KINDS), ALGORITHM, MEMBERS)
+def test_a_block_is_sent_by_who_has_it_and_reaches_nobody_twice(kind: str, algorithm: str, n: int) -> None:
+    spreading = {ALL_GATHER: lambda b: b, BROADCAST: lambda b: 0, ALL_TO_ALL: lambda b: b // n}.get(kind)
+    if spreading is None:
+        return
+    has = {(spreading(b), b) for b in range(pieces(kind, algorithm, n))}
+    for m in schedule(kind, algorithm, n):
+        assert all((m.source, b) in has for b in m.blocks)
+        assert not any((m.target, b) in has for b in m.blocks)
+        has |= {(m.target, b) for b in m.blocks}
+
+
+DEEP = [
+    (ALL_GATHER, "doubling", 1), (REDUCE_SCATTER, "doubling", 1), (ALL_REDUCE, "doubling", 2),
+    (BROADCAST, "tree", 1), (REDUCE, "tree", 1), (ALL_REDUCE, "tree", 2),
+]  # fmt: skip
+"""Collectives that take so many times log2 N rounds."""
+
+
+@pytest.mark.parametrize("n", range(2, 18))
+def test_rounds(n: int) -> None:
+    """Counted with a link on which only latency matters."""
+    link = Link(latency=1.0, bandwidth=1e15)
+
+    def rounds(kind: str, algorithm: str) -> int:
+        messages = schedule(kind, algorithm, n)
+        return round(seconds(messages, [1] * pieces(kind, algorithm, n), n, link))
+
+    assert rounds(ALL_GATHER, "ring") == rounds(REDUCE_SCATTER, "ring") == n - 1
+    for kind, algorithm, times in DEEP:
+        most = times * ceil(log2(n))
+        assert rounds(kind, algorithm) == most if n & (n - 1) == 0 else rounds(kind, algorithm) <= most
+    assert rounds(ALL_GATHER, "direct") == rounds(ALL_TO_ALL, "direct") == 1
+    assert rounds(ALL_REDUCE, "ring") == 2 * (n - 1)
+
+
+def test_a_ring_of_three_as_drawn() -> None:
+    gather = schedule(ALL_GATHER, "ring", 3)
+    assert gather[:3] == (Message(0, 1, (0,)), Message(1, 2, (1,)), Message(2, 0, (2,)))
+    assert gather[3:] == (Message(0, 1, (2,)), Message(1, 2, (0,)), Message(2, 0, (1,)))
+    assert volume(gather, [1, 1, 1]) == 6
+
+
+def test_auto_takes_few_rounds_for_little_and_the_ring_for_much() -> None:
+    assert choose(ALL_REDUCE, 8, (64,)) in ("doubling", "tree", "direct")
+    assert seconds(schedule(ALL_REDUCE, choose(ALL_REDUCE, 8, (1 << 28,)), 8), [1 << 25] * 8, 8) <= seconds(
+        schedule(ALL_REDUCE, "tree", 8), [1 << 28], 8
+    )
+    assert choose(ALL_REDUCE, 8, (64,), "ring") == "ring"
+    assert choose(ALL_TO_ALL, 3, (1,) * 9, "ring") == "direct"
+
+
+def test_progress_refuses_what_it_does_not_expect() -> None:
+    progress = Progress(schedule(ALL_GATHER, "ring", 2), 0, [2, 2], [np.ones(2), None], [np.ones(2), np.ones(2)])
+    with pytest.raises(TransportError, match="expected no message"):
+        progress.deliver(np.ones(2))
+    list(progress.start())
+    with pytest.raises(TransportError, match="same schedule"):
+        progress.deliver(np.ones(3))
+    with pytest.raises(RuntimeError, match="start before done"):
+        progress.start()
+
+
+def test_progress_runs_again_and_again_in_place() -> None:
+    values = [np.array([1.0, 2.0]), np.array([10.0, 20.0])]
+    blocks: list[Blocks] = [[v[:1], v[1:]] for v in values]
+    messages = schedule(ALL_REDUCE, "ring", 2)
+    members = [Progress(messages, i, [1, 1], blocks[i], blocks[i]) for i in range(2)]
+    for expected in ([11.0, 22.0], [22.0, 44.0]):
+        posted = {i: a.copy() for m in members for _, i, a in m.start()}
+        while not all(m.done for m in members):
+            for m in members:
+                if (wanted := m.expects()) and wanted[1] in posted:
+                    posted.update({i: a.copy() for _, i, a in m.deliver(posted.pop(wanted[1]))})
+        assert all(np.array_equal(v, expected) for v in values)
