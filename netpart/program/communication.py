@@ -85,9 +85,7 @@ def rounds(start: ReduceStart, worker: int) -> tuple[Round, ...]:
 def ring_rounds(members: tuple[int, ...], elements: int, worker: int) -> tuple[Round, ...]:
     """The rounds of an all-reduce; most collectives of a Program are of few sizes."""
     steps = all_reduce(members, elements)[worker]
-    return tuple(
-        Round(s.send_to, s.send[1] - s.send[0], s.receive_from, s.receive[1] - s.receive[0]) for s in steps
-    )
+    return tuple(Round(s.send_to, s.send[1] - s.send[0], s.receive_from, s.receive[1] - s.receive[0]) for s in steps)
 
 
 def dtype(program: WorkerProgram, view: View) -> str:
