@@ -117,8 +117,8 @@ def broken_round(members: Rounds) -> str:
 
 def told(c: Communication) -> str:
     """A communication in words, with what it carries."""
-    text = f"{c} ({place(c.channel)})"
-    return f"{text}, {content(c)}," if c.dtype else text
+    carried = f" of {content(c)}" if c.dtype else ""
+    return f"{c}{carried} ({place(c.channel)})"
 
 
 def content(c: Communication) -> str:
