@@ -3,9 +3,9 @@
 Each worker keeps its order, as the Player does. A receive waits for its message. A wait for a collective ends once all
 members have started it (match.py says why): who has started one takes it on between its instructions and whatever else
 it waits for. (Who needs only some of the members could leave earlier; here it stays.) Step s begins when everyone this
-worker sends to has finished step s - AHEAD, so that no channel holds more than AHEAD messages. A send waits for nothing;
-if it waited for its receiver most plans would stop, as two workers that swap tensors both send first. AHEAD + 1 steps are
-played: the fewest in which the end of one step lets another begin.
+worker sends to has finished step s - AHEAD, so that no channel holds more than AHEAD messages. A send waits for
+nothing: if it waited for its receiver most plans would stop, as two workers that swap tensors both send first.
+AHEAD + 1 steps are played, the fewest in which the end of one step lets another begin.
 
 Who is played first makes no difference. Nothing that a worker can do is ever taken from it by what another one does,
 so if one order of turns ends with all done, every order does: a cycle that is there is found.
