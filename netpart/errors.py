@@ -76,6 +76,11 @@ class MemoryRefused(NetpartError):
     """A worker that would need more memory than it may have; raised before anything is allocated."""
 
 
+class ProgramRefused(NetpartError):
+    """Programs that cannot be played together: a message without its other end, or workers that would wait for each
+    other for ever; raised before the first step."""
+
+
 class TransportError(NetpartError):
     """A frame that is not what its edge promised, or a peer that cannot be reached."""
 

@@ -3,7 +3,8 @@
     worker                          coordinator
     hello(token)        ──────▶
                         ◀──────     welcome(plan)
-    ready(address)      ──────▶
+    ready(address, what it will send and receive)
+                        ──────▶     rehearsal
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
                         ◀──────     checkpoint_open, stop

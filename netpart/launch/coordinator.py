@@ -19,8 +19,10 @@ from netpart.launch.control import HEART, VOICE, identity
 from netpart.launch.events import Listener, Measured, Saved, Started
 from netpart.launch.metrics import MetricBook
 from netpart.launch.saving import CheckpointBook, writers
+from netpart.launch.spoken import decode
 from netpart.launch.team import Team
 from netpart.launch.watch import Member, Watch, place
+from netpart.program.rehearse import rehearse
 from netpart.proto.control_pb2 import ControlProto
 
 LOOK_MS = 250
@@ -67,8 +69,9 @@ class Coordinator:
     def run(self, team: Team, address: str) -> list[Member]:
         """Starts the team and serves it until every worker has finished; returns what each said at the end.
 
-        Raises WorkerFailed for a worker that died, hung or raised, with the end of its log; MemoryRefused and DataError
-        as the worker raised them; KeyboardInterrupt that says how far the run had come.
+        Raises ProgramRefused before the first step for workers that would wait for each other for ever; WorkerFailed
+        for one that died, hung or raised, with the end of its log; MemoryRefused and DataError as it raised them;
+        KeyboardInterrupt that says how far the run had come.
         """
         try:
             self.bind(address)
@@ -153,8 +156,10 @@ class Coordinator:
 
     def on_ready(self, member: Member, ready: Any, team: Team) -> None:
         member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
+        member.spoken = decode(ready.spoken)
         if any(m.address is None for m in self.members):
             return
+        self.rehearse()
         go = ControlProto()
         go.go.SetInParent()
         for m in self.members:
@@ -169,6 +174,12 @@ class Coordinator:
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
             )
         )  # fmt: skip
+
+    def rehearse(self) -> None:
+        """Plays what the workers have compiled, before they do; raises ProgramRefused."""
+        rehearse([m.spoken for m in self.members])
+        for m in self.members:
+            m.spoken = {}
 
     def on_beat(self, member: Member, beat: Any, team: Team) -> None:
         member.beat = beat

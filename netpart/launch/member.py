@@ -14,7 +14,7 @@ import zmq
 from netpart.errors import NetpartError
 from netpart.launch.control import Control, Stopped
 from netpart.launch.loop import Loop
-from netpart.proto.control_pb2 import ControlProto, GoProto, WelcomeProto
+from netpart.proto.control_pb2 import ControlProto, GoProto, ReadyProto, WelcomeProto
 from netpart.transport.transport import Transport
 from netpart.units import bytes_text
 
@@ -62,6 +62,8 @@ def prepare(welcome: WelcomeProto, transport: Transport, control: Control, liste
     """Compiles and binds this worker's Programs, then meets the other workers."""
     from netpart.graph.subgraph import decode
     from netpart.kernels.device import array_module
+    from netpart.launch.spoken import encode
+    from netpart.program.communication import communications
     from netpart.program.compile import compile_worker
     from netpart.updaters import updater
     from netpart.worker.player import Player
@@ -78,16 +80,15 @@ def prepare(welcome: WelcomeProto, transport: Transport, control: Control, liste
     loop.fill()
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {device}", file=log, flush=True)
-    meet(control, transport, listen, player.memory_bytes, device)
+    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=player.memory_bytes, device=device)
+    ready.spoken.extend(encode(communications(program)))
+    meet(control, transport, ready)
     return loop
 
 
-def meet(control: Control, transport: Transport, listen: str, memory_bytes: int, device: str) -> None:
-    """Tells the coordinator where this worker listens, and waits until everybody does."""
-    message = ControlProto()
-    message.ready.rank, message.ready.address = control.rank, transport.bind(listen)
-    message.ready.memory_bytes, message.ready.device = memory_bytes, device
-    control.send(message)
+def meet(control: Control, transport: Transport, ready: ReadyProto) -> None:
+    """Tells the coordinator where this worker listens and what it will say, and waits until everybody has."""
+    control.send(ControlProto(ready=ready))
     control.status.doing = waiting(control.status.doing, "waiting for the other workers to get ready")
     go: GoProto = control.receive("go").go
     transport.connect({a.rank: a.address for a in go.address if a.rank != control.rank})

@@ -44,7 +44,8 @@ def run(
     ``launcher``: "local" starts a process per worker on this host, "threads" runs them in this process.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
     Raises ConfigError for a job that cannot be built, DataError for its data, MemoryRefused for a worker that may not
-    have the memory it needs, WorkerFailed when one fails, and KeyboardInterrupt, with the step, when it is interrupted.
+    have the memory it needs, ProgramRefused for workers that would wait for each other for ever, WorkerFailed when one
+    fails, and KeyboardInterrupt, with the step, when it is interrupted.
     """
     if launcher not in LAUNCHERS:
         raise NetpartError(f"launcher: expected one of {', '.join(LAUNCHERS)}, got {launcher!r}")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from netpart.program.communication import Phases
 from netpart.proto.control_pb2 import BeatProto
 
 SILENT_SECONDS = 3.0
@@ -34,6 +35,7 @@ class Member:
     beat: BeatProto = field(default_factory=BeatProto)
     memory: int = 0
     device: str = ""
+    spoken: Phases = field(default_factory=dict)
     finished: Any = None
 
     def place(self) -> str:

@@ -13,7 +13,10 @@ from netpart.graph.partition import Partition
 from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, price
 from netpart.plan.cuts import cut_text
 from netpart.plan.ledger import ledger
+from netpart.program.communication import Phases, communications
 from netpart.program.compile import compile_worker
+from netpart.program.program import WorkerProgram
+from netpart.program.rehearse import rehearse
 from netpart.program.wire import wire_bytes
 from netpart.spec import Shape, size
 from netpart.updaters import updater
@@ -87,7 +90,10 @@ class Table:
 
 
 def tabulate(partition: Partition) -> Table:
-    """Prices the training step of ``partition``. Raises ConfigError for an updater that cannot be."""
+    """Prices the training step of ``partition`` and rehearses all its phases.
+
+    Raises ConfigError for an updater that cannot be, ProgramRefused for workers that would never finish.
+    """
     micros, slots = partition.phases["train"], len(updater(partition.job.updater).slots)
     entries, parameters = ledger(partition).entries, parameter_bytes(partition, slots)
     bytes_of, sends = moved(partition, entries), Counter[int]()
@@ -97,7 +103,12 @@ def tabulate(partition: Partition) -> Table:
         replace(row, moved=bytes_of[row.name], memory=row.memory + parameters[row.name])
         for row in layer_rows(partition)
     ]
-    workers = [worker_row(partition, worker, slots, sends[worker]) for worker in range(partition.workers)]
+    workers, spoken = list[WorkerRow](), list[Phases]()
+    for worker in range(partition.workers):
+        program = compile_worker(partition, worker, slots)
+        workers.append(worker_row(partition, program, sends[worker]))
+        spoken.append(communications(program))
+    rehearse(spoken)
     return Table(micros[0].graph.net.name, micros[-1].rows[1], len(micros), tuple(layers), tuple(workers))
 
 
@@ -138,9 +149,9 @@ def parameter_bytes(partition: Partition, slots: int) -> Counter[str]:
     return found
 
 
-def worker_row(partition: Partition, worker: int, slots: int, sent: int) -> WorkerRow:
+def worker_row(partition: Partition, program: WorkerProgram, sent: int) -> WorkerRow:
     """The row of one worker; its memory is what its compiled programs will allocate."""
-    flops = parts = 0
+    flops, parts, worker = 0, 0, program.worker
     for micro in partition.phases["train"]:
         for part in micro.graph.of_worker(worker):
             if part.kind == LAYER:
@@ -148,6 +159,5 @@ def worker_row(partition: Partition, worker: int, slots: int, sent: int) -> Work
                 flops += cost.forward + cost.backward
                 parts += micro is partition.phases["train"][0]
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
-    program = compile_worker(partition, worker, slots)
     memory = program.total_bytes + wire_bytes(program)
     return WorkerRow(worker, parts, parameters, flops, sent, memory)

@@ -24,13 +24,19 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnetpart/proto/control.proto\x12\x07netpart\"G\n\nHelloProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x0b\n\x03pid\x18\x02 \x01(\x05\x12\r\n\x05token\x18\x03 \x01(\x0c\x12\x0f\n\x07version\x18\x04 \x01(\t\"Q\n\nReadyProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x14\n\x0cmemory_bytes\x18\x03 \x01(\x04\x12\x0e\n\x06\x64\x65vice\x18\x04 \x01(\t\"1\n\x07GoProto\x12&\n\x07\x61\x64\x64ress\x18\x01 \x03(\x0b\x32\x15.netpart.AddressProto\"-\n\x0c\x41\x64\x64ressProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\"\xca\x01\n\x0cWelcomeProto\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12\x0e\n\x06run_id\x18\x02 \x01(\x0c\x12\x0e\n\x06\x66older\x18\x03 \x01(\t\x12\x0c\n\x04seed\x18\x04 \x01(\x04\x12\x0e\n\x06\x64\x65vice\x18\x05 \x01(\t\x12\x10\n\x08\x64\x65\x61\x64line\x18\x06 \x01(\x01\x12\x0f\n\x07restore\x18\x07 \x01(\t\x12\x12\n\nfirst_step\x18\x08 \x01(\x05\x12\x12\n\x06writes\x18\t \x03(\x05\x42\x02\x10\x01\x12\x14\n\x0creport_every\x18\n \x01(\x05\x12\r\n\x05trace\x18\x0b \x01(\t\"E\n\tBeatProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\r\n\x05phase\x18\x02 \x01(\t\x12\x0c\n\x04step\x18\x03 \x01(\x05\x12\r\n\x05\x64oing\x18\x04 \x01(\t\"Z\n\x0bReportProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\r\n\x05phase\x18\x02 \x01(\t\x12\x0c\n\x04step\x18\x03 \x01(\x05\x12\x0f\n\x07\x62\x61tches\x18\x04 \x01(\x05\x12\x0f\n\x03sum\x18\x05 \x03(\x01\x42\x02\x10\x01\"Q\n\x0f\x43heckpointProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x0c\n\x04step\x18\x02 \x01(\x05\x12\x0c\n\x04path\x18\x03 \x01(\t\x12\x14\n\x0cupdater_path\x18\x04 \x01(\t\"0\n\nCountProto\x12\x13\n\x07\x63hannel\x18\x01 \x03(\x05\x42\x02\x10\x01\x12\r\n\x05\x62ytes\x18\x02 \x01(\x04\"n\n\rFinishedProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\"\n\x05\x63ount\x18\x02 \x03(\x0b\x32\x13.netpart.CountProto\x12\x14\n\x0cheader_bytes\x18\x03 \x01(\x04\x12\x15\n\rtrain_seconds\x18\x04 \x01(\x01\"f\n\x0b\x46\x61iledProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\r\n\x05phase\x18\x02 \x01(\t\x12\x0c\n\x04step\x18\x03 \x01(\x05\x12\r\n\x05\x64oing\x18\x04 \x01(\t\x12\x0c\n\x04kind\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\t\"\x80\x04\n\x0c\x43ontrolProto\x12$\n\x05hello\x18\x01 \x01(\x0b\x32\x13.netpart.HelloProtoH\x00\x12(\n\x07welcome\x18\x02 \x01(\x0b\x32\x15.netpart.WelcomeProtoH\x00\x12$\n\x05ready\x18\x03 \x01(\x0b\x32\x13.netpart.ReadyProtoH\x00\x12\x1e\n\x02go\x18\x04 \x01(\x0b\x32\x10.netpart.GoProtoH\x00\x12\"\n\x04\x62\x65\x61t\x18\x05 \x01(\x0b\x32\x12.netpart.BeatProtoH\x00\x12&\n\x06report\x18\x06 \x01(\x0b\x32\x14.netpart.ReportProtoH\x00\x12\x32\n\x0e\x63heckpoint_due\x18\x07 \x01(\x0b\x32\x18.netpart.CheckpointProtoH\x00\x12\x33\n\x0f\x63heckpoint_open\x18\x08 \x01(\x0b\x32\x18.netpart.CheckpointProtoH\x00\x12\x36\n\x12\x63heckpoint_written\x18\t \x01(\x0b\x32\x18.netpart.CheckpointProtoH\x00\x12*\n\x08\x66inished\x18\n \x01(\x0b\x32\x16.netpart.FinishedProtoH\x00\x12&\n\x06\x66\x61iled\x18\x0b \x01(\x0b\x32\x14.netpart.FailedProtoH\x00\x12\x0e\n\x04stop\x18\x0c \x01(\x08H\x00\x42\t\n\x07message')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnetpart/proto/control.proto\x12\x07netpart\"G\n\nHelloProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x0b\n\x03pid\x18\x02 \x01(\x05\x12\r\n\x05token\x18\x03 \x01(\x0c\x12\x0f\n\x07version\x18\x04 \x01(\t\"w\n\nReadyProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x14\n\x0cmemory_bytes\x18\x03 \x01(\x04\x12\x0e\n\x06\x64\x65vice\x18\x04 \x01(\t\x12$\n\x06spoken\x18\x05 \x03(\x0b\x32\x14.netpart.SpokenProto\"v\n\x0bSpokenProto\x12\r\n\x05phase\x18\x01 \x01(\t\x12\x32\n\rcommunication\x18\x02 \x03(\x0b\x32\x1b.netpart.CommunicationProto\x12$\n\x06rounds\x18\x03 \x03(\x0b\x32\x14.netpart.RoundsProto\"\x8d\x01\n\x12\x43ommunicationProto\x12\x0c\n\x04verb\x18\x01 \x01(\x05\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x07\x63hannel\x18\x03 \x03(\x05\x42\x02\x10\x01\x12\x10\n\x04peer\x18\x04 \x01(\x05:\x02-1\x12\x11\n\x05shape\x18\x05 \x03(\x03\x42\x02\x10\x01\x12\r\n\x05\x64type\x18\x06 \x01(\t\x12\x12\n\x06rounds\x18\x07 \x01(\x05:\x02-1\"!\n\x0bRoundsProto\x12\x12\n\x06number\x18\x01 \x03(\x03\x42\x02\x10\x01\"1\n\x07GoProto\x12&\n\x07\x61\x64\x64ress\x18\x01 \x03(\x0b\x32\x15.netpart.AddressProto\"-\n\x0c\x41\x64\x64ressProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\"\xca\x01\n\x0cWelcomeProto\x12\x0c\n\x04plan\x18\x01 \x01(\x0c\x12\x0e\n\x06run_id\x18\x02 \x01(\x0c\x12\x0e\n\x06\x66older\x18\x03 \x01(\t\x12\x0c\n\x04seed\x18\x04 \x01(\x04\x12\x0e\n\x06\x64\x65vice\x18\x05 \x01(\t\x12\x10\n\x08\x64\x65\x61\x64line\x18\x06 \x01(\x01\x12\x0f\n\x07restore\x18\x07 \x01(\t\x12\x12\n\nfirst_step\x18\x08 \x01(\x05\x12\x12\n\x06writes\x18\t \x03(\x05\x42\x02\x10\x01\x12\x14\n\x0creport_every\x18\n \x01(\x05\x12\r\n\x05trace\x18\x0b \x01(\t\"E\n\tBeatProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\r\n\x05phase\x18\x02 \x01(\t\x12\x0c\n\x04step\x18\x03 \x01(\x05\x12\r\n\x05\x64oing\x18\x04 \x01(\t\"Z\n\x0bReportProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\r\n\x05phase\x18\x02 \x01(\t\x12\x0c\n\x04step\x18\x03 \x01(\x05\x12\x0f\n\x07\x62\x61tches\x18\x04 \x01(\x05\x12\x0f\n\x03sum\x18\x05 \x03(\x01\x42\x02\x10\x01\"Q\n\x0f\x43heckpointProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x0c\n\x04step\x18\x02 \x01(\x05\x12\x0c\n\x04path\x18\x03 \x01(\t\x12\x14\n\x0cupdater_path\x18\x04 \x01(\t\"0\n\nCountProto\x12\x13\n\x07\x63hannel\x18\x01 \x03(\x05\x42\x02\x10\x01\x12\r\n\x05\x62ytes\x18\x02 \x01(\x04\"n\n\rFinishedProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\"\n\x05\x63ount\x18\x02 \x03(\x0b\x32\x13.netpart.CountProto\x12\x14\n\x0cheader_bytes\x18\x03 \x01(\x04\x12\x15\n\rtrain_seconds\x18\x04 \x01(\x01\"f\n\x0b\x46\x61iledProto\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\r\n\x05phase\x18\x02 \x01(\t\x12\x0c\n\x04step\x18\x03 \x01(\x05\x12\r\n\x05\x64oing\x18\x04 \x01(\t\x12\x0c\n\x04kind\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\t\"\x80\x04\n\x0c\x43ontrolProto\x12$\n\x05hello\x18\x01 \x01(\x0b\x32\x13.netpart.HelloProtoH\x00\x12(\n\x07welcome\x18\x02 \x01(\x0b\x32\x15.netpart.WelcomeProtoH\x00\x12$\n\x05ready\x18\x03 \x01(\x0b\x32\x13.netpart.ReadyProtoH\x00\x12\x1e\n\x02go\x18\x04 \x01(\x0b\x32\x10.netpart.GoProtoH\x00\x12\"\n\x04\x62\x65\x61t\x18\x05 \x01(\x0b\x32\x12.netpart.BeatProtoH\x00\x12&\n\x06report\x18\x06 \x01(\x0b\x32\x14.netpart.ReportProtoH\x00\x12\x32\n\x0e\x63heckpoint_due\x18\x07 \x01(\x0b\x32\x18.netpart.CheckpointProtoH\x00\x12\x33\n\x0f\x63heckpoint_open\x18\x08 \x01(\x0b\x32\x18.netpart.CheckpointProtoH\x00\x12\x36\n\x12\x63heckpoint_written\x18\t \x01(\x0b\x32\x18.netpart.CheckpointProtoH\x00\x12*\n\x08\x66inished\x18\n \x01(\x0b\x32\x16.netpart.FinishedProtoH\x00\x12&\n\x06\x66\x61iled\x18\x0b \x01(\x0b\x32\x14.netpart.FailedProtoH\x00\x12\x0e\n\x04stop\x18\x0c \x01(\x08H\x00\x42\t\n\x07message')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'netpart.proto.control_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_COMMUNICATIONPROTO'].fields_by_name['channel']._loaded_options = None
+  _globals['_COMMUNICATIONPROTO'].fields_by_name['channel']._serialized_options = b'\020\001'
+  _globals['_COMMUNICATIONPROTO'].fields_by_name['shape']._loaded_options = None
+  _globals['_COMMUNICATIONPROTO'].fields_by_name['shape']._serialized_options = b'\020\001'
+  _globals['_ROUNDSPROTO'].fields_by_name['number']._loaded_options = None
+  _globals['_ROUNDSPROTO'].fields_by_name['number']._serialized_options = b'\020\001'
   _globals['_WELCOMEPROTO'].fields_by_name['writes']._loaded_options = None
   _globals['_WELCOMEPROTO'].fields_by_name['writes']._serialized_options = b'\020\001'
   _globals['_REPORTPROTO'].fields_by_name['sum']._loaded_options = None
@@ -40,25 +46,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_HELLOPROTO']._serialized_start=40
   _globals['_HELLOPROTO']._serialized_end=111
   _globals['_READYPROTO']._serialized_start=113
-  _globals['_READYPROTO']._serialized_end=194
-  _globals['_GOPROTO']._serialized_start=196
-  _globals['_GOPROTO']._serialized_end=245
-  _globals['_ADDRESSPROTO']._serialized_start=247
-  _globals['_ADDRESSPROTO']._serialized_end=292
-  _globals['_WELCOMEPROTO']._serialized_start=295
-  _globals['_WELCOMEPROTO']._serialized_end=497
-  _globals['_BEATPROTO']._serialized_start=499
-  _globals['_BEATPROTO']._serialized_end=568
-  _globals['_REPORTPROTO']._serialized_start=570
-  _globals['_REPORTPROTO']._serialized_end=660
-  _globals['_CHECKPOINTPROTO']._serialized_start=662
-  _globals['_CHECKPOINTPROTO']._serialized_end=743
-  _globals['_COUNTPROTO']._serialized_start=745
-  _globals['_COUNTPROTO']._serialized_end=793
-  _globals['_FINISHEDPROTO']._serialized_start=795
-  _globals['_FINISHEDPROTO']._serialized_end=905
-  _globals['_FAILEDPROTO']._serialized_start=907
-  _globals['_FAILEDPROTO']._serialized_end=1009
-  _globals['_CONTROLPROTO']._serialized_start=1012
-  _globals['_CONTROLPROTO']._serialized_end=1524
+  _globals['_READYPROTO']._serialized_end=232
+  _globals['_SPOKENPROTO']._serialized_start=234
+  _globals['_SPOKENPROTO']._serialized_end=352
+  _globals['_COMMUNICATIONPROTO']._serialized_start=355
+  _globals['_COMMUNICATIONPROTO']._serialized_end=496
+  _globals['_ROUNDSPROTO']._serialized_start=498
+  _globals['_ROUNDSPROTO']._serialized_end=531
+  _globals['_GOPROTO']._serialized_start=533
+  _globals['_GOPROTO']._serialized_end=582
+  _globals['_ADDRESSPROTO']._serialized_start=584
+  _globals['_ADDRESSPROTO']._serialized_end=629
+  _globals['_WELCOMEPROTO']._serialized_start=632
+  _globals['_WELCOMEPROTO']._serialized_end=834
+  _globals['_BEATPROTO']._serialized_start=836
+  _globals['_BEATPROTO']._serialized_end=905
+  _globals['_REPORTPROTO']._serialized_start=907
+  _globals['_REPORTPROTO']._serialized_end=997
+  _globals['_CHECKPOINTPROTO']._serialized_start=999
+  _globals['_CHECKPOINTPROTO']._serialized_end=1080
+  _globals['_COUNTPROTO']._serialized_start=1082
+  _globals['_COUNTPROTO']._serialized_end=1130
+  _globals['_FINISHEDPROTO']._serialized_start=1132
+  _globals['_FINISHEDPROTO']._serialized_end=1242
+  _globals['_FAILEDPROTO']._serialized_start=1244
+  _globals['_FAILEDPROTO']._serialized_end=1346
+  _globals['_CONTROLPROTO']._serialized_start=1349
+  _globals['_CONTROLPROTO']._serialized_end=1861
 # @@protoc_insertion_point(module_scope)

@@ -19,16 +19,52 @@ class HelloProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., pid: _Optional[int] = ..., token: _Optional[bytes] = ..., version: _Optional[str] = ...) -> None: ...
 
 class ReadyProto(_message.Message):
-    __slots__ = ("rank", "address", "memory_bytes", "device")
+    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken")
     RANK_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     DEVICE_FIELD_NUMBER: _ClassVar[int]
+    SPOKEN_FIELD_NUMBER: _ClassVar[int]
     rank: int
     address: str
     memory_bytes: int
     device: str
-    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ...) -> None: ...
+    spoken: _containers.RepeatedCompositeFieldContainer[SpokenProto]
+    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ...) -> None: ...
+
+class SpokenProto(_message.Message):
+    __slots__ = ("phase", "communication", "rounds")
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    COMMUNICATION_FIELD_NUMBER: _ClassVar[int]
+    ROUNDS_FIELD_NUMBER: _ClassVar[int]
+    phase: str
+    communication: _containers.RepeatedCompositeFieldContainer[CommunicationProto]
+    rounds: _containers.RepeatedCompositeFieldContainer[RoundsProto]
+    def __init__(self, phase: _Optional[str] = ..., communication: _Optional[_Iterable[_Union[CommunicationProto, _Mapping]]] = ..., rounds: _Optional[_Iterable[_Union[RoundsProto, _Mapping]]] = ...) -> None: ...
+
+class CommunicationProto(_message.Message):
+    __slots__ = ("verb", "name", "channel", "peer", "shape", "dtype", "rounds")
+    VERB_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    PEER_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    ROUNDS_FIELD_NUMBER: _ClassVar[int]
+    verb: int
+    name: str
+    channel: _containers.RepeatedScalarFieldContainer[int]
+    peer: int
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    dtype: str
+    rounds: int
+    def __init__(self, verb: _Optional[int] = ..., name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ..., peer: _Optional[int] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., rounds: _Optional[int] = ...) -> None: ...
+
+class RoundsProto(_message.Message):
+    __slots__ = ("number",)
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    number: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, number: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GoProto(_message.Message):
     __slots__ = ("address",)

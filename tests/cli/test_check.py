@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netpart.cli.check import workers_text
+from netpart.program.forward import ForwardCompiler
 from tests.cli.conftest import JOB, Netpart
 
 
@@ -47,6 +48,18 @@ def test_missing_data_does_not_hide_the_table(job: Path, netpart: Netpart) -> No
     assert answer.code == 1
     assert answer.out.splitlines()[0] == "small: 4 layers on 1 worker, batch 8"
     assert f"error: {job}:9:18: data: " in answer.out
+
+
+def test_workers_that_would_wait_for_ever_are_refused(
+    job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ForwardCompiler, "send", lambda compiler, part: None)
+    answer = netpart("check", job, "--workers", 2)
+    assert (answer.code, answer.out) == (1, "")
+    first, second, *_ = answer.err.splitlines()
+    assert first.startswith("error: train: the workers' Programs do not fit together; ")
+    assert second.startswith("  worker 1: receive d-slice-data-conv-01 of float32 ")
+    assert second.endswith("from worker 0, but nobody sends it")
 
 
 @pytest.mark.parametrize(("workers", "text"), [((1,), "1"), ((0, 1), "0,1"), ((2, 3, 4), "2-4"), ((0, 2, 3), "0,2,3")])

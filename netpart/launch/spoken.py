@@ -1,0 +1,46 @@
+"""What a worker will say and hear, on its way to the coordinator, who rehearses it with what the others have told.
+
+The workers tell because they know: each has compiled its Programs anyway, all at once, so nothing is compiled twice and
+nobody holds all Programs; and what is rehearsed is what will be played, also if one host has another netpart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from netpart.program.communication import Communication, Phases, Round, Verb
+from netpart.program.instructions import Channel, Way
+from netpart.proto.control_pb2 import CommunicationProto, RoundsProto, SpokenProto
+
+
+def encode(phases: Phases) -> Iterator[SpokenProto]:
+    """One message per phase."""
+    for phase, spoken in phases.items():
+        numbers: dict[tuple[Round, ...], int] = {}
+        message = SpokenProto(phase=phase)
+        message.communication.extend(encode_one(c, numbers) for c in spoken)
+        message.rounds.extend(RoundsProto(number=[n for r in rounds for n in r]) for rounds in numbers)
+        yield message
+
+
+def encode_one(c: Communication, numbers: dict[tuple[Round, ...], int]) -> CommunicationProto:
+    """One communication; ``numbers`` collects the schedules."""
+    rounds = numbers.setdefault(c.rounds, len(numbers)) if c.verb == Verb.START else -1
+    return CommunicationProto(
+        verb=c.verb, name=c.name, channel=c.channel, peer=c.peer, shape=c.shape, dtype=c.dtype, rounds=rounds
+    )
+
+
+def decode(messages: Iterable[SpokenProto]) -> Phases:
+    """The inverse of ``encode``."""
+    return {message.phase: list(decode_phase(message)) for message in messages}
+
+
+def decode_phase(message: SpokenProto) -> Iterator[Communication]:
+    """What one phase says and hears."""
+    rounds = [tuple(Round(*r.number[i : i + 4]) for i in range(0, len(r.number), 4)) for r in message.rounds]
+    for c in message.communication:
+        phase, way, micro, edge, chunk = c.channel
+        channel = Channel(phase, Way(way), micro, edge, chunk)
+        found = rounds[c.rounds] if c.rounds >= 0 else ()
+        yield Communication(Verb(c.verb), c.name, channel, c.peer, tuple(c.shape), c.dtype, found)
