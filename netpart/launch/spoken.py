@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from netpart.program.communication import Communication, Phases, Round, Verb
+from netpart.program.communication import Communication, Leg, Phases, Verb
 from netpart.program.instructions import Channel, Way
-from netpart.proto.control_pb2 import CommunicationProto, RoundsProto, SpokenProto
+from netpart.proto.control_pb2 import CommunicationProto, LegsProto, SpokenProto
 
 
 def encode(phases: Phases) -> Iterator[SpokenProto]:
     """One message per phase."""
     for phase, spoken in phases.items():
-        numbers: dict[tuple[Round, ...], int] = {}
+        numbers: dict[tuple[Leg, ...], int] = {}
         message = SpokenProto(phase=phase)
         message.communication.extend(encode_one(c, numbers) for c in spoken)
-        message.rounds.extend(RoundsProto(number=[n for r in rounds for n in r]) for rounds in numbers)
+        message.legs.extend(LegsProto(number=[n for leg in legs for n in leg]) for legs in numbers)
         yield message
 
 
-def encode_one(c: Communication, numbers: dict[tuple[Round, ...], int]) -> CommunicationProto:
+def encode_one(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> CommunicationProto:
     """One communication; ``numbers`` collects the schedules."""
-    rounds = numbers.setdefault(c.rounds, len(numbers)) if c.verb == Verb.START else -1
+    legs = numbers.setdefault(c.legs, len(numbers)) if c.verb == Verb.START else -1
     return CommunicationProto(
-        verb=c.verb, name=c.name, channel=c.channel, peer=c.peer, shape=c.shape, dtype=c.dtype, rounds=rounds
+        verb=c.verb, name=c.name, channel=c.channel, peer=c.peer, shape=c.shape, dtype=c.dtype, legs=legs
     )
 
 
@@ -38,9 +38,9 @@ def decode(messages: Iterable[SpokenProto]) -> Phases:
 
 def decode_phase(message: SpokenProto) -> Iterator[Communication]:
     """What one phase says and hears."""
-    rounds = [tuple(Round(*r.number[i : i + 4]) for i in range(0, len(r.number), 4)) for r in message.rounds]
+    legs = [tuple(Leg(*each.number[i : i + 4]) for i in range(0, len(each.number), 4)) for each in message.legs]
     for c in message.communication:
         phase, way, micro, edge, chunk = c.channel
         channel = Channel(phase, Way(way), micro, edge, chunk)
-        found = rounds[c.rounds] if c.rounds >= 0 else ()
+        found = legs[c.legs] if c.legs >= 0 else ()
         yield Communication(Verb(c.verb), c.name, channel, c.peer, tuple(c.shape), c.dtype, found)

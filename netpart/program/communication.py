@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
-from math import prod
 from typing import NamedTuple
 
-from netpart.collectives import all_reduce
 from netpart.program.buffers import ALIAS, View
-from netpart.program.instructions import Channel, Receive, ReduceStart, ReduceWait, Send
+from netpart.program.exchange import Exchange
+from netpart.program.instructions import Channel, CollectiveStart, CollectiveWait, Receive, Send
 from netpart.program.program import WorkerProgram
 from netpart.spec import FLOAT, Shape
 
@@ -24,17 +23,17 @@ class Verb(IntEnum):
     WAIT = 3
 
 
-class Round(NamedTuple):
-    """One member's part of one round of a collective, in elements; 0 is no message."""
+class Leg(NamedTuple):
+    """One message of a collective as one member sees it: its place in the schedule, and elements sent or received."""
 
-    send_to: int
+    message: int
+    peer: int
     sent: int
-    receive_from: int
     received: int
 
 
 class Communication(NamedTuple):
-    """One communicating instruction. ``rounds`` are a START's; ``name`` is that of the helper, gradient or bucket."""
+    """One communicating instruction. ``legs`` are a START's; ``name`` is that of the helper, collective or bucket."""
 
     verb: Verb
     name: str
@@ -42,13 +41,13 @@ class Communication(NamedTuple):
     peer: int = -1
     shape: Shape = ()
     dtype: str = ""
-    rounds: tuple[Round, ...] = ()
+    legs: tuple[Leg, ...] = ()
 
     def __str__(self) -> str:
         return f"{PHRASES[self.verb]} {self.name}"
 
 
-PHRASES = ("send", "receive", "start all-reduce", "wait for all-reduce")
+PHRASES = ("send", "receive", "start", "wait for")
 """A Verb in words."""
 Phases = dict[str, list[Communication]]
 """What one worker says and hears, by phase, in order."""
@@ -68,24 +67,41 @@ def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
                 yield Communication(Verb.SEND, name, channel, peer, source.shape, dtype(program, source))
             case Receive(target, peer, channel, name):
                 yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, dtype(program, target))
-            case ReduceStart(target, _, channel, name):
-                name += buckets.get(target.buffer, "")
-                kind = dtype(program, target)
-                yield Communication(Verb.START, name, channel, -1, target.shape, kind, rounds(i, program.worker))
-            case ReduceWait(target, channel, name):
-                yield Communication(Verb.WAIT, name + buckets.get(target.buffer, ""), channel)
+            case CollectiveStart(exchange=exchange, channel=channel):
+                kind, name = moved(program, i), told(i, buckets)
+                yield Communication(Verb.START, name, channel, -1, (sum(exchange.sizes),), kind, legs(i, program.worker))
+            case CollectiveWait(start):
+                yield Communication(Verb.WAIT, told(start, buckets), start.channel)
 
 
-def rounds(start: ReduceStart, worker: int) -> tuple[Round, ...]:
+def told(start: CollectiveStart, buckets: dict[int, str]) -> str:
+    """A collective in words."""
+    held = next((buckets.get(v.buffer, "") for v in start.target if v is not None), "")
+    return f"{start.exchange.kind} {start.name}{held}"
+
+
+def moved(program: WorkerProgram, start: CollectiveStart) -> str:
+    """Type of the elements that a collective moves."""
+    view = next(v for v in (*start.local, *start.target) if v is not None)
+    return dtype(program, view)
+
+
+def legs(start: CollectiveStart, worker: int) -> tuple[Leg, ...]:
     """The part of ``worker`` in the collective that ``start`` begins."""
-    return ring_rounds(start.members, prod(start.target.shape), worker)
+    return exchange_legs(start.exchange, start.exchange.place(worker))
 
 
 @lru_cache(maxsize=256)
-def ring_rounds(members: tuple[int, ...], elements: int, worker: int) -> tuple[Round, ...]:
-    """The rounds of an all-reduce; most collectives of a Program are of few sizes."""
-    steps = all_reduce(members, elements)[worker]
-    return tuple(Round(s.send_to, s.send[1] - s.send[0], s.receive_from, s.receive[1] - s.receive[0]) for s in steps)
+def exchange_legs(exchange: Exchange, place: int) -> tuple[Leg, ...]:
+    """The messages of one place; most collectives of a Program are of few sizes."""
+    found, members = [], exchange.members
+    for index, m in enumerate(exchange.schedule):
+        elements = exchange.elements(m.blocks)
+        if m.source == place:
+            found.append(Leg(index, members[m.target], elements, 0))
+        elif m.target == place:
+            found.append(Leg(index, members[m.source], 0, elements))
+    return tuple(found)
 
 
 def dtype(program: WorkerProgram, view: View) -> str:

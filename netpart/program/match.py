@@ -1,8 +1,8 @@
 """Match: every message of one phase has its other end. What passes can be rehearsed.
 
-The messages of a collective's round are tagged with the round's number at both ends. A member sends those of a round
-once it has those of all rounds before; so where each message has its other end, every round can be played once the
-rounds before it are, and a collective is complete as soon as all its members have started it.
+The messages of a collective are tagged with their places in its schedule at both ends. A member takes them in that order
+and sends one once it has what the message passes on; so where each message has its other end, every one can be sent once
+those before it are, and a collective is complete as soon as all its members have started it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from netpart.program.communication import Communication, Round, Verb
+from netpart.program.communication import Communication, Leg, Verb
 from netpart.program.instructions import Channel
 
 Ends = dict[Channel, tuple[int, Communication]]
-Rounds = tuple[tuple[int, tuple[Round, ...]], ...]
-"""(worker, rounds) of every member of a collective."""
+Legs = tuple[tuple[int, tuple[Leg, ...]], ...]
+"""(worker, legs) of every member of a collective."""
 
 
 def faults(spoken: Sequence[list[Communication]]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def incomplete(spoken: Sequence[list[Communication]]) -> Iterator[str]:
         for worker, c in members:
             if (c.shape, c.dtype) != (first.shape, first.dtype):
                 yield f"worker {worker}: {told(c)}, of which worker {members[0][0]} has {content(first)}"
-        wrong = broken_round(tuple((worker, c.rounds) for worker, c in members))
+        wrong = broken_leg(tuple((worker, c.legs) for worker, c in members))
         if wrong:
             yield f"{told(first)}: {wrong}"
 
@@ -99,17 +99,17 @@ def collectives(spoken: Sequence[list[Communication]]) -> dict[Channel, list[tup
 
 
 @lru_cache(maxsize=64)
-def broken_round(members: Rounds) -> str:
+def broken_leg(members: Legs) -> str:
     """The first message of a collective that has no other end; "" if all have."""
-    rounds = dict(members)
-    sent = {(i, w, r.send_to): r.sent for w, each in members for i, r in enumerate(each) if r.sent}
-    received = {(i, r.receive_from, w): r.received for w, each in members for i, r in enumerate(each) if r.received}
+    joined = {worker for worker, _ in members}
+    sent = {(leg.message, w, leg.peer): leg.sent for w, legs in members for leg in legs if leg.sent}
+    received = {(leg.message, leg.peer, w): leg.received for w, legs in members for leg in legs if leg.received}
     for i, source, target in sorted(sent.keys() | received.keys()):
         out, came = (found.get((i, source, target), 0) for found in (sent, received))
         if out != came:
-            absent = [f", which worker {w} never starts" for w in (source, target) if w not in rounds]
+            absent = [f", which worker {w} never starts" for w in (source, target) if w not in joined]
             return (
-                f"in round {i} worker {source} sends {out} elements to worker {target}, which expects {came}"
+                f"in message {i} worker {source} sends {out} elements to worker {target}, which expects {came}"
                 + "".join(absent)
             )
     return ""

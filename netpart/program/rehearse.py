@@ -73,8 +73,8 @@ class Rehearsal:
     def acts_of(self, worker: int, spoken: list[Communication]) -> Iterator[Act]:
         """One step of a worker."""
         sent = {c.peer for c in spoken if c.verb == Verb.SEND}
-        joined = {m for c in spoken if c.verb == Verb.START for m in self.members[c.channel]}
-        yield from (Act(reader, 1, AHEAD, "the start of the step") for reader in sorted((sent | joined) - {worker}))
+        sent |= {leg.peer for c in spoken for leg in c.legs if leg.sent}
+        yield from (Act(reader, 1, AHEAD, "the start of the step") for reader in sorted(sent))
         for c in spoken:
             if c.verb == Verb.RECEIVE:
                 yield Act(c.channel, 1, 0, c)

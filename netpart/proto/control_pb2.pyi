@@ -33,34 +33,34 @@ class ReadyProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ...) -> None: ...
 
 class SpokenProto(_message.Message):
-    __slots__ = ("phase", "communication", "rounds")
+    __slots__ = ("phase", "communication", "legs")
     PHASE_FIELD_NUMBER: _ClassVar[int]
     COMMUNICATION_FIELD_NUMBER: _ClassVar[int]
-    ROUNDS_FIELD_NUMBER: _ClassVar[int]
+    LEGS_FIELD_NUMBER: _ClassVar[int]
     phase: str
     communication: _containers.RepeatedCompositeFieldContainer[CommunicationProto]
-    rounds: _containers.RepeatedCompositeFieldContainer[RoundsProto]
-    def __init__(self, phase: _Optional[str] = ..., communication: _Optional[_Iterable[_Union[CommunicationProto, _Mapping]]] = ..., rounds: _Optional[_Iterable[_Union[RoundsProto, _Mapping]]] = ...) -> None: ...
+    legs: _containers.RepeatedCompositeFieldContainer[LegsProto]
+    def __init__(self, phase: _Optional[str] = ..., communication: _Optional[_Iterable[_Union[CommunicationProto, _Mapping]]] = ..., legs: _Optional[_Iterable[_Union[LegsProto, _Mapping]]] = ...) -> None: ...
 
 class CommunicationProto(_message.Message):
-    __slots__ = ("verb", "name", "channel", "peer", "shape", "dtype", "rounds")
+    __slots__ = ("verb", "name", "channel", "peer", "shape", "dtype", "legs")
     VERB_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     PEER_FIELD_NUMBER: _ClassVar[int]
     SHAPE_FIELD_NUMBER: _ClassVar[int]
     DTYPE_FIELD_NUMBER: _ClassVar[int]
-    ROUNDS_FIELD_NUMBER: _ClassVar[int]
+    LEGS_FIELD_NUMBER: _ClassVar[int]
     verb: int
     name: str
     channel: _containers.RepeatedScalarFieldContainer[int]
     peer: int
     shape: _containers.RepeatedScalarFieldContainer[int]
     dtype: str
-    rounds: int
-    def __init__(self, verb: _Optional[int] = ..., name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ..., peer: _Optional[int] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., rounds: _Optional[int] = ...) -> None: ...
+    legs: int
+    def __init__(self, verb: _Optional[int] = ..., name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ..., peer: _Optional[int] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., legs: _Optional[int] = ...) -> None: ...
 
-class RoundsProto(_message.Message):
+class LegsProto(_message.Message):
     __slots__ = ("number",)
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     number: _containers.RepeatedScalarFieldContainer[int]

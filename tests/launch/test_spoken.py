@@ -28,7 +28,7 @@ def test_what_is_told_is_what_is_heard() -> None:
         ready = ReadyProto.FromString(ReadyProto(spoken=encode(told)).SerializeToString())
         assert decode(ready.spoken) == told
         assert {c.verb for c in told["train"]} == set(Verb)
-        assert len(ready.spoken[0].rounds) <= sum(c.verb == Verb.START for c in told["train"])
+        assert len(ready.spoken[0].legs) <= sum(c.verb == Verb.START for c in told["train"])
 
 
 def test_programs_without_their_other_half_never_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from netpart.errors import ConfigError, ProgramRefused
 from netpart.graph.partition import Partition, partition_job
 from netpart.plan.partition import partition
-from netpart.program.communication import Communication, Phases, Round, Verb, communications
+from netpart.program.communication import Communication, Leg, Phases, Verb, communications
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Channel, Way
 from netpart.program.rehearse import SHOWN, Rehearsal, rehearse
@@ -35,7 +35,8 @@ def spoken(cut: Partition) -> list[Phases]:
 
 def three() -> Spoken:
     """Training of three workers that swap rows for neurons, and sum gradients of below."""
-    layers = [product("below", "data", 6), product("top", "below", 6, "partition_dim: 1")]
+    layers = [product("below", "data", 6), layer("act", "kSigmoid", "below", more="partition_dim: 1")]
+    layers.append(product("top", "act", 6))
     return [each["train"] for each in spoken(partition_job(job(data(), *layers, LOSS), 3))]
 
 
@@ -58,12 +59,12 @@ def receive(name: str, edge: int, peer: int) -> Communication:
 
 def start(name: str, edge: int, peer: int) -> Communication:
     """One end of an exchange of 5 elements between two workers."""
-    rounds = (Round(peer, 5, peer, 5),)
-    return Communication(Verb.START, name, Channel(1, Way.REDUCE, 0, edge), -1, (5,), "float32", rounds)
+    name = f"all-reduce {name}"
+    return Communication(Verb.START, name, Channel(1, Way.REDUCE, 0, edge), -1, (5,), "float32", (Leg(0, peer, 5, 5),))
 
 
 def wait(name: str, edge: int) -> Communication:
-    return Communication(Verb.WAIT, name, Channel(1, Way.REDUCE, 0, edge))
+    return Communication(Verb.WAIT, f"all-reduce {name}", Channel(1, Way.REDUCE, 0, edge))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4, 7])
@@ -91,10 +92,10 @@ def test_every_placement_can_be_played(placed: Placed) -> None:
 
 def test_a_missing_receive() -> None:
     workers = three()
-    workers[1].remove(next(c for c in workers[1] if c.verb == Verb.RECEIVE and c.peer == 0 and "split-below" in c.name))
+    workers[1].remove(next(c for c in workers[1] if c.verb == Verb.RECEIVE and c.peer == 0 and "slice-below" in c.name))
     error = refused(workers)
     assert error.startswith("train: the workers' Programs do not fit together; ")
-    assert "worker 0: send s-split-below-00-concate-top-01 of float64 2×6 (forward, micro-batch 0, edge " in error
+    assert "worker 0: send s-slice-below-00-concate-act-01 of float64 2×2 (forward, micro-batch 0, edge " in error
     assert error.endswith(") to worker 1, but nobody receives it")
 
 
@@ -108,14 +109,14 @@ def test_a_missing_send() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"shape": (2, 7)}, "send s-split-below-00-concate-top-01 of float64 2×7 "),
-        ({"dtype": "float32"}, ") to worker 1, which expects float64 2×6"),
+        ({"shape": (2, 7)}, "send s-slice-below-00-concate-act-01 of float64 2×7 "),
+        ({"dtype": "float32"}, ") to worker 1, which expects float64 2×2"),
         ({"peer": 2}, "to worker 2, but it is worker 1 who receives it, from worker 0"),
     ],
 )
 def test_ends_that_differ(change: dict[str, object], words: str) -> None:
     workers = three()
-    at = next(i for i, c in enumerate(workers[0]) if c.verb == Verb.SEND and c.peer == 1 and c.shape == (2, 6))
+    at = next(i for i, c in enumerate(workers[0]) if c.verb == Verb.SEND and c.peer == 1 and c.shape == (2, 2))
     workers[0][at] = workers[0][at]._replace(**change)  # type: ignore[arg-type]
     assert words in refused(workers)
 
@@ -145,8 +146,8 @@ def test_two_workers_that_both_receive_first() -> None:
     head, one, two, _ = refused(workers).splitlines()
     assert head == "train: 2 workers wait for each other in a ring:"
     assert one.startswith("  worker 0 stands at receive d-")
-    assert "d-split-below-01-concate-top-00 (forward, micro-batch 0, edge " in one
-    assert " until worker 1 comes to send s-split-below-01-concate-top-00" in one
+    assert "d-slice-below-01-concate-act-00 (forward, micro-batch 0, edge " in one
+    assert " until worker 1 comes to send s-slice-below-01-concate-act-00" in one
     assert two.startswith("  worker 1 stands at receive d-")
     assert " until worker 0 comes to send s-" in two
 
@@ -173,20 +174,20 @@ def test_a_collective_that_a_member_never_joins() -> None:
     workers = three()
     workers[2] = [c for c in workers[2] if c.verb not in (Verb.START, Verb.WAIT)]
     error = refused(workers)
-    assert "start all-reduce bucket 0 (d(below/" in error
-    assert "in round 0 worker 1 sends" in error
+    assert "start all-reduce bucket 0 (d(top/" in error
+    assert "elements to worker 2, which expects 0" in error
     assert "which worker 2 never starts" in error
 
 
 def test_a_collective_of_two_sizes() -> None:
     pair = [[start("sum", 0, 1), wait("sum", 0)], [start("sum", 0, 0), wait("sum", 0)]]
-    pair[1][0] = pair[1][0]._replace(shape=(4,), rounds=(Round(0, 4, 0, 4),))
+    pair[1][0] = pair[1][0]._replace(shape=(4,), legs=(Leg(0, 0, 4, 4),))
     error = refused(pair)
     assert (
         "worker 1: start all-reduce sum of float32 4 (reduce, micro-batch 0, edge 0), of which worker 0 has float32 5"
         in error
     )
-    assert "in round 0 worker 0 sends 5 elements to worker 1, which expects 4" in error
+    assert "in message 0 worker 0 sends 5 elements to worker 1, which expects 4" in error
 
 
 def test_a_collective_that_is_not_awaited_or_awaited_too_early() -> None:
