@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 DTYPES = ("float32", "float64")
+COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
 def count(text: str, least: int = 0) -> int:
@@ -32,6 +33,9 @@ def add_job(parser: argparse.ArgumentParser) -> None:
         help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",
     )  # fmt: skip
     parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
+    parser.add_argument(
+        "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's, or else auto)"
+    )
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
     parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 
@@ -46,6 +50,8 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     job = args.loaded = load(args.job, args.set)
     if args.scheme is not None:
         set_scheme(job, args.scheme)
+    if args.collectives is not None:
+        job.proto.collectives = COLLECTIVES.index(args.collectives)  # type: ignore[assignment]
     if args.dtype is not None:
         job.proto.dtype = (job.proto.FLOAT32, job.proto.FLOAT64)[DTYPES.index(args.dtype)]
     if args.seed is not None:

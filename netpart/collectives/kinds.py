@@ -12,6 +12,9 @@ ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE = "all-gather", "reduce-scatter", "all-re
 BROADCAST, REDUCE, ALL_TO_ALL = "broadcast", "reduce", "all-to-all"
 KINDS = (ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, BROADCAST, REDUCE, ALL_TO_ALL)
 
+SUMMING = (REDUCE_SCATTER, ALL_REDUCE, REDUCE)
+"""Those that add up."""
+
 RING, DOUBLING, TREE, DIRECT = "ring", "doubling", "tree", "direct"
 ALGORITHMS = (DIRECT, DOUBLING, RING, TREE)
 """In the order in which ``price.choose`` prefers them where they cost the same."""

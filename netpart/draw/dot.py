@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from netpart.draw.picture import Arrow, Box, Picture, picture
+from netpart.draw.picture import Arrow, Box, Frame, Picture, picture
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
@@ -39,7 +39,7 @@ def lines(shown: Picture) -> Iterator[str]:
     yield f'  node [{FONT} fontsize=11 shape=box style="filled,rounded" margin="0.12,0.05" height=0.3]'
     yield f'  edge [{FONT} fontsize=10 arrowsize=0.7 color="#555555"]'
     for worker, boxes in shown.fields.items():
-        yield from field(worker, boxes)
+        yield from field(worker, boxes, shown.frames)
     for names in shown.rows:
         yield f"  {{ rank=same; {'; '.join(map(quoted, names))} }}"
     for arrow in shown.arrows:
@@ -53,15 +53,27 @@ def heading(shown: Picture) -> str:
     return f"{shown.title}\n{shown.traffic}\n " if shown.traffic else f"{shown.title}\n "
 
 
-def field(worker: int, boxes: list[Box]) -> Iterator[str]:
-    """The cluster of one worker."""
+def field(worker: int, boxes: list[Box], frames: tuple[Frame, ...]) -> Iterator[str]:
+    """The cluster of one worker; within it one for each collective it takes part in."""
     own = boxes[0].colour
     yield f"  subgraph cluster_worker_{worker} {{"
     yield f'    label="worker {worker}" labeljust=l margin=12'
     yield f'    style="filled,rounded" color="{own.line}" fillcolor="{own.field}"'
-    for box in boxes:
-        yield f"    {node(box)}"
+    yield from (f"    {node(box)}" for box in boxes if box.frame < 0)
+    for frame in frames:
+        inside = [box for box in boxes if box.frame == frame.number]
+        if inside:
+            yield f"    subgraph cluster_collective_{worker}_{frame.number} {{"
+            yield f'      label={quoted(framed(frame))} labelloc=b labeljust=l fontsize=10 margin=8 style="rounded,dashed"'
+            yield f'      color="{own.line}" fontcolor="{own.line}"'
+            yield from (f"      {node(box)}" for box in inside)
+            yield "    }"
     yield "  }"
+
+
+def framed(frame: Frame) -> str:
+    """The label of a collective's frame: its name and what it sends on two lines."""
+    return f"{frame.name}\n{frame.label.removeprefix(frame.name).strip()} in all"
 
 
 def node(box: Box) -> str:
@@ -84,7 +96,9 @@ def line(arrow: Arrow, shown: Picture) -> str:
 
 def bridge(arrow: Arrow, colour: str) -> str:
     """The look of an arrow between workers: in the sender's colour, labelled with its bytes."""
-    return f'{BRIDGE} color="{colour}" fontcolor="{colour}" label={quoted(f"  {arrow.label}")}'
+    return f'{BRIDGE} color="{colour}" fontcolor="{colour}"' + (
+        f" label={quoted(f'  {arrow.label}')}" if arrow.label else ""
+    )
 
 
 def legend(shown: Picture) -> Iterator[str]:

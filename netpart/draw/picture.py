@@ -5,17 +5,16 @@ Writers turn a Picture into DOT, text or JSON and decide nothing about the net.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from netpart.draw.palette import Colour, colour
 from netpart.graph.build import type_name
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, Feed, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, Collective, Feed, Graph, Part
 from netpart.graph.net import Net
 from netpart.graph.partition import partition_net
 from netpart.layers.layer import Layer
-from netpart.plan.ledger import replicas
-from netpart.program.compile import PHASE_CODES
+from netpart.plan.ledger import replicas_summed
 from netpart.spec import INT, RECORD, Shape, Spec, one, size
 from netpart.units import bytes_text
 
@@ -27,7 +26,7 @@ LABEL_BYTES = 4
 class Box:
     """A part: ``type`` says what it does, ``extent`` how much it holds (``"8×27×27"``), ``holds`` which elements.
 
-    ``layer`` is the uncut layer whose output it computes or carries.
+    ``layer`` is the uncut layer whose output it computes or carries, ``frame`` the collective that it is a piece of.
     """
 
     name: str
@@ -38,6 +37,7 @@ class Box:
     extent: str
     holds: str
     worker: int
+    frame: int = -1
 
     @property
     def is_helper(self) -> bool:
@@ -59,11 +59,28 @@ class Arrow:
     gradient: bool
     forward: int = 0
     backward: int = 0
+    framed: bool = False
 
     @property
     def label(self) -> str:
-        """Bytes down with the values and up with their gradient; empty within a worker."""
-        return _bytes(self.forward, self.backward) if self.crosses else ""
+        """Bytes down with the values and up with their gradient; empty within a worker and within a collective."""
+        return _bytes(self.forward, self.backward) if self.crosses and not self.framed else ""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A collective, which frames its helpers on each worker. ``forward`` and ``backward`` are the bytes of a step."""
+
+    number: int
+    name: str
+    members: tuple[int, ...]
+    forward: int
+    backward: int
+
+    @property
+    def label(self) -> str:
+        """What it is, and what all its members send together."""
+        return f"{self.name}  {_bytes(self.forward, self.backward)}"
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,7 @@ class Picture:
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     summed: int = 0
+    frames: tuple[Frame, ...] = ()
 
     @property
     def title(self) -> str:
@@ -87,10 +105,12 @@ class Picture:
 
     @property
     def traffic(self) -> str:
-        """What crosses workers in one step, all bridges and rings together; empty if nothing does."""
-        forward, backward = sum(a.forward for a in self.arrows), sum(a.backward for a in self.arrows)
-        bridges = sum(a.crosses for a in self.arrows)
-        crossing = [f"{_count(bridges, 'bridge')}, {_bytes(forward, backward)} per step"] if bridges else []
+        """What crosses workers in one step; empty if nothing does."""
+        single = [a for a in self.arrows if a.crosses and not a.framed]
+        ways = [*single, *self.frames]
+        forward, backward = sum(w.forward for w in ways), sum(w.backward for w in ways)
+        counts = [_count(len(of), noun) for of, noun in ((self.frames, "collective"), (single, "bridge")) if of]
+        crossing = [f"{' and '.join(counts)}, {_bytes(forward, backward)} per step"] if ways else []
         sums = [f"Σ gradients {bytes_text(self.summed)} per step"] if self.summed else []
         return "; ".join(crossing + sums)
 
@@ -140,15 +160,34 @@ def picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
     ``itemsize`` is the bytes of one activation: 4, or 8 with ``dtype: FLOAT64``; labels always have 4.
     """
     graph = uncut(drawn) if isinstance(drawn, Net) else drawn
-    boxes = tuple(box(graph, part) for part in graph.parts)
+    pieces = framed(graph)
+    boxes = tuple(replace(box(graph, part), frame=pieces.get(part.index, -1)) for part in graph.parts)
     arrows = tuple(arrow(graph, part, feed, itemsize) for part in graph.parts for feed in part.feeds)
-    return Picture(graph.net.name, graph.net.phase, graph.workers, boxes, arrows, summed(graph, itemsize))
+    frames = tuple(frame(number, found, itemsize) for number, found in enumerate(graph.collectives))
+    return Picture(graph.net.name, graph.net.phase, graph.workers, boxes, arrows, summed(graph, itemsize), frames)
+
+
+def framed(graph: Graph) -> dict[int, int]:
+    """The number of the collective that each helper is a piece of, by its index: also of a Concate of what it brings."""
+    numbers = {id(found): n for n, found in enumerate(graph.collectives)}
+    pieces = {p.index: numbers[id(p.collective)] for p in graph.parts if p.collective is not None}
+    for part in graph.parts:
+        brought = {pieces.get(f.part.index) for f in part.feeds if f.part.kind == BRIDGE_DST}
+        if part.kind == CONCATE and len(brought) == 1 and (number := brought.pop()) is not None:
+            pieces[part.index] = number
+    return pieces
+
+
+def frame(number: int, found: Collective, itemsize: int) -> Frame:
+    """The Frame of a collective."""
+    item = LABEL_BYTES if found.dtype == INT else itemsize
+    forward = found.elements * item
+    return Frame(number, f"{found.kind} {found.name}", found.members, forward, forward * found.backward)
 
 
 def summed(graph: Graph, itemsize: int) -> int:
     """Bytes that workers exchange to add up gradients: of parameters, and of the outputs of replicas."""
-    rings = replicas(graph, 0, PHASE_CODES["train"], itemsize)
-    return graph.summed * itemsize + sum(entry.nbytes for entry in rings)
+    return (graph.summed + replicas_summed(graph)) * itemsize
 
 
 def uncut(net: Net) -> Graph:
@@ -173,7 +212,8 @@ def arrow(graph: Graph, part: Part, feed: Feed, itemsize: int) -> Arrow:
         return Arrow(source.name, part.name, False, feed.gradient)
     spec = graph.net.nodes[part.node].layer.outputs[part.output]
     forward = size(feed.region) * (LABEL_BYTES if spec.dtype == INT else itemsize)
-    return Arrow(source.name, part.name, True, feed.gradient, forward, forward if feed.gradient else 0)
+    back = forward if feed.gradient else 0
+    return Arrow(source.name, part.name, True, feed.gradient, forward, back, part.collective is not None)
 
 
 def _type(layer: Layer, part: Part) -> str:

@@ -88,7 +88,7 @@ class Collective:
     ``members`` are workers in the order of their places; ``blocks[i]`` is what place i gives an all-gather or gets of
     a reduce-scatter (None: nothing; other kinds cut ``region`` as they like). ``backward``: its gradient returns the
     same way. ``first`` and ``last`` are the indices of the part at which it can start and of the last that waits for
-    it; ``first`` names it among the collectives of its graph.
+    it; ``first`` names it among the collectives of its graph. ``elements`` are what all members send together.
     """
 
     kind: str
@@ -100,6 +100,7 @@ class Collective:
     backward: bool
     first: int
     last: int
+    elements: int = 0
 
     def __repr__(self) -> str:
         return f"Collective({self.kind} of {self.name} among {list(self.members)})"

@@ -18,7 +18,7 @@ from netpart.program.compile import PHASE_CODES
 from netpart.program.exchange import Exchange
 from netpart.program.exchanges import Exchanges
 from netpart.program.instructions import Channel, Way
-from netpart.spec import INT, extent, whole
+from netpart.spec import INT, extent, size, whole
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,12 @@ def replicas(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iter
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
             region = whole(extent(part.region))
             yield from messages(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
+
+
+def replicas_summed(graph: Graph) -> int:
+    """Elements that the all-reduces of replicas' gradients move."""
+    groups = [part for part in graph.parts if part.live and part.members and part is part.members[0]]
+    return sum(2 * (len(part.members) - 1) * size(part.region) for part in groups)
 
 
 def messages(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[Entry]:

@@ -10,7 +10,7 @@ starts stand before all waits in the one global order, and nobody waits for who 
 
 from __future__ import annotations
 
-from netpart.collectives.kinds import ALL_TO_ALL
+from netpart.collectives.kinds import ALL_TO_ALL, SUMMING
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, SPLIT, SUM, Collective, Feed, Part
 
 GIVE, TAKE = "give", "take"
@@ -57,11 +57,12 @@ def ends_of(pieces: list[Part]) -> tuple[Part, Part]:
     assert found is not None
     sent = [p for p in pieces if p.kind == BRIDGE_SRC]
     came = [p for p in pieces if p.kind != BRIDGE_SRC]
-    give = end(GIVE, found, pieces[0], sent[0].index if sent else found.first)
-    take = end(TAKE, found, pieces[0], came[0].index if came else found.last)
-    if sent:
-        outlet = sent[0].feeds[0]
-        give.region = outlet.part.region
+    own = [f for p in came if p.kind == SUM for f in p.feeds if f.part.kind != BRIDGE_DST]
+    first, second = (came[0].index, came[1].index) if own and not sent else (found.first, found.last)
+    give = end(GIVE, found, pieces[0], sent[0].index if sent else first)
+    take = end(TAKE, found, pieces[0], second if own and not sent else came[0].index if came else found.last)
+    for outlet in [*(p.feeds[0] for p in sent), *own][:1]:
+        give.region = outlet.part.region if found.kind in SUMMING else sent[0].region
         give.feeds = [Feed(outlet.part, give.region, 0, outlet.output, found.backward)]
     if came:
         sums = [p.region for p in came if p.kind == SUM]

@@ -69,7 +69,9 @@ def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
                 yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, dtype(program, target))
             case CollectiveStart(exchange=exchange, channel=channel):
                 kind, name = moved(program, i), told(i, buckets)
-                yield Communication(Verb.START, name, channel, -1, (sum(exchange.sizes),), kind, legs(i, program.worker))
+                yield Communication(
+                    Verb.START, name, channel, -1, (sum(exchange.sizes),), kind, legs(i, program.worker)
+                )
             case CollectiveWait(start):
                 yield Communication(Verb.WAIT, told(start, buckets), start.channel)
 

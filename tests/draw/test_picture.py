@@ -7,6 +7,7 @@ import pytest
 from netpart.draw.picture import picture
 from netpart.graph.graph import BRIDGE_DST, LAYER, Graph
 from netpart.graph.net import Net
+from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
 from netpart.proto.reader import load
 from tests.house.tree import ROOT
@@ -78,7 +79,24 @@ def test_replicas_that_add_up_their_gradients_say_so() -> None:
     """Four layers between products, each of 8x4 floats that two copies all-reduce."""
     conf = load(ROOT / "graphs" / "schemes" / "five-layers.conf")
     shown = picture(partition(conf.proto, 2, conf.folder, "NAIVE").graph)
-    assert shown.traffic == "10 bridges, ↓ 640 B per step; Σ gradients 1.0 KiB per step"
+    assert shown.traffic == "5 collectives, ↓ 640 B per step; Σ gradients 1.0 KiB per step"
     assert shown.summed == 4 * (2 * 8 * 4 * 4)
     summing = [box.name for box in shown.boxes if box.type == "STanh, Σ gradient"]
     assert summing == [f"tanh{n}-0{worker}" for n in (1, 2, 3, 4) for worker in (0, 1)]
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_a_collective_frames_its_helpers_and_counts_what_is_sent(workers: int) -> None:
+    """Two pairs of products of 8x4 floats: each pair is an all-reduce forward, the upper one also backward."""
+    conf = load(ROOT / "graphs" / "schemes" / "five-layers.conf")
+    cut = partition(conf.proto, workers, conf.folder, "COLUMN_ROW")
+    shown = picture(cut.graph)
+    moved = 2 * (workers - 1) * 8 * 4 * 4
+    assert [f.name for f in shown.frames] == ["all-reduce fc2", "all-reduce fc4"]
+    assert [(f.forward, f.backward) for f in shown.frames] == [(moved, moved), (moved, 0)]
+    assert shown.frames[0].members == tuple(range(workers))
+    inside = [box for box in shown.boxes if box.frame == 0]
+    assert len(inside) == workers * (2 * (workers - 1) + 1)
+    assert {box.type.split()[0] for box in inside} == {"to", "from", "Sum"}
+    assert all(arrow.label == "" for arrow in shown.arrows)
+    assert 3 * moved == ledger(cut).total

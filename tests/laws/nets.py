@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from netpart.layers.layer import INPUT, Layer
 from netpart.proto.cut_pb2 import CutProto, Remainder
-from netpart.proto.job_pb2 import JobProto, LayerProto, Phase
+from netpart.proto.job_pb2 import Collectives, JobProto, LayerProto, Phase
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from tests.laws.sketch import Sketch, finish, grow
 
@@ -29,6 +29,7 @@ def nets(draw: st.DrawFn) -> Sketch:
     s = Sketch(draw)
     s.job.dtype, s.job.seed = JobProto.FLOAT64, s.number(0, 99)
     s.job.bucket_bytes = s.pick([8, 64, 65536])
+    s.job.collectives = s.pick(Collectives.Algorithm.values())
     conf = s.conf("kSyntheticInput")
     rows, axes = s.number(1, 6), s.number(1, 4)
     most = {1: 8, 2: 8, 3: 8, 4: 4}[axes]

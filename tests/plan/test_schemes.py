@@ -7,6 +7,7 @@ workers, inputs and losses replicated (COLUMN_ROW: a loss behind addends is cut 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.collectives import GRADIENT
 from netpart.errors import ConfigError
 from netpart.graph.invariants import check_graph
 from netpart.graph.partition import Partition
@@ -130,26 +132,32 @@ def test_predicted_bytes_are_those_of_the_formula(scheme: str, widths: Widths, w
     assert ledger(found).total == ITEM * FORMULAS[scheme](widths, len(widths) - 1, 64, workers)
 
 
-CALLS: dict[str, Callable[[int], tuple[int, int, int]]] = {
-    "SEQUENTIAL": lambda top: (0, 0, 0),
-    "NAIVE": lambda top: (top, 0, top - 1),
-    "GATHER_SCATTER": lambda top: (top, top - 1, 0),
-    "ALTSPLIT": lambda top: ((top + 1) // 2, 0, (top - 1) // 2),
-    "DATA": lambda top: (0, 0, 0),
-    "ONE_WEIRD_TRICK": lambda top: (top, top - 1, 0),
+CALLS: dict[str, Callable[[int], dict[str, int]]] = {
+    "SEQUENTIAL": lambda top: {},
+    "NAIVE": lambda top: {"all-gather": top, "sum": top - 1},
+    "GATHER_SCATTER": lambda top: {"all-gather": top, "d reduce-scatter": top - 1},
+    "ALTSPLIT": lambda top: {"all-gather": (top + 1) // 2, "sum": (top - 1) // 2},
+    "COLUMN_ROW": lambda top: {"all-reduce": top // 2, "d all-reduce": (top - 1) // 2},
+    "DATA": lambda top: {},
+    "ONE_WEIRD_TRICK": lambda top: {"all-gather": top, "d reduce-scatter": top - 1},
 }
-"""All-gathers forward, reduce-scatters backward, all-reduces of a layer's gradient: each exchange is one layer's."""
+"""Collectives of one step by kind, and "d" those of their gradients; "sum" are all-reduces of a layer's gradient."""
 
 
 @pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("widths", SMALL)
-@pytest.mark.parametrize("scheme", CALLS)
-def test_the_exchanges_of_a_step_are_those_of_the_table(scheme: str, widths: Widths, workers: int) -> None:
-    graph = partition(mlp(widths), workers, scheme=scheme).graph
-    bridges = list(graph.bridges())
-    forward, backward = {b.source.node for b in bridges}, {b.source.node for b in bridges if b.backward}
-    summed = {part.node for part in graph.parts if part.live and part.members}
-    assert (len(forward), len(backward), len(summed)) == CALLS[scheme](len(widths) - 1)
+@pytest.mark.parametrize("scheme", NAMES)
+def test_the_calls_of_a_step_are_those_of_the_table(scheme: str, widths: Widths, workers: int) -> None:
+    """Nothing crosses workers beside them, but the buckets of parameters' gradients where a scheme cuts the batch."""
+    found = partition(mlp(widths), workers, scheme=scheme)
+    graph = found.graph
+    calls = Counter(c.kind for c in graph.collectives)
+    calls += Counter(f"d {GRADIENT[c.kind]}" for c in graph.collectives if c.backward)
+    calls["sum"] = len({part.node for part in graph.parts if part.live and part.members})
+    top = len(widths) - 1
+    assert dict(+calls) == {kind: n for kind, n in CALLS[scheme](top).items() if n}
+    assert all(bridge.target.collective for bridge in graph.bridges())
+    assert bool(found.buckets) == (scheme == "DATA")
 
 
 @pytest.mark.parametrize("workers", WORKERS)

@@ -9,11 +9,11 @@ from netpart.program.buffers import Buffer, View, is_contiguous
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import (
     Backward,
+    CollectiveStart,
+    CollectiveWait,
     Copy,
     Instruction,
     Receive,
-    CollectiveStart,
-    CollectiveWait,
     Send,
     Update,
 )

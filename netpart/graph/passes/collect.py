@@ -4,17 +4,25 @@ It adds and removes nothing: it marks the parts of each collective, so that a Pr
 the ledger may count it as one, and a drawing may frame it. What forms no clean pattern stays single bridges.
 
     every source sends all it holds to every other member        one source: broadcast, else all-gather
-    every source sends each other member a piece of its own      all-to-all
+    every source sends each other member a piece of its own      all-to-all, if no two members get the same
     the readers add up what they get: of one piece each          reduce-scatter
                                       all of everything          all-reduce, or reduce to one reader
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE, REDUCE_SCATTER
-from netpart.graph.graph import BRIDGE_DST, SUM, Collective, Graph, Part
+from netpart.collectives.kinds import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    BROADCAST,
+    REDUCE,
+    REDUCE_SCATTER,
+    SUMMING,
+)
+from netpart.graph.graph import BRIDGE_DST, LAYER, SUM, Collective, Graph, Part
 from netpart.spec import RECORD, Region, hull, intersect, size
 
 Pairs = dict[tuple[int, int], Part]
@@ -79,10 +87,15 @@ def recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collectiv
     one_way = {a.feeds[0].gradient for a in arrivals}
     alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1
     spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
-    if not alike or spec.dtype == RECORD or any(source(a).feeds[0].part is not outlets[s] for (s, _), a in pairs.items()):
+    if (
+        not alike
+        or spec.dtype == RECORD
+        or any(source(a).feeds[0].part is not outlets[s] for (s, _), a in pairs.items())
+    ):
         return None
     addends = len(graph.placements[arrivals[0].node].terms) > 1
-    shape = added_up(graph, pairs, outlets, readers) if addends else spread(pairs, outlets)
+    regions = {worker: held(graph, outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
+    shape = added_up(pairs, regions, readers) if addends else spread(pairs, regions, readers)
     return None if shape is None else mark(graph, arrivals, readers, *shape)
 
 
@@ -90,21 +103,30 @@ Pattern = tuple[str, tuple[int, ...], tuple[Region | None, ...], Region]
 """Kind, members, a block for each member (or none), and the region of the tensor that is moved."""
 
 
-def spread(pairs: Pairs, outlets: dict[int, Part]) -> Pattern | None:
+def held(graph: Graph, outlet: Part, output: int) -> Region:
+    """What a layer's part, or the helper behind it, holds of one output."""
+    layer = graph.net.nodes[outlet.node].layer
+    return layer.outputs_of(outlet.region)[output] if outlet.kind == LAYER else outlet.region
+
+
+Regions = dict[int, Region]
+"""What each source holds, by worker."""
+
+
+def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
     """Copies on their way: a broadcast, an all-gather, an all-to-all, or none of them."""
     targets = sorted({t for _, t in pairs})
-    everything = all(a.region == outlets[s].region for (s, _), a in pairs.items())
-    if len(outlets) == 1 and everything:
-        (root,) = outlets
-        return BROADCAST, (root, *targets), (), outlets[root].region
-    if not complete(pairs, outlets, targets):
+    everything = all(a.region == regions[s] for (s, _), a in pairs.items())
+    if len(regions) == 1 and everything:
+        ((root, region),) = regions.items()
+        return BROADCAST, (root, *targets), (), region
+    if not complete(pairs, regions, targets) or not tile(regions.values()):
         return None
-    regions = {s: outlets[s].region for s in sorted(outlets)}
-    if everything and tile(regions.values()):
+    if everything:
         return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
-    if set(outlets) == set(targets) and tile(regions.values()):
-        return ALL_TO_ALL, tuple(targets), (), hull(list(regions.values()))
-    return None
+    wanted = {(t, r.region) for (_, t), a in pairs.items() for r in readers[a.index]}
+    swapped = set(regions) == {t for t, _ in wanted} and len(wanted) == len(regions) and tile(r for _, r in wanted)
+    return (ALL_TO_ALL, tuple(targets), (), hull(list(regions.values()))) if swapped else None
 
 
 def complete(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:
@@ -119,34 +141,33 @@ def tile(regions: Iterable[Region]) -> bool:
     return disjoint and sum(map(size, boxes)) == size(hull(boxes))
 
 
-def added_up(graph: Graph, pairs: Pairs, outlets: dict[int, Part], readers: Readers) -> Pattern | None:
+def added_up(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
     """Addends on their way: an all-reduce, a reduce, a reduce-scatter, or none of them."""
-    sources, wanted = sorted(outlets), {t: a.region for (_, t), a in sorted(pairs.items())}
-    (whole, *others), boxes = {outlets[s].region for s in sources}, list(wanted.values())
-    fits = not others and set(wanted) <= set(sources)
-    fits = fits and set(pairs) == {(s, t) for s in sources for t in wanted if s != t}
-    if not fits or any(a.region != wanted[t] for (_, t), a in pairs.items()):
+    wanted = {t: a.region for (_, t), a in sorted(pairs.items(), key=lambda p: p[0][1])}
+    (whole, *others), boxes = set(regions.values()), list(wanted.values())
+    if others or set(pairs) != {(s, t) for s in regions for t in wanted if s != t}:
         return None
-    if not all(is_total(reader, wanted[a.worker], a, len(sources)) for a in pairs.values() for reader in readers[a.index]):
+    if not all(is_total(r, wanted[t], a) for (_, t), a in pairs.items() for r in readers[a.index]):
         return None
     if len(wanted) == 1:
         (root,) = wanted
-        members = (root, *(s for s in sources if s != root))
-        return REDUCE, members, (), boxes[0]
-    if all(box == whole for box in boxes) and len(wanted) == len(sources):
-        return ALL_REDUCE, tuple(sources), (), whole
+        return REDUCE, (root, *regions), (), boxes[0]
+    if not set(wanted) <= set(regions):
+        return None
+    if len(wanted) == len(regions) and all(box == whole for box in boxes):
+        return ALL_REDUCE, tuple(regions), (), whole
     if any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i]):
         return None
-    return REDUCE_SCATTER, tuple(sources), tuple(wanted.get(s) for s in sources), whole
+    return REDUCE_SCATTER, tuple(regions), tuple(wanted.get(s) for s in regions), whole
 
 
-def is_total(reader: Part, region: Region, arrival: Part, addends: int) -> bool:
+def is_total(reader: Part, region: Region, arrival: Part) -> bool:
     """True if ``reader`` adds up one whole addend from everywhere, and its gradient goes back to all or to one."""
     back = {f.gradient for f in reader.feeds}
     return (
         reader.kind == SUM
-        and reader.region == region
-        and len(reader.feeds) == addends
+        and reader.region == arrival.region == region
+        and sum(f.part.kind != BRIDGE_DST for f in reader.feeds) <= 1
         and all(f.region == region for f in reader.feeds)
         and (len(back) == 1 or not arrival.feeds[0].gradient)
     )
@@ -162,15 +183,16 @@ def mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Patter
     layer = graph.net.nodes[sent[0].node].layer
     name = layer.name + (f".{layer.output_names[sent[0].output]}" if sent[0].output else "")
     back = arrivals[0].feeds[0].gradient
-    found = Collective(kind, name, layer.outputs[sent[0].output].dtype, members, blocks, region, back, first, last)
+    dtype = layer.outputs[sent[0].output].dtype
+    count = moved(kind, len(members), region, arrivals)
+    found = Collective(kind, name, dtype, members, blocks, region, back, first, last, count)
     for part in (*sent, *arrivals, *sums):
         part.collective = found
     return found
 
 
-SUMMING = (ALL_REDUCE, REDUCE, REDUCE_SCATTER)
-
-
-def members_of(graph: Graph) -> Iterator[Collective]:
-    """The collectives that are carried out as one."""
-    return (c for c in graph.collectives if c.kind != ALL_TO_ALL)
+def moved(kind: str, members: int, region: Region, arrivals: list[Part]) -> int:
+    """Elements that all members send together, forward; the same return where the gradient does."""
+    if kind in (ALL_TO_ALL, REDUCE_SCATTER):
+        return sum(size(a.region) for a in arrivals)
+    return (members - 1) * size(region) * (2 if kind == ALL_REDUCE else 1)
