@@ -18,8 +18,3 @@ def broadcast(n: int) -> Schedule:
 def exchange(n: int) -> Schedule:
     """All-to-all: block i·n + j goes from place i to place j."""
     return tuple(Message(i, (i + r) % n, (i * n + (i + r) % n,)) for r in range(1, n) for i in range(n))
-
-
-def pieces(n: int) -> int:
-    """Blocks that a tensor is cut into for ``broadcast`` over ``n`` members."""
-    return 1

@@ -26,7 +26,7 @@ GRADIENT = {
 """What the gradient of each collective is: the same blocks on their way back."""
 
 _GATHER = {RING: ring.gather, DOUBLING: doubling.gather, TREE: tree.gather, DIRECT: direct.gather}
-_SPREAD = {RING: ring, DOUBLING: tree, TREE: tree, DIRECT: direct}
+_SPREAD = {RING: ring.broadcast, DOUBLING: tree.broadcast, TREE: tree.broadcast, DIRECT: direct.broadcast}
 """Doubling what is held is, from one place, the binomial tree."""
 
 
@@ -41,7 +41,7 @@ def schedule(kind: str, algorithm: str, n: int) -> Schedule:
     if kind == ALL_TO_ALL:
         return direct.exchange(n)
     if kind in (BROADCAST, REDUCE):
-        spread = _SPREAD[algorithm].broadcast(n)
+        spread = _SPREAD[algorithm](n)
         return spread if kind == BROADCAST else backwards(spread)
     if kind == ALL_REDUCE and algorithm == TREE:
         return schedule(REDUCE, TREE, n) + schedule(BROADCAST, TREE, n)
@@ -52,7 +52,7 @@ def schedule(kind: str, algorithm: str, n: int) -> Schedule:
 def pieces(kind: str, algorithm: str, n: int) -> int:
     """Number of blocks that the tensor of a collective is cut into."""
     if kind in (BROADCAST, REDUCE):
-        return _SPREAD[algorithm].pieces(n)
+        return n if algorithm == RING else 1
     if kind == ALL_REDUCE:
         return 1 if algorithm == TREE else n
     return n * n if kind == ALL_TO_ALL else n

@@ -29,7 +29,8 @@ def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None
     A message that would be empty is not sent.
     """
     link = link or Link()
-    sending, receiving, has = [0.0] * n, [0.0] * n, {}
+    sending, receiving = [0.0] * n, [0.0] * n
+    has: dict[tuple[int, int], float] = {}
     for m in schedule:
         load = sum(nbytes[b] for b in m.blocks)
         if load:

@@ -115,7 +115,7 @@ class Progress:
             raise RuntimeError(f"Progress: start before done, at message {self._at} of {len(self._arrivals)}")
         self._at = 0
         for target, own in self._own:
-            target[...] = own
+            copy(own, target)
         return map(departure, self._released[0])
 
     def expects(self) -> tuple[int, int] | None:
@@ -156,6 +156,11 @@ def take(arrival: Arrival, array: Array) -> None:
         else:
             add(own, piece, target)
         start += elements
+
+
+def copy(a: Array, out: Array) -> None:
+    """out = a."""
+    out[...] = a
 
 
 def add(a: Array, b: Array, out: Array) -> None:

@@ -18,11 +18,6 @@ def gather(n: int) -> Schedule:
 
 
 def broadcast(n: int) -> Schedule:
-    """Gives every place all blocks of place 0, one block behind the other along the chain."""
+    """Gives every place all blocks of place 0, one block behind the other: the chain is a pipeline of n blocks."""
     rounds = range(2 * n - 2)
     return tuple(Message(i, i + 1, (r - i,)) for r in rounds for i in range(n - 1) if 0 <= r - i < n)
-
-
-def pieces(n: int) -> int:
-    """Blocks that a tensor is cut into for ``broadcast`` over ``n`` members: the chain is a pipeline."""
-    return n

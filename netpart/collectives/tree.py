@@ -29,8 +29,3 @@ def below(i: int, bit: int, n: int) -> range:
 def broadcast(n: int) -> Schedule:
     """Gives every place the block of place 0 in ⌈log2 N⌉ rounds."""
     return tuple(Message(i - bit, i, (0,)) for bit in reversed(powers(n)) for i in range(bit, n, 2 * bit))
-
-
-def pieces(n: int) -> int:
-    """Blocks that a tensor is cut into for ``broadcast`` over ``n`` members."""
-    return 1

@@ -64,8 +64,8 @@ def field(worker: int, boxes: list[Box], frames: tuple[Frame, ...]) -> Iterator[
         inside = [box for box in boxes if box.frame == frame.number]
         if inside:
             yield f"    subgraph cluster_collective_{worker}_{frame.number} {{"
-            yield f'      label={quoted(framed(frame))} labelloc=b labeljust=l fontsize=10 margin=8 style="rounded,dashed"'
-            yield f'      color="{own.line}" fontcolor="{own.line}"'
+            yield f"      label={quoted(framed(frame))} labelloc=b labeljust=l fontsize=10 margin=8"
+            yield f'      style="rounded,dashed" color="{own.line}" fontcolor="{own.line}"'
             yield from (f"      {node(box)}" for box in inside)
             yield "    }"
     yield "  }"

@@ -107,7 +107,7 @@ class Picture:
     def traffic(self) -> str:
         """What crosses workers in one step; empty if nothing does."""
         single = [a for a in self.arrows if a.crosses and not a.framed]
-        ways = [*single, *self.frames]
+        ways: list[Arrow | Frame] = [*single, *self.frames]
         forward, backward = sum(w.forward for w in ways), sum(w.backward for w in ways)
         counts = [_count(len(of), noun) for of, noun in ((self.frames, "collective"), (single, "bridge")) if of]
         crossing = [f"{' and '.join(counts)}, {_bytes(forward, backward)} per step"] if ways else []
@@ -168,7 +168,7 @@ def picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
 
 
 def framed(graph: Graph) -> dict[int, int]:
-    """The number of the collective that each helper is a piece of, by its index: also of a Concate of what it brings."""
+    """The number of the collective that each helper is a piece of, by its index; also of a Concate of what came."""
     numbers = {id(found): n for n, found in enumerate(graph.collectives)}
     pieces = {p.index: numbers[id(p.collective)] for p in graph.parts if p.collective is not None}
     for part in graph.parts:

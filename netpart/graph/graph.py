@@ -46,8 +46,8 @@ class Part:
     """
 
     __slots__ = (
-        "collective", "feeds", "index", "kind", "live", "members", "name", "node", "output", "owned", "peer", "region", "reports",
-        "shard", "term", "trains", "worker",
+        "collective", "feeds", "index", "kind", "live", "members", "name", "node", "output", "owned", "peer", "region",
+        "reports", "shard", "term", "trains", "worker",
     )  # fmt: skip
 
     def __init__(

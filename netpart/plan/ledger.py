@@ -1,8 +1,8 @@
 """Ledger: the payload bytes of one step, per edge and direction, from the graph alone.
 
 What is predicted here is what the transports count: every bridge forward, and backward if a gradient returns; every
-message of the collectives that bridges form, and of those that sum gradients of parameters and of replicas. Headers, and the empty
-messages that say a step is done, carry no payload.
+message of the collectives that bridges form, and of those that sum gradients of parameters and of replicas. Headers,
+and the empty messages that say a step is done, carry no payload.
 """
 
 from __future__ import annotations

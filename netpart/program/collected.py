@@ -31,7 +31,7 @@ def collected(parts: list[Part]) -> list[Part]:
 
 def relinked(parts: list[Part], originals: list[Part]) -> list[Part]:
     """``parts`` with every feed from one that was replaced taken from what replaced it."""
-    kept, fresh = {id(p) for p in originals}, {}
+    kept, fresh = {id(p) for p in originals}, dict[int, Part]()
     for i, part in enumerate(parts):
         if any(f.part.index in fresh for f in part.feeds):
             feeds = [Feed(fresh.get(f.part.index, f.part), f.region, f.k, f.output, f.gradient) for f in part.feeds]

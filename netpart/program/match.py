@@ -1,8 +1,8 @@
 """Match: every message of one phase has its other end. What passes can be rehearsed.
 
-The messages of a collective are tagged with their places in its schedule at both ends. A member takes them in that order
-and sends one once it has what the message passes on; so where each message has its other end, every one can be sent once
-those before it are, and a collective is complete as soon as all its members have started it.
+The messages of a collective are tagged with their places in its schedule at both ends. A member takes them in that
+order and sends one once it has what the message passes on; so where each message has its other end, every one can be
+sent once those before it are, and a collective is complete as soon as all its members have started it.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def test_every_algorithm_computes_what_the_uncut_net_computes(
     if workers == 2 and "location: 2" in reader:
         pytest.skip("there is no third worker")
     cut = net(source, reader, workers)
-    cut.job.collectives = Collectives.Algorithm.Value(algorithm.upper())
+    cut.job.collectives = Collectives.Algorithm.Value(algorithm.upper())  # type: ignore[assignment]
     check_bytes(check_law(cut, workers))
 
 

@@ -29,7 +29,7 @@ def nets(draw: st.DrawFn) -> Sketch:
     s = Sketch(draw)
     s.job.dtype, s.job.seed = JobProto.FLOAT64, s.number(0, 99)
     s.job.bucket_bytes = s.pick([8, 64, 65536])
-    s.job.collectives = s.pick(Collectives.Algorithm.values())
+    s.job.collectives = s.pick(Collectives.Algorithm.values())  # type: ignore[assignment]
     conf = s.conf("kSyntheticInput")
     rows, axes = s.number(1, 6), s.number(1, 4)
     most = {1: 8, 2: 8, 3: 8, 4: 4}[axes]
