@@ -8,13 +8,14 @@ itself is wrong and the ensemble says who waits for what.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.graph.graph import LAYER, Graph, Part
+from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
 from netpart.program.compile import compile_worker
@@ -26,6 +27,11 @@ from netpart.worker.player import Player, Waiting
 Values = np.ndarray[Any, Any]
 Pick = Callable[[Values, Values], Values]
 """Which of two copies of the same elements to take: ``np.maximum`` or ``np.minimum``."""
+
+
+def sum_of(addends: Iterable[Values]) -> Values:
+    """The sum of arrays of one shape, in order."""
+    return reduce(np.add, addends)
 
 
 class Assembly:
@@ -171,28 +177,26 @@ class Ensemble:
     def micro_value(
         self, phase: str, m: int, micro: Micro, node: Node, output: int, gradient: bool, pick: Pick
     ) -> Values:
-        """Forward: replicas agree and terms add up. Backward: terms agree and partial replicas add up."""
-        spec = node.layer.outputs[output]
-        total = np.zeros(spec.shape, np.float64)
-        for members in self.addends(micro.graph, node, gradient):
-            held = Assembly(spec.shape, 0.0 if gradient else np.nan, pick)
-            for part in members:
+        """Forward, the replicas of a term are copies and terms add up; backward, terms are copies and so are full
+        replicas, while partial ones add up."""
+        terms: dict[Region | None, list[Part]] = {}
+        for part in micro.graph.parts:
+            if part.kind == LAYER and part.node == node.index:
+                terms.setdefault(part.term, []).append(part)
+
+        def together(parts: list[Part]) -> Values:
+            held = Assembly(node.layer.outputs[output].shape, 0.0 if gradient else np.nan, pick)
+            for part in parts:
                 value = self.value(phase, m, part, output, gradient)
                 if value is not None:
                     held.add(node.layer.outputs_of(part.region)[output], value)
-            total += held.values
-        return total
+            return held.values
 
-    def addends(self, graph: Graph, node: Node, gradient: bool) -> list[list[Part]]:
-        """Groups of parts that together hold one addend of the tensor."""
-        parts = [p for p in graph.parts if p.kind == LAYER and p.node == node.index]
-        terms: dict[Region | None, list[Part]] = {}
-        for part in parts:
-            terms.setdefault(part.term, []).append(part)
         if not gradient:
-            return list(terms.values())
-        first = next(iter(terms.values()))
-        return [first] if graph.full[node.index] else [[part] for part in first]
+            return sum_of(together(parts) for parts in terms.values())
+        if micro.graph.full[node.index]:
+            return together([part for parts in terms.values() for part in parts])
+        return reduce(pick, (sum_of(together([part]) for part in parts) for parts in terms.values()))
 
     def value(self, phase: str, m: int, part: Part, output: int, gradient: bool) -> Values | None:
         player = self.players[part.worker]

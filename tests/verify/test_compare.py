@@ -143,7 +143,7 @@ def test_sums_in_another_order_are_reordered_sums() -> None:
         "innerproduct_conf { num_output: 32 }",
     )
     job = JOB.replace("innerproduct_conf { num_output: 3 }", cut).replace("innerproduct_conf { num_output: 5 }", wide)
-    report = verify(loads(job, ["neuralnet.partition_dim=-1", "fc1.partition_dim=-1"]).proto, 16, steps=1)
+    report = verify(loads(job, overrides=["neuralnet.partition_dim=-1", "fc1.partition_dim=-1"]).proto, 16, steps=1)
     found = next(c for c in report.comparisons if (c.layer, c.kind) == ("fc2", "activation"))
     assert (found.category, found.terms) == (REORDERED, 33)
     assert 0 < found.difference.relative <= found.bound
