@@ -42,20 +42,23 @@ def layers(random: Random, image: bool) -> Iterator[str]:
     for _ in range(random.choice([1, 2]) if image else 0):
         conf = f"convolution_conf {{ num_filters: 4 kernel: 3 pad: 1 }} {WEIGHTS}"
         yield layer(f"conv{n}", "kConvolution", source, more=conf)
-        kind = random.choice(SMOOTH)
-        yield layer(f"act{n}", kind, f"conv{n}", more=CONFS.get(kind, ""))
+        yield typed(f"act{n}", random.choice(SMOOTH), f"conv{n}")
         source, n = f"act{n}", n + 1
     for _ in range(random.choice([1, 2])):
         yield product(f"fc{n}", source, 8)
-        yield layer(f"act{n}", random.choice(SMOOTH), f"fc{n}")
+        yield typed(f"act{n}", random.choice(SMOOTH), f"fc{n}")
         source, n = f"act{n}", n + 1
         if random.random() < 0.4:
             yield product(f"side{n}", source, 8)
-            kind = random.choice(["kAdd", "kConcate"])
-            yield layer(f"both{n}", kind, source, f"side{n}", more=CONFS.get(kind, ""))
+            yield typed(f"both{n}", random.choice(["kAdd", "kConcate"]), source, f"side{n}")
             source, n = f"both{n}", n + 1
     yield product("top", source, 4)
     yield layer("loss", "kSoftmaxLoss", "top", "data")
+
+
+def typed(name: str, kind: str, *sources: str) -> str:
+    """A layer of any other type, with the conf that this type must have."""
+    return layer(name, kind, *sources, more=CONFS.get(kind, ""))
 
 
 def product(name: str, source: str, outputs: int) -> str:
