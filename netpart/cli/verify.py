@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.verify.compare import Report
+    from collections.abc import Iterator
+
+    from netpart.proto.reader import Job
+    from netpart.verify.compare import SchemeReport
+    from netpart.verify.report import Report, Summary
 
 HELP = "compare the cut net with the uncut one, layer by layer, and name the first layer that differs"
-ADVICE = """Computes in float64 with the reference kernels, bound 1e-11. With --dtype float32 the bound is 1e-5, and
-near ties may fall differently: of nearly equal numbers another is the maximum of a pooling window, say."""
+ADVICE = """bitwise: no difference. reordered sum: no more than sums in another order explain (the bound).
+semantic: more than that. They agree if every tensor is within 1e-11 in float64 with the reference kernels, the
+default; with --dtype float32 it is 1e-5, and near ties may fall differently: of nearly equal numbers another is the
+maximum of a pooling window, say."""
 STEPS = 3
-HEADINGS = ("layer", ">activation", ">metric", ">gradient", ">parameter gradient", ">parameter", "")
+ALL = "all"
+LAYERS = ("layer", "class", ">relative", ">bound", ">absolute", ">ULP", "largest in")
+SCHEMES = ("scheme", "agrees", "class", ">relative", ">bytes a step", "first beyond its bound")
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
@@ -24,34 +33,72 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser("verify", help=HELP, description=HELP, epilog=ADVICE)
     add_job(parser)
     parser.add_argument("--steps", type=positive, default=STEPS, metavar="K", help=f"training steps (default: {STEPS})")
+    parser.add_argument("--schemes", metavar="A,B", help=f"verify these schemes one after the other, or {ALL}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every comparison as JSON")
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
-    """Compares both nets; 0 if every tensor is within its bound, 1 if one is not."""
+    """Compares both nets; 0 if every tensor is within the law, 1 if one is not."""
     from netpart.cli.common import load_job, workers_of
     from netpart.verify.compare import verify
 
     job = load_job(args)
     if args.dtype is None:
         job.proto.dtype = job.proto.FLOAT64
+    if args.schemes is not None:
+        return call_schemes(args, job)
     report = verify(job.proto, workers_of(args, job), args.steps, job.folder)
     print_report(report)
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+    write_json(args.json, report.to_json())
     return 0 if report.holds else 1
 
 
+def call_schemes(args: argparse.Namespace, job: Job) -> int:
+    """Compares both nets under each scheme that was asked for; 0 if all agree."""
+    from netpart.cli.common import workers_of
+    from netpart.verify.compare import verify_schemes
+
+    found = list(verify_schemes(job.proto, workers_of(args, job), schemes(args.schemes), args.steps, job.folder))
+    print_schemes(found)
+    write_json(args.json, {"schemes": [scheme.to_json() for scheme in found]})
+    return 0 if all(scheme.report.holds for scheme in found) else 1
+
+
+def schemes(text: str) -> list[str]:
+    """The names that --schemes gives; raises ConfigError with the nearest names for one that is none."""
+    from netpart.plan.partition import known_scheme
+    from netpart.plan.schemes import SCHEMES
+
+    if text.lower() == ALL:
+        return list(SCHEMES.names())
+    return list(dict.fromkeys(known_scheme(name.strip()) for name in text.split(",")))
+
+
+def write_json(path: Path | None, values: dict[str, Any]) -> None:
+    """Writes ``values`` to the file that --json names."""
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
 def print_report(report: Report) -> None:
-    """Prints what was compared, the largest error of every layer, and the verdict."""
+    """Prints what was compared, the largest differences of every layer, and the verdict."""
     from netpart.cli.table import Table
 
     print(title(report), end="\n\n")
-    layers = dict.fromkeys(c.layer for c in report.comparisons)
-    Table(HEADINGS, [cells(report, layer) for layer in layers]).print()
-    print(f"\n{verdict(report)}")
+    Table(LAYERS, [layer_cells(*item) for item in report.layers.items()]).print()
+    print("", *verdict(report), sep="\n")
+
+
+def print_schemes(found: list[SchemeReport]) -> None:
+    """Prints one row per scheme, and what is wrong with those that do not agree."""
+    from netpart.cli.table import Table
+
+    print(title(found[0].report), end="\n\n")
+    Table(SCHEMES, [scheme_cells(scheme) for scheme in found]).print()
+    wrong = [f"{scheme.scheme}: {line}" for scheme in found for line in verdict(scheme.report) if scheme.report.first]
+    print("", *(wrong or [f"They all agree, within {found[0].report.law:.0e}."]), sep="\n")
 
 
 def title(report: Report) -> str:
@@ -65,25 +112,39 @@ def title(report: Report) -> str:
     return f"{report.job} cut over {workers}{pieces}, against uncut: {steps}, {report.dtype}{kernels}"
 
 
-def cells(report: Report, layer: str) -> tuple[str, ...]:
-    """The largest errors of one layer, and whether they are within their bound."""
-    from netpart.verify.compare import KINDS
+def layer_cells(layer: str, summary: Summary) -> tuple[str, ...]:
+    """The largest differences of one layer, and what the largest relative one is of."""
+    from netpart.verify.report import BITWISE
 
-    errors = [report.worst.get((layer, kind)) for kind in KINDS]
-    fine = all(c.holds for c in report.comparisons if c.layer == layer)
-    return layer, *("-" if e is None else f"{e:.0e}" if e else "0" for e in errors), "" if fine else "differs"
-
-
-def verdict(report: Report) -> str:
-    """One line: they agree, or the first tensor that does not."""
-    if report.first is None:
-        worst = max(report.worst.values(), default=0.0)
-        return f"They agree: {len(report.comparisons)} tensors, largest error {worst:.0e}, bound {bound(report):.0e}."
-    others = sum(not c.holds for c in report.comparisons) - 1
-    behind = f" {others} more tensors behind it." if others else ""
-    return f"They differ, first in {report.first}.{behind}"
+    most, worst = summary.difference, summary.worst
+    if worst.category == BITWISE:
+        return layer, worst.category, "0", "-", "0", "0", ""
+    figures = map(figure, (worst.difference.relative, worst.bound, most.absolute, most.ulp))
+    return layer, worst.category, *figures, worst.kind
 
 
-def bound(report: Report) -> float:
-    """The bound that all comparisons share."""
-    return report.comparisons[0].bound
+def scheme_cells(found: SchemeReport) -> tuple[str, ...]:
+    """One scheme as it is printed."""
+    from netpart.units import bytes_text
+
+    report, worst = found.report, found.report.whole.worst
+    agrees, first = "yes" if report.holds else "no", report.first.layer if report.first else "-"
+    relative = figure(report.whole.difference.relative)
+    return found.scheme, agrees, worst.category, relative, bytes_text(found.nbytes), first
+
+
+def figure(value: float) -> str:
+    """A difference as it is printed: one digit tells its size."""
+    return f"{value:g}" if value in (0, inf) or (value < 1000 and value == int(value)) else f"{value:.0e}"
+
+
+def verdict(report: Report) -> Iterator[str]:
+    """They agree or not, and the first tensor that leaves its bound."""
+    total, most = len(report.comparisons), report.whole.difference.relative
+    if report.holds:
+        yield f"They agree: {total} tensors, largest difference {figure(most)}, allowed {report.law:.0e}."
+    else:
+        wrong = sum(not c.holds for c in report.comparisons)
+        yield f"They differ: {wrong} of {total} tensors by more than {report.law:.0e}."
+    if report.first:
+        yield f"First beyond what sums in another order explain: {report.first}."

@@ -8,22 +8,47 @@ itself is wrong and the ensemble says who waits for what.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.graph.graph import LAYER, Graph, Part
+from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
 from netpart.program.compile import compile_worker
-from netpart.spec import Region, relative, whole
+from netpart.spec import Region, Shape, relative, whole
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import updater
 from netpart.worker.player import Player, Waiting
 
 Values = np.ndarray[Any, Any]
+Pick = Callable[[Values, Values], Values]
+"""Which of two copies of the same elements to take: ``np.maximum`` or ``np.minimum``."""
+
+
+def sum_of(addends: Iterable[Values]) -> Values:
+    """The sum of arrays of one shape, in order."""
+    return reduce(np.add, addends)
+
+
+class Assembly:
+    """A tensor of ``shape`` put together from boxes; ``pick`` chooses where several hold an element.
+
+    Copies are equal if all is well: who wants to know takes the maximum and the minimum of them.
+    """
+
+    def __init__(self, shape: Shape, empty: float, pick: Pick, dtype: Any = np.float64) -> None:
+        self.values, self.seen = np.full(shape, empty, dtype), np.zeros(shape, bool)
+        self.pick = pick
+
+    def add(self, region: Region, values: Values) -> None:
+        """Puts ``values`` in their place."""
+        box = relative(region, whole(self.values.shape))
+        self.values[box] = np.where(self.seen[box], self.pick(self.values[box], values), values)
+        self.seen[box] = True
 
 
 class Ensemble:
@@ -110,18 +135,18 @@ class Ensemble:
             for i, name in enumerate(slot.names)
         }
 
-    def parameter(self, name: str, gradient: bool = False) -> Values:
+    def parameter(self, name: str, gradient: bool = False, pick: Pick = np.maximum) -> Values:
         """The whole of one parameter (or of its summed gradient), put together from its holders."""
         spec = next(p.spec for p in self.partition.parameters if p.name == name)
-        out = np.full(spec.shape, np.nan, self.dtype)
+        out = Assembly(spec.shape, np.nan, pick, self.dtype)
         for player in self.players:
             program = player.program
             for h, holding in enumerate(program.holdings):
                 if holding.parameter.name == name:
                     view = program.gradients[h] if gradient else program.parameters[h]
                     if view is not None:
-                        out[relative(holding.box, whole(spec.shape))] = player.machine.arrays("train")(view)
-        return out
+                        out.add(holding.box, player.machine.arrays("train")(view))
+        return out.values
 
     def copies(self, name: str) -> Iterator[tuple[int, Region, Values]]:
         """(worker, box, values) of every copy of a parameter."""
@@ -130,49 +155,48 @@ class Ensemble:
                 if holding.parameter.name == name:
                     yield player.program.worker, holding.box, player.parameter(h)
 
-    def activation(self, phase: str, name: str, output: int = 0) -> Values:
+    def activation(self, phase: str, name: str, output: int = 0, pick: Pick = np.maximum) -> Values:
         """The whole output of a layer over the mini-batch, from its shards (needs ``keep``)."""
-        return self.assemble(phase, name, output, False)
+        return self.assemble(phase, name, output, False, pick)
 
-    def gradient(self, phase: str, name: str) -> Values | None:
+    def gradient(self, phase: str, name: str, pick: Pick = np.maximum) -> Values | None:
         """The whole gradient of a layer's output (needs ``keep``); None if none is computed."""
         net = self.partition.phases[phase][0].graph.net
         node = net.by_name[name]
         if not net.trained[node.index] or node.layer.is_loss:
             return None
-        return self.assemble(phase, name, 0, True)
+        return self.assemble(phase, name, 0, True, pick)
 
-    def assemble(self, phase: str, name: str, output: int, gradient: bool) -> Values:
+    def assemble(self, phase: str, name: str, output: int, gradient: bool, pick: Pick) -> Values:
         pieces = []
         for m, micro in enumerate(self.partition.phases[phase]):
             node = micro.graph.net.by_name[name]
-            pieces.append(self.micro_value(phase, m, micro, node, output, gradient))
+            pieces.append(self.micro_value(phase, m, micro, node, output, gradient, pick))
         return np.concatenate(pieces) if pieces[0].ndim else pieces[0]
 
-    def micro_value(self, phase: str, m: int, micro: Micro, node: Node, output: int, gradient: bool) -> Values:
-        """Forward: replicas agree and terms add up. Backward: terms agree and partial replicas add up."""
-        spec = node.layer.outputs[output]
-        total = np.zeros(spec.shape, np.float64)
-        for members in self.addends(micro.graph, node, gradient):
-            held = np.full(spec.shape, 0.0 if gradient else np.nan)
-            for part in members:
+    def micro_value(
+        self, phase: str, m: int, micro: Micro, node: Node, output: int, gradient: bool, pick: Pick
+    ) -> Values:
+        """Forward, the replicas of a term are copies and terms add up; backward, terms are copies and so are full
+        replicas, while partial ones add up."""
+        terms: dict[Region | None, list[Part]] = {}
+        for part in micro.graph.parts:
+            if part.kind == LAYER and part.node == node.index:
+                terms.setdefault(part.term, []).append(part)
+
+        def together(parts: list[Part]) -> Values:
+            held = Assembly(node.layer.outputs[output].shape, 0.0 if gradient else np.nan, pick)
+            for part in parts:
                 value = self.value(phase, m, part, output, gradient)
                 if value is not None:
-                    region = node.layer.outputs_of(part.region)[output]
-                    held[relative(region, spec.whole)] = value
-            total += held
-        return total
+                    held.add(node.layer.outputs_of(part.region)[output], value)
+            return held.values
 
-    def addends(self, graph: Graph, node: Node, gradient: bool) -> list[list[Part]]:
-        """Groups of parts that together hold one addend of the tensor."""
-        parts = [p for p in graph.parts if p.kind == LAYER and p.node == node.index]
-        terms: dict[Region | None, list[Part]] = {}
-        for part in parts:
-            terms.setdefault(part.term, []).append(part)
         if not gradient:
-            return list(terms.values())
-        first = next(iter(terms.values()))
-        return [first] if graph.full[node.index] else [[part] for part in first]
+            return sum_of(together(parts) for parts in terms.values())
+        if micro.graph.full[node.index]:
+            return together([part for parts in terms.values() for part in parts])
+        return reduce(pick, (sum_of(together([part]) for part in parts) for parts in terms.values()))
 
     def value(self, phase: str, m: int, part: Part, output: int, gradient: bool) -> Values | None:
         player = self.players[part.worker]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from netpart.graph.partition import Partition
+from netpart.plan.partition import partition
+from netpart.plan.schemes import SCHEMES
+from netpart.proto.job_pb2 import JobProto
+from netpart.verify import compare
 from tests.cli.conftest import Netpart
 
 
@@ -23,14 +29,91 @@ def test_a_cut_net_is_proved_equal(job: Path, netpart: Netpart) -> None:
     assert (found["holds"], found["first"], found["dtype"], found["workers"]) == (True, None, "float64", 3)
 
 
+def test_a_layer_is_classed_and_measured(job: Path, netpart: Netpart) -> None:
+    answer = netpart("verify", job, "--workers", 3, "--set", "ip.partition_dim=1")
+    rows = {line.split()[0]: line for line in answer.out.splitlines()[2:7]}
+    assert rows["layer"].split() == ["layer", "class", "relative", "bound", "absolute", "ULP", "largest", "in"]
+    assert rows["data"].split()[1:] == ["bitwise", "0", "-", "0", "0"]
+    assert "  reordered sum  " in rows["conv"]
+    assert max(map(len, rows.values())) <= 80
+
+
 def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a bound that nothing can keep, the very first tensor is reported."""
-    monkeypatch.setattr("netpart.verify.compare.BOUNDS", {"float32": -1.0, "float64": -1.0})
+    """A faster learning rate on the cut side: the first parameter that is updated differs."""
+    uncut = compare.uncut
+
+    def slower(proto: JobProto, folder: Path | None = None) -> Partition:
+        other = JobProto()
+        other.CopyFrom(proto)
+        other.updater.learning_rate.base_lr /= 2
+        return uncut(other, folder)
+
+    monkeypatch.setattr("netpart.verify.compare.uncut", slower)
     answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--dtype", "float32")
     assert answer.code == 1
-    assert "They differ, first in data: activation in train step 0: error 0.0e+00, bound -1e+00. " in answer.out
-    assert answer.out.count("differs") == 4
+    *_, differ, first = answer.out.splitlines()
+    assert differ == "They differ: 4 of 17 tensors by more than 1e-05."
+    begin = "First beyond what sums in another order explain: conv: parameter w in train step 0: error "
+    assert first.startswith(begin)
+    assert answer.out.count("semantic") == 2
     assert "float64" not in answer.out
+
+
+def test_a_difference_within_the_law_is_named_and_allowed(
+    job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netpart.verify.report.CANCELLATION", 0)
+    answer = netpart("verify", job, "--workers", 2, "--steps", 1)
+    assert answer.code == 0
+    agree, first = answer.out.splitlines()[-2:]
+    assert agree.startswith("They agree: ")
+    assert first.startswith("First beyond what sums in another order explain: ")
+
+
+def test_all_schemes_are_verified_in_one_table(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    answer = netpart("verify", job, "--workers", 3, "--steps", 1, "--schemes", "all", "--json", report)
+    assert answer.code == 0, answer
+    rows = answer.out.splitlines()[3:-2]
+    assert [row.split()[0] for row in rows] == sorted(SCHEMES.names())
+    assert {row.split()[1] for row in rows} == {"yes"}
+    assert answer.out.splitlines()[-1] == "They all agree, within 1e-11."
+    found = json.loads(report.read_text())["schemes"]
+    assert [s["scheme"] for s in found] == sorted(SCHEMES.names())
+    assert {s["scheme"]: s["class"] for s in found}["SEQUENTIAL"] == "bitwise"
+    assert all(s["holds"] and s["comparisons"] for s in found)
+    check = netpart("check", job, "--workers", 3, "--scheme", "data", "--dtype", "float64", "--json")
+    assert {s["scheme"]: s["bytes"] for s in found}["DATA"] == sum(w["sent"] for w in json.loads(check.out)["workers"])
+
+
+def test_some_schemes_are_verified_in_the_order_given(job: Path, netpart: Netpart) -> None:
+    answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--schemes", "naive,data, naive")
+    assert [line.split()[0] for line in answer.out.splitlines()[3:-2]] == ["NAIVE", "DATA"]
+
+
+def test_the_scheme_that_differs_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums of the parameters' gradients are left out: that is wrong where rows are cut, and only there."""
+
+    def unsummed(*arguments: Any) -> Partition:
+        cut = partition(*arguments)
+        cut.buckets = []
+        return cut
+
+    monkeypatch.setattr("netpart.verify.compare.partition", unsummed)
+    answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--schemes", "sequential,data")
+    assert answer.code == 1
+    agrees = {line.split()[0]: line.split()[1] for line in answer.out.splitlines()[3:5]}
+    assert agrees == {"SEQUENTIAL": "yes", "DATA": "no"}
+    assert answer.out.splitlines()[4].endswith("  ip")
+    assert answer.out.splitlines()[-1].startswith(
+        "DATA: First beyond what sums in another order explain: ip: parameter"
+    )
+
+
+def test_a_scheme_that_is_none_is_answered_with_the_nearest(job: Path, netpart: Netpart) -> None:
+    answer = netpart("verify", job, "--workers", 2, "--schemes", "data,altsplt")
+    assert answer.code == 2
+    assert "ALTSPLIT" in answer.err
 
 
 def test_it_computes_in_float64_unless_float32_is_asked_for(netpart: Netpart, job: Path, tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
-"""Tables of the pages that the code has as well: a frame's header, its ways, messages, the updaters' states."""
+"""Tables of the pages that the code has as well: a frame's header, its ways, messages, the updaters' states,
+the classes of verify."""
 
 from __future__ import annotations
 
 import re
 import struct
+from math import log10
 
 from netpart.launch import watch
 from netpart.launch.control import BEAT_SECONDS
@@ -12,10 +14,12 @@ from netpart.program.instructions import Way
 from netpart.proto.control_pb2 import ControlProto
 from netpart.transport.frames import DTYPES, HEADER, MAGIC, VERSION
 from netpart.updaters import UPDATERS
+from netpart.verify import difference, report
 from netpart.worker.player import WINDOW
 from tests.house.tree import ROOT
 
 WIRE = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")
+VERIFY = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
 CHECKPOINTS = (ROOT / "docs" / "checkpoints.md").read_text(encoding="utf-8")
 SIZES = {
     "4 bytes": "4s",
@@ -80,3 +84,12 @@ def test_the_states_of_the_updaters() -> None:
         for name in re.findall(r"`(k\w+)`", row[0])
     }
     assert said == {name: UPDATERS.get(name).slots for name in UPDATERS.names()}
+
+
+def test_the_bounds_of_verify() -> None:
+    assert [row[0] for row in table(VERIFY, "class")] == list(report.CLASSES)
+    assert f"at most {report.CANCELLATION}·n·eps" in VERIFY
+    exponents = {name: round(log10(law)) for name, law in report.LAWS.items()}
+    assert f"at most 1e{exponents['float64']} in float64" in VERIFY
+    assert f"1e{exponents['float32']} with `--dtype float32`" in VERIFY
+    assert f"Norms below {difference.TINY:g} ".replace("0.001", "1e-3") in VERIFY

@@ -1,0 +1,100 @@
+"""Bench: the cut net and the uncut one side by side in this process, step by step, tensor by tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from netpart.graph.net import Net, Node, Parameter
+from netpart.launch.ensemble import Ensemble
+from netpart.spec import FLOAT, INT
+from netpart.verify.difference import Difference, Values, difference, largest
+from netpart.verify.report import ACTIVATION, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, Comparison
+from netpart.verify.terms import Terms
+
+Row = tuple[str, str, str, Difference, int]
+"""Kind, layer, name, difference and n of one comparison."""
+
+
+class Bench:
+    """Plays both nets and compares all they can be asked; a tensor is put together from its parts.
+
+    Where several workers hold an element, its largest and its smallest copy are compared.
+    """
+
+    def __init__(self, cut: Ensemble, whole: Ensemble) -> None:
+        self.cut, self.whole = cut, whole
+        self.terms = Terms(cut.partition)
+        self.before: dict[str, Values] = {}
+        self.dtype = np.dtype(whole.dtype).name
+
+    def play(self, steps: int) -> Iterator[Comparison]:
+        """Initialises both, trains ``steps`` steps, plays one step of every other phase, and compares all along."""
+        for ensemble in (self.cut, self.whole):
+            ensemble.initialise()
+        for step in range(steps):
+            yield from self.step("train", step)
+        for phase in self.whole.partition.phases:
+            if phase != "train":
+                yield from self.step(phase, 0)
+
+    def step(self, phase: str, step: int) -> Iterator[Comparison]:
+        """One step of both nets and everything that can be compared after it, in the order of computation."""
+        self.before = {p.name: self.whole.parameter(p.name) for p in self.whole.partition.parameters}
+        metrics = self.cut.step(phase, step), self.whole.step(phase, step)
+        net = self.whole.partition.phases[phase][0].graph.net
+        rows = [*self.forward(phase, net), *self.metrics(net, *metrics)]
+        if phase == "train":
+            rows += [*self.backward(net), *self.updated(net)]
+        yield from (Comparison(phase, step, *row, self.dtype) for row in rows)
+
+    def forward(self, phase: str, net: Net) -> Iterator[Row]:
+        """Every output of every layer, sources first."""
+        self.terms.forward(net)
+        for node in net.nodes:
+            for output, spec in enumerate(node.layer.outputs):
+                if spec.dtype in (FLOAT, INT):
+                    name = node.layer.output_names[output] if len(node.layer.outputs) > 1 else node.name
+                    apart = self.apart("activation", phase, node.name, output)
+                    yield ACTIVATION, node.name, name, apart, self.terms.outputs[node.name]
+
+    def metrics(self, net: Net, found: dict[str, float], expected: dict[str, float]) -> Iterator[Row]:
+        """What the losses report: sums over the rows."""
+        for metric, value in expected.items():
+            layer, name = metric.rsplit("/", 1)
+            apart = difference(np.array(found[metric]), np.array(value), self.dtype)
+            yield METRIC, layer, name, apart, self.terms.outputs[layer] + net.rows
+
+    def backward(self, net: Net) -> Iterator[Row]:
+        """The gradient of every layer's output and then of its parameters, losses first."""
+        self.terms.backward(net)
+        for node in reversed(net.nodes):
+            if self.whole.gradient("train", node.name) is not None:
+                apart = self.apart("gradient", "train", node.name)
+                yield GRADIENT, node.name, node.name, apart, self.terms.gradients[node.name]
+            for p in owned(node):
+                if p.name in self.whole.partition.trained:
+                    apart, n = self.apart("parameter", p.name, True), self.terms.parameter_gradients[p.name]
+                    yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), apart, n
+
+    def updated(self, net: Net) -> Iterator[Row]:
+        """Every parameter after the update."""
+        steps = {name: difference(w, self.whole.parameter(name), self.dtype) for name, w in self.before.items()}
+        self.terms.update({name: step.relative for name, step in steps.items()})
+        for node in net.nodes:
+            for p in owned(node):
+                apart, n = self.apart("parameter", p.name), self.terms.parameters[p.name]
+                yield PARAMETER, node.name, p.name.removeprefix(f"{node.name}/"), apart, n
+
+    def apart(self, what: str, *which: Any) -> Difference:
+        """How far the copies of a tensor that both ensembles know by the same name are from the uncut one."""
+        expected = getattr(self.whole, what)(*which)
+        copies = [getattr(self.cut, what)(*which, pick=pick) for pick in (np.maximum, np.minimum)]
+        return largest([difference(copy, expected, self.dtype) for copy in copies])
+
+
+def owned(node: Node) -> Iterator[Parameter]:
+    """The parameters that a layer initialises."""
+    return (p for p in dict.fromkeys(node.params) if p.owner == node.index)
