@@ -22,7 +22,6 @@ import torch.distributed as dist
 from safetensors.torch import load_file
 from torch import multiprocessing, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import Replicate
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
@@ -31,7 +30,7 @@ LOOK_SECONDS = 1.0
 
 
 def make_net(start: dict[str, Any], depth: int, workers: int) -> Any:
-    """The net with its first weights, cut over ``workers``."""
+    """The net of an even ``depth`` with its first weights, cut over ``workers``."""
     layers: list[Any] = []
     for n in range(1, depth + 1):
         layer = nn.Linear(*reversed(start[f"fc{n}/w"].shape))
@@ -39,8 +38,6 @@ def make_net(start: dict[str, Any], depth: int, workers: int) -> Any:
         layers += [layer, nn.ReLU()]
     net = nn.Sequential(*layers[:-1])
     plan = {str(2 * n): RowwiseParallel() if n % 2 else ColwiseParallel() for n in range(depth)}
-    if depth % 2:
-        plan[str(2 * (depth - 1))] = ColwiseParallel(output_layouts=Replicate())
     return parallelize_module(net, init_device_mesh("cpu", (workers,)), plan)
 
 
@@ -51,20 +48,21 @@ def train(work: dict[str, Any]) -> dict[str, Any]:
     data, labels = start["data"].split(batch), start["label"].long().split(batch)
     rule = torch.optim.SGD(net.parameters(), lr=work["rate"])
 
-    def play(step: int) -> float:
+    losses, seconds = [0.0] * work["steps"], torch.empty(work["steps"], dtype=torch.float64)
+
+    def play(step: int) -> None:
+        began = perf_counter()
         rule.zero_grad()
         loss = nn.functional.cross_entropy(net(data[step % len(data)]), labels[step % len(data)])
         loss.backward()
         rule.step()
-        return float(loss.detach())
+        losses[step] = float(loss.detach())
+        seconds[step] = perf_counter() - began
 
     with warnings.catch_warnings(action="ignore"), CommDebugMode() as calls:  # it hooks modules without gradients
-        losses, seconds = [play(0)], torch.full((work["steps"],), float("inf"), dtype=torch.float64)
-    dist.barrier()
+        play(0)
     for step in range(1, work["steps"]):
-        began = perf_counter()
-        losses.append(play(step))
-        seconds[step] = perf_counter() - began
+        play(step)
     dist.all_reduce(seconds, op=dist.ReduceOp.MAX)
     return {"seconds": seconds.tolist(), "losses": losses, "calls": calls.get_total_counts(), "bytes": sent(work)}
 
