@@ -31,6 +31,8 @@ WARM_UP = 3
 DEADLINE = 600.0
 """Seconds after which a run has failed."""
 CORES = len(os.sched_getaffinity(0))
+YIELDING = ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "MPIR_CVAR_POLLS_BEFORE_YIELD")
+"""What makes MPICH, which waits by asking over and over, sleep between two questions."""
 MPIEXEC = str(Path(sys.executable).with_name("mpiexec"))
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -90,7 +92,7 @@ class Bench:
 
     def altsplit_mpi(self, work: Work) -> Found:
         """The seed's Algorithm 2 under mpiexec. Where processes share cores, those that wait give theirs away."""
-        yielding = ["-genv", "MPIR_CVAR_POLLS_BEFORE_YIELD", "1"] if work.workers > CORES else []
+        yielding = [word for name in YIELDING for word in ("-genv", name, "1")] if work.workers > CORES else []
         call = [MPIEXEC, *yielding, "-n", str(work.workers), sys.executable, "-m"]
         return read(execute([*call, "benchmarks.peers.altsplit_mpi", work.to_json()], work))
 

@@ -39,11 +39,11 @@ def waist(width: int, middle: int, batch: int) -> Work:
 SWEEPS = (
     Sweep(
         ("GATHER_SCATTER", "DATA"), "batch", "DATA sends less iff b > d, here d = 512",
-        (64, 128, 256, 512, 1024, 2048, 4096), lambda b: square(512, b),
+        (128, 256, 512, 1024, 2048, 4096), lambda b: square(512, b),
     ),
     Sweep(
         ("GATHER_SCATTER", "COLUMN_ROW"), "d_mid", "COLUMN_ROW sends less iff d_mid > d_in, here d_in = 1024",
-        (128, 256, 512, 1024, 2048, 4096), lambda d: waist(1024, d, 256),
+        (256, 512, 1024, 2048, 4096), lambda d: waist(1024, d, 256),
     ),
     Sweep(
         ("ALTSPLIT", "NAIVE"), "width", "NAIVE never sends less",

@@ -5,7 +5,7 @@
     python -m benchmarks.schemes --quick -o F      a look whether everything works; its figures mean nothing
     python -m benchmarks.schemes -- --launcher threads    what stands behind -- goes to netpart run
 
-One work after another, each contender in turn, ROUNDS times over, so that what else happens on the machine meets all of
+One work after another, each contender in turn, --rounds times over, so that what else happens on the machine meets all of
 them. The time of a step is that of the worker that takes longest; counted is the median over all steps but the first
 few of a run. All start from the same weights, read the same rows and must come to the same loss. A ratio above 1 says
 that netpart is faster.
@@ -52,7 +52,8 @@ def sized(work: Work) -> Work:
     """``work`` with as many steps as take about SECONDS, from its arithmetic and its memory traffic."""
     compute = 6 * work.batch * work.parameters / min(work.workers, CORES) / 5e10
     traffic = 40 * work.parameters / 5e9
-    return replace(work, steps=WARM_UP + max(FEWEST, min(MOST, int(SECONDS / (compute + traffic + 1e-3)))))
+    latency = 1e-3 if work.workers <= CORES else 1e-2
+    return replace(work, steps=WARM_UP + max(FEWEST, min(MOST, int(SECONDS / (compute + traffic + latency)))))
 
 
 def time(bench: Bench, work: Work, contenders: tuple[str, ...], rounds: int) -> Timed:
@@ -78,15 +79,14 @@ def sweep(bench: Bench, along: Sweep, rounds: int) -> list[Timed]:
 def main() -> int:
     """Measures, prints, writes the results; 1 if a goal was missed."""
     args = parse()
-    rounds = 1 if args.quick else ROUNDS
     works = [square(32, 16), square(32, 16, 4)] if args.quick else list(grid(args.full))
     timed, crossovers = [], []
     with Bench(args.arguments) as bench:
         for work in works:
-            timed.append(time(bench, work, CONTENDERS, rounds))
+            timed.append(time(bench, work, CONTENDERS, args.rounds))
             print_work(timed[-1])
         for along in QUICK if args.quick else SWEEPS:
-            crossovers.append((along, sweep(bench, along, rounds)))
+            crossovers.append((along, sweep(bench, along, args.rounds)))
             print_crossover(*crossovers[-1])
     write(args.output, timed, crossovers, args.arguments)
     behind = [] if args.quick else missed(timed)
@@ -101,6 +101,7 @@ def parse() -> argparse.Namespace:
     extent = parser.add_mutually_exclusive_group()
     extent.add_argument("--full", action="store_true", help="the whole grid")
     extent.add_argument("--quick", action="store_true", help="tiny works: does it run?")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender at each work")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="where the figures go")
     parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENT", help="of netpart run")
     return parser.parse_args()
