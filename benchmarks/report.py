@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Sequence
 from datetime import date
@@ -96,15 +95,15 @@ def print_crossover(sweep: Sweep, timed: Sequence[Timed]) -> None:
 
 
 def write(
-    path: Path, timed: Sequence[Timed], crossovers: Sequence[tuple[Sweep, Sequence[Timed]]], arguments: Sequence[str]
+    path: Path, timed: Sequence[Timed], crossovers: Sequence[tuple[Sweep, Sequence[Timed]]], settings: Row
 ) -> None:
     """Writes everything as JSON."""
     report = {
         "date": date.today().isoformat(),
-        "machine": {"processor": processor(), "cores": CORES, "load_before": os.getloadavg()[2]},
+        "machine": {"processor": processor(), "cores": CORES},
         "versions": {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
         | {name: version(name) for name in PACKAGES},
-        "settings": {"netpart_arguments": list(arguments), "warm_up_steps": WARM_UP},
+        "settings": settings | {"warm_up_steps": WARM_UP},
         "rows": [row for each in timed for row in comparisons(each)],
         "contenders": [contender_row(each, name, found) for each in timed for name, found in each.found.items()],
         "crossovers": [crossover_row(along, points) for along, points in crossovers],

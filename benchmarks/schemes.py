@@ -5,8 +5,8 @@
     python -m benchmarks.schemes --quick -o F      a look whether everything works; its figures mean nothing
     python -m benchmarks.schemes -- --launcher threads    what stands behind -- goes to netpart run
 
-One work after another, each contender in turn, --rounds times over, so that what else happens on the machine meets all of
-them. The time of a step is that of the worker that takes longest; counted is the median over all steps but the first
+One work after another, each contender in turn, --rounds times over, so that what else happens on the machine meets all
+of them. The time of a step is that of the worker that takes longest; counted is the median over all steps but the first
 few of a run. All start from the same weights, read the same rows and must come to the same loss. A ratio above 1 says
 that netpart is faster.
 """
@@ -14,6 +14,7 @@ that netpart is faster.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,7 @@ def main() -> int:
     """Measures, prints, writes the results; 1 if a goal was missed."""
     args = parse()
     works = [square(32, 16), square(32, 16, 4)] if args.quick else list(grid(args.full))
+    settings = {"load_at_start": os.getloadavg()[0], "netpart_arguments": args.arguments, "rounds": args.rounds}
     timed, crossovers = [], []
     with Bench(args.arguments) as bench:
         for work in works:
@@ -88,7 +90,7 @@ def main() -> int:
         for along in QUICK if args.quick else SWEEPS:
             crossovers.append((along, sweep(bench, along, args.rounds)))
             print_crossover(*crossovers[-1])
-    write(args.output, timed, crossovers, args.arguments)
+    write(args.output, timed, crossovers, settings)
     behind = [] if args.quick else missed(timed)
     for row in behind:
         print(f"behind {row['against']}: {row['work']}, ratio {row['ratio']}, goal {row['goal']}")
