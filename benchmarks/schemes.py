@@ -2,7 +2,7 @@
 
     python -m benchmarks.schemes                   about ten minutes; benchmarks/results/schemes.json
     python -m benchmarks.schemes --full            every width with every batch, 2 and 4 workers: hours
-    python -m benchmarks.schemes --quick -o F      a look whether everything works; its figures mean nothing
+    python -m benchmarks.schemes --quick           a look whether everything works; writes nothing without -o
     python -m benchmarks.schemes -- --launcher threads    what stands behind -- goes to netpart run
 
 One work after another, each contender in turn, --rounds times over, so that what else happens on the machine meets all
@@ -90,7 +90,8 @@ def main() -> int:
         for along in QUICK if args.quick else SWEEPS:
             crossovers.append((along, sweep(bench, along, args.rounds)))
             print_crossover(*crossovers[-1])
-    write(args.output, timed, crossovers, settings)
+    if args.output or not args.quick:
+        write(args.output or RESULTS, timed, crossovers, settings)
     behind = [] if args.quick else missed(timed)
     for row in behind:
         print(f"behind {row['against']}: {row['work']}, ratio {row['ratio']}, goal {row['goal']}")
@@ -104,7 +105,7 @@ def parse() -> argparse.Namespace:
     extent.add_argument("--full", action="store_true", help="the whole grid")
     extent.add_argument("--quick", action="store_true", help="tiny works: does it run?")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender at each work")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="where the figures go")
+    parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
     parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENT", help="of netpart run")
     return parser.parse_args()
 
