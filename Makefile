@@ -3,6 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := $(VENV)/.peers
 FITS = -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
@@ -13,7 +14,7 @@ test check cover bench-partition: export OPENBLAS_NUM_THREADS := 1
 test check cover bench-partition: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fix cover proto draw-zoo bench-partition clean
+.PHONY: help env demo test check lint fix cover proto draw-zoo bench-partition bench-schemes clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -67,6 +68,14 @@ draw-zoo: env ## draw graphs/** and the pages' pictures anew
 
 bench-partition: env ## time the partition of 1 000 to 100 000 layers
 	$(BIN)/python -m benchmarks.partition
+
+bench-schemes: $(PEERS) ## time every scheme beside MPI and PyTorch; ARGS=--full for the whole grid
+	$(BIN)/python -m benchmarks.schemes $(ARGS)
+
+$(PEERS): $(STAMP)
+	@echo 'installing the peers of the benchmarks, PyTorch among them, into $(VENV)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	@touch $@
 
 clean: ## remove what builds, tests and jobs left behind; the environment and data/ stay
 	rm -rf build dist out *.egg-info .coverage .coverage.* .hypothesis

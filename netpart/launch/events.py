@@ -48,6 +48,7 @@ class Summary:
     """The end of a run. ``loss`` and ``accuracy`` are those of the last test, or else of the last training report.
 
     Bytes are payload bytes between workers: ``bytes_predicted`` from the graph, ``bytes_counted`` from the run.
+    ``step_seconds`` are those of the latest 1000 training steps, each of the worker that took longest.
     """
 
     name: str
@@ -69,3 +70,4 @@ class Summary:
     checkpoint: str = ""
     workspace: str = ""
     bytes_by_edge: dict[str, int] = field(default_factory=dict)
+    step_seconds: list[float] = field(default_factory=list)

@@ -6,6 +6,7 @@ end:   checkpoint ─ validate ─ test
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -29,6 +30,8 @@ ArrayOf = Callable[[int], Array]
 
 LOOK_UP_SECONDS = 0.5
 """How often a waiting worker looks whether it should stop."""
+LATEST_STEPS = 1000
+"""Training steps whose times are kept."""
 
 
 class Overdue(WorkerFailed):
@@ -49,6 +52,7 @@ class Loop:
         self.player, self.transport, self.control, self.job, self.welcome = player, transport, control, job, welcome
         self.last: Waiting | None = None
         self.waited, self.train_seconds, self.batches = 0.0, 0.0, 0
+        self.step_seconds: deque[float] = deque(maxlen=LATEST_STEPS)
 
     def fill(self) -> None:
         """Gives the parameters their first values: those of a checkpoint, or fresh ones."""
@@ -82,7 +86,8 @@ class Loop:
         """Plays one training step, and reports the metrics when it is time."""
         started = perf_counter()
         self.drive("train", step, step)
-        self.train_seconds += perf_counter() - started
+        self.step_seconds.append(perf_counter() - started)
+        self.train_seconds += self.step_seconds[-1]
         self.batches += 1
         if (step + 1) % self.welcome.report_every == 0 or step + 1 == self.job.train_steps:
             self.report("train", step + 1, self.batches)

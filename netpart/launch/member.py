@@ -104,6 +104,7 @@ def finished(control: Control, loop: Loop) -> None:
     """Tells what was sent and how long training took."""
     message = ControlProto()
     message.finished.rank, message.finished.train_seconds = control.rank, loop.train_seconds
+    message.finished.step_seconds.extend(loop.step_seconds)
     message.finished.header_bytes = loop.transport.header_bytes
     for channel, count in loop.transport.counts.items():
         message.finished.count.add(channel=[int(c) for c in channel], bytes=count)

@@ -41,6 +41,7 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
         checkpoint=notes.checkpoint,
         workspace=str(options.workspace),
         bytes_by_edge=by_edge(partition, members),
+        step_seconds=[max(times) for times in zip(*(m.finished.step_seconds for m in members), strict=True)],
     )
 
 

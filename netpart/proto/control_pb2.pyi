@@ -153,16 +153,18 @@ class CountProto(_message.Message):
     def __init__(self, channel: _Optional[_Iterable[int]] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class FinishedProto(_message.Message):
-    __slots__ = ("rank", "count", "header_bytes", "train_seconds")
+    __slots__ = ("rank", "count", "header_bytes", "train_seconds", "step_seconds")
     RANK_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
     HEADER_BYTES_FIELD_NUMBER: _ClassVar[int]
     TRAIN_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    STEP_SECONDS_FIELD_NUMBER: _ClassVar[int]
     rank: int
     count: _containers.RepeatedCompositeFieldContainer[CountProto]
     header_bytes: int
     train_seconds: float
-    def __init__(self, rank: _Optional[int] = ..., count: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., header_bytes: _Optional[int] = ..., train_seconds: _Optional[float] = ...) -> None: ...
+    step_seconds: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, rank: _Optional[int] = ..., count: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., header_bytes: _Optional[int] = ..., train_seconds: _Optional[float] = ..., step_seconds: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class FailedProto(_message.Message):
     __slots__ = ("rank", "phase", "step", "doing", "kind", "message")

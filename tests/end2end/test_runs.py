@@ -97,6 +97,9 @@ def test_processes_threads_and_the_ensemble_agree(tmp_path: Path, workers: int, 
     for summary in (by_processes, by_threads):
         assert summary.bytes_counted == summary.bytes_predicted
         assert summary.bytes_by_edge == {n: b for n, b in predicted(partition_job(job.proto, workers), 0).items() if b}
+        assert len(summary.step_seconds) == summary.steps
+        assert min(summary.step_seconds) > 0
+        assert sum(summary.step_seconds) >= summary.train_seconds * (1 - 1e-9)
 
 
 def test_a_hybrid_lenet_agrees_with_the_uncut_one(tmp_path: Path) -> None:

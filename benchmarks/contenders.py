@@ -1,0 +1,161 @@
+"""What is timed: netpart under each scheme as its users run it, and the peers, each in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Self
+
+from benchmarks.mlp import Work, prepare
+from netpart.graph.partition import Partition
+from netpart.plan.ledger import ledger
+from netpart.plan.partition import partition
+from netpart.proto.reader import load
+
+MPI, TORCH = "altsplit_mpi", "torch_tp"
+SCHEMES = ("SEQUENTIAL", "DATA", "NAIVE", "GATHER_SCATTER", "ALTSPLIT", "COLUMN_ROW")
+"""ONE_WEIRD_TRICK is GATHER_SCATTER where there is no convolution."""
+CONTENDERS = (*SCHEMES, MPI, TORCH)
+WARM_UP = 3
+"""First steps of every run, which do not count."""
+DEADLINE = 600.0
+"""Seconds after which a run has failed."""
+CORES = len(os.sched_getaffinity(0))
+YIELDING = ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "MPIR_CVAR_POLLS_BEFORE_YIELD")
+"""What makes MPICH, which waits by asking over and over, sleep between two questions."""
+MPIEXEC = str(Path(sys.executable).with_name("mpiexec"))
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass
+class Found:
+    """What a contender took: seconds of each step, the mean loss of all steps, calls and payload bytes of one step."""
+
+    seconds: list[float]
+    loss: float
+    calls: int
+    bytes: int
+
+    @property
+    def median(self) -> float:
+        """Seconds of the median step."""
+        return median(self.seconds)
+
+
+class Bench:
+    """Runs contenders on one Work after another; owns a folder and the processes of PyTorch, which start once.
+
+    ``arguments`` are further ones for ``netpart run``, such as --launcher threads.
+    """
+
+    def __init__(self, arguments: Sequence[str] = ()) -> None:
+        self.arguments = arguments
+        self.stack = ExitStack()
+        self.folder = Path(self.stack.enter_context(TemporaryDirectory()))
+        self.torch: dict[int, subprocess.Popen[bytes]] = {}
+        self.prepared: Work | None = None
+
+    def prepare(self, work: Work) -> Work:
+        """``work`` with its files written and the threads that each of its processes gets."""
+        work = replace(work, threads=max(1, CORES // work.workers), start=str(self.folder / "start.safetensors"))
+        if work != self.prepared:
+            prepare(work, self.folder)
+            self.prepared = work
+        return work
+
+    def run(self, contender: str, work: Work) -> Found:
+        """One run of ``contender``, which must have been prepared. Raises CalledProcessError if it fails."""
+        peers = {MPI: self.altsplit_mpi, TORCH: self.torch_tp}
+        return peers[contender](work) if contender in peers else self.netpart(contender, work)
+
+    def netpart(self, scheme: str, work: Work) -> Found:
+        """netpart run; its bytes are counted, its calls those of the graph."""
+        job, summary = self.folder / "job.conf", self.folder / "summary.json"
+        options = ["--workers", str(work.workers), "--scheme", scheme, "--workspace", str(self.folder / "out")]
+        call = [sys.executable, "-m", "netpart", "run", str(job), *options, "--summary", str(summary)]
+        execute([*call, *self.arguments], work)
+        found = json.loads(summary.read_text(encoding="utf-8"))
+        assert found["bytes_counted"] == found["bytes_predicted"], found
+        calls, sent = exchanged(job, work.workers, scheme)
+        assert found["bytes_counted"] == sent * work.steps, found
+        return Found(found["step_seconds"][WARM_UP:], found["train"]["loss/loss"], calls, sent)
+
+    def altsplit_mpi(self, work: Work) -> Found:
+        """The seed's Algorithm 2 under mpiexec. Where processes share cores, those that wait give theirs away."""
+        yielding = [word for name in YIELDING for word in ("-genv", name, "1")] if work.workers > CORES else []
+        call = [MPIEXEC, *yielding, "-n", str(work.workers), sys.executable, "-m"]
+        return read(execute([*call, "benchmarks.peers.altsplit_mpi", work.to_json()], work))
+
+    def torch_tp(self, work: Work) -> Found:
+        """PyTorch's tensor parallelism."""
+        process = self.torch.get(work.workers) or self.start_torch(work)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(work.to_json().encode() + b"\n")
+        process.stdin.flush()
+        ready, _, _ = select.select([process.stdout], [], [], DEADLINE)
+        line = process.stdout.readline() if ready else b""
+        if not line:
+            raise TimeoutError(f"torch_tp: expected an answer within {DEADLINE:.0f} s, got none; see its words above")
+        return read(line)
+
+    def start_torch(self, work: Work) -> subprocess.Popen[bytes]:
+        """Starts PyTorch's processes for so many workers; they wait silently between works."""
+        call = [sys.executable, "-m", "benchmarks.peers.torch_tp", str(work.workers)]
+        process = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(work), cwd=ROOT)
+        self.torch[work.workers] = self.stack.enter_context(process)
+        return process
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            for process in self.torch.values():
+                process.terminate()
+        self.stack.close()
+
+
+def execute(call: list[str], work: Work) -> bytes:
+    """The stdout of a command that ends well."""
+    done = subprocess.run(call, env=environment(work), stdout=subprocess.PIPE, timeout=DEADLINE, check=True, cwd=ROOT)
+    return done.stdout
+
+
+def environment(work: Work) -> dict[str, str]:
+    """That of this process, with the threads that each process of ``work`` gets."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return os.environ | dict.fromkeys(names, str(work.threads))
+
+
+def read(line: bytes) -> Found:
+    """What a peer printed."""
+    found: dict[str, Any] = json.loads(line)
+    loss = sum(found["losses"]) / len(found["losses"])
+    return Found(found["seconds"][WARM_UP:], loss, found["calls"], found["bytes"])
+
+
+def exchanged(job: Path, workers: int, scheme: str) -> tuple[int, int]:
+    """Calls and payload bytes of one training step, from the graph."""
+    cut = partition(load(job).proto, workers, job.parent, scheme=scheme)
+    return calls(cut), ledger(cut).total
+
+
+def calls(cut: Partition) -> int:
+    """Exchanges of one step: layers gathered or added up, their gradients returned or all-reduced, and buckets."""
+    bridges = list(cut.graph.bridges())
+    forward, backward = {b.source.node for b in bridges}, {b.source.node for b in bridges if b.backward}
+    summed = {part.node for part in cut.graph.parts if part.live and part.members}
+    return len(forward) + len(backward) + len(summed) + len(cut.buckets)

@@ -1,0 +1,114 @@
+"""Every scheme beside the seed's Algorithm 2 over MPI and PyTorch's tensor parallelism: a step's time, bytes, calls.
+
+    python -m benchmarks.schemes                   about ten minutes; benchmarks/results/schemes.json
+    python -m benchmarks.schemes --full            every width with every batch, 2 and 4 workers: hours
+    python -m benchmarks.schemes --quick           a look whether everything works; writes nothing without -o
+    python -m benchmarks.schemes -- --launcher threads    what stands behind -- goes to netpart run
+
+One work after another, each contender in turn, --rounds times over, so that what else happens on the machine meets all
+of them. The time of a step is that of the worker that takes longest; counted is the median over all steps but the first
+few of a run. All start from the same weights, read the same rows and must come to the same loss. A ratio above 1 says
+that netpart is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+
+from benchmarks.contenders import CONTENDERS, CORES, WARM_UP, Bench, Found
+from benchmarks.crossovers import QUICK, SWEEPS, Sweep, square
+from benchmarks.mlp import Work
+from benchmarks.report import RESULTS, missed, print_crossover, print_work, write
+
+WIDTHS, BATCHES = (256, 512, 1024, 2048, 4096), (32, 128, 512, 1024)
+ROUNDS = 2
+SECONDS, FEWEST, MOST = 1.0, 6, 200
+"""How long a run's steps are to take, and how many there are at least and at most."""
+LOSS_TOLERANCE = 1e-3
+
+
+@dataclass
+class Timed:
+    """What each contender took for ``work``."""
+
+    work: Work
+    found: dict[str, Found] = field(default_factory=dict)
+
+
+def grid(full: bool) -> Iterator[Work]:
+    """All works, or the row and the column through width 1024, batch 128, and two works for 4 workers."""
+    for workers, width, batch in product((2, 4), WIDTHS, BATCHES):
+        few = width == 1024 or batch == 128 if workers == 2 else width in (256, 1024) and batch == 128
+        if full or few:
+            yield square(width, batch, workers)
+
+
+def sized(work: Work) -> Work:
+    """``work`` with as many steps as take about SECONDS, from its arithmetic and its memory traffic."""
+    compute = 6 * work.batch * work.parameters / min(work.workers, CORES) / 5e10
+    traffic = 40 * work.parameters / 5e9
+    latency = 1e-3 if work.workers <= CORES else 1e-2
+    return replace(work, steps=WARM_UP + max(FEWEST, min(MOST, int(SECONDS / (compute + traffic + latency)))))
+
+
+def time(bench: Bench, work: Work, contenders: tuple[str, ...], rounds: int) -> Timed:
+    """Runs every contender in turn, ``rounds`` times. Raises ValueError if they do not come to the same loss."""
+    work = bench.prepare(sized(work))
+    timed = Timed(work)
+    for _ in range(rounds):
+        for contender in contenders:
+            found = bench.run(contender, work)
+            before = timed.found.setdefault(contender, found)
+            before.seconds += found.seconds if before is not found else []
+    losses = {contender: found.loss for contender, found in timed.found.items()}
+    if max(losses.values()) - min(losses.values()) > LOSS_TOLERANCE * max(losses.values()):
+        raise ValueError(f"{work}: expected everybody to come to the same loss, got {losses}; a contender is wrong")
+    return timed
+
+
+def sweep(bench: Bench, along: Sweep, rounds: int) -> list[Timed]:
+    """Both schemes of a pair along what changes."""
+    return [time(bench, along.work(x), along.pair, rounds) for x in along.at]
+
+
+def main() -> int:
+    """Measures, prints, writes the results; 1 if a goal was missed."""
+    args = parse()
+    works = [square(32, 16), square(32, 16, 4)] if args.quick else list(grid(args.full))
+    settings = {"load_at_start": os.getloadavg()[0], "netpart_arguments": args.arguments, "rounds": args.rounds}
+    timed, crossovers = [], []
+    with Bench(args.arguments) as bench:
+        for work in works:
+            timed.append(time(bench, work, CONTENDERS, args.rounds))
+            print_work(timed[-1])
+        for along in QUICK if args.quick else SWEEPS:
+            crossovers.append((along, sweep(bench, along, args.rounds)))
+            print_crossover(*crossovers[-1])
+    if args.output or not args.quick:
+        write(args.output or RESULTS, timed, crossovers, settings)
+    behind = [] if args.quick else missed(timed)
+    for row in behind:
+        print(f"behind {row['against']}: {row['work']}, ratio {row['ratio']}, goal {row['goal']}")
+    return 1 if behind else 0
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.schemes", description="time the schemes")
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument("--full", action="store_true", help="the whole grid")
+    extent.add_argument("--quick", action="store_true", help="tiny works: does it run?")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender at each work")
+    parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
+    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENT", help="of netpart run")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
