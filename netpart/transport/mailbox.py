@@ -31,6 +31,7 @@ class _Stream:
     peer: int
     shape: Shape
     dtype: np.dtype[Any]
+    ahead: int
     waiting: deque[tuple[int, Array]] = field(default_factory=deque)
     newest: int = -1
 
@@ -60,13 +61,13 @@ class Mailbox:
         """Bytes of the largest payload promised so far."""
         return max((stream.nbytes for stream in self._streams.values()), default=0)
 
-    def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any]) -> None:
+    def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any], ahead: int = WINDOW) -> None:
         """Promises that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one a step.
 
-        Raises TransportError if no frame can carry them or something else was promised before.
+        At most ``ahead`` of them wait to be taken. Raises TransportError if no frame can carry them or something else was promised before.
         """
         check_tensor(channel, dtype, shape)
-        stream = _Stream(peer, shape, dtype)
+        stream = _Stream(peer, shape, dtype, ahead)
         if self.limit is not None and stream.nbytes > self.limit:
             raise TransportError(
                 f"rank {self.rank}, {describe(channel)}: expected at most {self.limit} bytes, got {stream}; "
@@ -93,9 +94,9 @@ class Mailbox:
             return f"expected {stream}; all workers must play programs of one plan"
         if header.step <= stream.newest:
             return f"expected a step after {stream.newest}, which came already"
-        if len(stream.waiting) >= WINDOW:
+        if len(stream.waiting) >= stream.ahead:
             waiting = [step for step, _ in stream.waiting]
-            return f"expected at most {WINDOW} messages ahead, but steps {waiting} wait; senders must await receivers"
+            return f"expected at most {stream.ahead} messages ahead, but steps {waiting} wait; senders must await receivers"
         return ""
 
     def put(self, header: Header, array: Array) -> None:
