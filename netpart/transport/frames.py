@@ -52,6 +52,10 @@ class Header:
         """Bytes of the payload."""
         return prod(self.shape) * self.dtype.itemsize
 
+    def at(self, step: int) -> Header:
+        """The same of another step."""
+        return Header(self.source, self.channel, step, self.dtype, self.shape)
+
     def __str__(self) -> str:
         return f"{describe(self.channel)}: {self.dtype} {self.shape} of step {self.step} from rank {self.source}"
 

@@ -28,6 +28,8 @@ from netpart.transport.frames import HEADER, Array, Channel, Header, pack, unpac
 LINE = 64
 """Bytes of a cache line: what two processes write does not share one."""
 PROMISE = Struct(f"<{HEADER.size}sQ")
+STEP = slice(40, 48)
+"""Where a header has its step."""
 SENT, TAKEN, COUNT, PROMISES = 0, LINE, 2 * LINE, 3 * LINE
 SPARE = 8
 """Headers that fit the ring beyond what was promised, so that who breaks a promise can be named."""
@@ -71,19 +73,36 @@ def lane_bytes(promises: Sequence[Promise]) -> int:
     return up(slots_start(promises) + sum(promise.nbytes for promise in promises), mmap.ALLOCATIONGRANULARITY)
 
 
-class Lane:
-    """One end of a lane. ``slots`` gives, by channel, its next slot; ``promises`` what was promised."""
+class Stream:
+    """What a lane knows of one channel. ``slots`` are its arrays in turn; all its headers differ in the step alone."""
 
-    def __init__(self, memory: mmap.mmap, promises: Sequence[Promise], writable: bool) -> None:
+    def __init__(self, header: Header, packed: bytes, slots: Sequence[Array]) -> None:
+        self.header, self.slots = header, cycle(slots)
+        self.before, self.after = packed[: STEP.start], packed[STEP.stop : HEADER.size]
+
+    def packed(self, step: int) -> bytes:
+        """The header of message ``step``."""
+        return self.before + step.to_bytes(STEP.stop - STEP.start, "little") + self.after
+
+    def takes(self, array: Array) -> bool:
+        """True if ``array`` is as promised."""
+        return array.shape == self.header.shape and array.dtype == self.header.dtype
+
+
+class Lane:
+    """One end of a lane: ``streams`` by channel, and by header as it was promised."""
+
+    def __init__(self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, writable: bool) -> None:
         self._memory, self._words = memory, memoryview(memory).cast("q")
         self._ring, self._capacity = ring_start(promises), capacity(promises)
         self._sent = self._taken = 0
-        self.promises = {promise.header.channel: promise.header for promise in promises}
-        self.slots: dict[Channel, Iterator[Array]] = {}
+        self.streams: dict[Channel, Stream] = {}
         at = slots_start(promises)
         for promise in promises:
-            self.slots[promise.header.channel] = cycle(slot_arrays(memory, at, promise, writable))
+            slots = slot_arrays(memory, at, promise, writable)
+            self.streams[promise.header.channel] = Stream(promise.header, pack(promise.header, run_id), slots)
             at += promise.nbytes
+        self._by_header = {stream.before + stream.after: stream for stream in self.streams.values()}
 
     @classmethod
     def make(cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes) -> Lane:
@@ -91,7 +110,7 @@ class Lane:
         memoryview(memory).cast("q")[COUNT // 8] = len(promises)
         for i, promise in enumerate(promises):
             PROMISE.pack_into(memory, PROMISES + i * PROMISE.size, pack(promise.header, run_id), promise.ahead)
-        return cls(memory, promises, writable=False)
+        return cls(memory, promises, run_id, writable=False)
 
     @classmethod
     def open(cls, memory: mmap.mmap, run_id: bytes) -> Lane:
@@ -99,15 +118,14 @@ class Lane:
         count = memoryview(memory).cast("q")[COUNT // 8]
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(count))
         promises = [Promise(unpack_header(packed, run_id), ahead) for packed, ahead in rows]
-        return cls(memory, promises, writable=True)
+        return cls(memory, promises, run_id, writable=True)
 
-    def keeps_promise(self, header: Header) -> bool:
-        """True if a slot takes the array that ``header`` tells of."""
-        promised = self.promises.get(header.channel)
-        return promised is not None and (promised.shape, promised.dtype) == (header.shape, header.dtype)
+    def promised(self, packed: bytes) -> Stream | None:
+        """The stream whose promise a header keeps, but for its step, which is not looked at."""
+        return self._by_header.get(packed[: STEP.start] + packed[STEP.stop :])
 
     def write(self, packed: bytes) -> None:
-        """Adds a header to the ring; what is in its slot must be complete. Raises TransportError if the ring is full."""
+        """Adds a header, whose slot must be complete, to the ring. Raises TransportError if that is full."""
         if self._sent - self._words[TAKEN // 8] >= self._capacity:
             raise TransportError(
                 f"expected at most {self._capacity} messages on their way; senders must await receivers"

@@ -24,12 +24,12 @@ import numpy.typing as npt
 
 from netpart.errors import TransportError
 from netpart.transport.bell import RANK_BITS, Bell
-from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Header, check_tensor, pack, unpack_header
-from netpart.transport.lane import LINE, Lane, Promise, lane_bytes, up
+from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Header, pack, unpack_header
+from netpart.transport.lane import LINE, STEP, Lane, Promise, lane_bytes, up
 from netpart.transport.transport import WINDOW, Transport
 
 SCHEME = "shm://"
-SPIN = 20e-6
+SPIN = 50e-6
 """Seconds that a waiting rank looks by itself before it sleeps: what falling asleep and waking up costs, roughly."""
 PLACE = Struct("<QQ")
 """Offset and bytes of a lane: a table of one row per rank, behind the bell and the run id."""
@@ -136,11 +136,12 @@ class ShmTransport(Transport):
         if peer not in self._outs:
             raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
         lane, bell = self._outs[peer]
-        header = Header(self.rank, channel, step, array.dtype, array.shape)
-        packed = pack(header, self._run_id)
-        if lane.keeps_promise(header):
-            np.copyto(next(lane.slots[channel]), array)
-        lane.write(packed)
+        stream = lane.streams.get(channel)
+        if stream is not None and stream.takes(array):
+            np.copyto(next(stream.slots), array)
+            lane.write(stream.packed(step))
+        else:  # the receiver, which promised something else, is to say so
+            lane.write(pack(Header(self.rank, channel, step, array.dtype, array.shape), self._run_id))
         bell.ring()
         self._count(channel, array.nbytes, HEADER.size)
 
@@ -174,13 +175,14 @@ class ShmTransport(Transport):
                 self._arrived(lane, packed)
 
     def _arrived(self, lane: Lane, packed: bytes) -> None:
+        stream, step = lane.promised(packed), int.from_bytes(packed[STEP], "little")
         try:
-            header = unpack_header(packed, self._run_id)
+            header = stream.header.at(step) if stream is not None else unpack_header(packed, self._run_id)
         except TransportError as error:
             self.mailbox.fail(f"rank {self.rank}: {error}")
             return
-        if self.mailbox.accepts(header):
-            self.mailbox.put(header, next(lane.slots[header.channel]))
+        if self.mailbox.accepts(header) and stream is not None:
+            self.mailbox.put(header, next(stream.slots))
 
     def close(self) -> None:
         """Lets go of the memory, which ends with the last rank that does; may be called twice."""

@@ -68,7 +68,8 @@ class Transport(ABC):
         """The message of ``step``, once; None if it has not arrived.
 
         Read-only, and valid until the sender may send as many messages more as ``expect`` let it be ahead: copy it out
-        before it can learn that this one was taken. Raises TransportError if a promise was broken or the message cannot come any more.
+        before it can learn that this one was taken. Raises TransportError if a promise was broken or the message cannot
+        come any more.
         """
         return self.mailbox.take(channel, step)
 
