@@ -139,7 +139,7 @@ def parameter_bytes(partition: Partition, slots: int) -> Counter[str]:
 
 
 def worker_row(partition: Partition, worker: int, slots: int, sent: int) -> WorkerRow:
-    """The row of one worker; its memory is what its compiled programs will allocate."""
+    """The row of one worker; its memory is what its compiled programs will allocate, and shared memory."""
     flops = parts = 0
     for micro in partition.phases["train"]:
         for part in micro.graph.of_worker(worker):
@@ -149,5 +149,5 @@ def worker_row(partition: Partition, worker: int, slots: int, sent: int) -> Work
                 parts += micro is partition.phases["train"][0]
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
     program = compile_worker(partition, worker, slots)
-    memory = program.total_bytes + wire_bytes(program)
+    memory = program.total_bytes + wire_bytes(program, slots=True)
     return WorkerRow(worker, parts, parameters, flops, sent, memory)

@@ -10,19 +10,36 @@ from netpart.program.instructions import Receive, ReduceStart, Send
 from netpart.program.program import Program, WorkerProgram
 
 AHEAD = 2
-"""Messages that may wait on one channel."""
+"""Messages of a bridge that may be on their way: sent, and not yet done with."""
+RING_AHEAD = 1
+"""The same of a ring's channel: what a member sends next there it has made of, or after, what came of the last one."""
 OUT = 3
 """Frames of one size that are kept for sending."""
 
 
-def wire_bytes(program: WorkerProgram) -> int:
-    """The most that frames on their way in and out can take, in bytes.
+def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
+    """The most that messages on their way in and out can take, in bytes.
 
-    Frames out are shared by all channels of one size. In: no sender is more than AHEAD steps ahead, and a ring
-    brings each element at most once before its owner goes on.
+    With ``slots`` every channel of every phase has memory for what may be on its way, which sender and receiver both
+    see and both count. Else messages are frames. Out: those of one size are shared by all channels. In: no sender is
+    more than AHEAD steps ahead, and a ring brings each element at most once before its owner goes on.
     """
-    sizes = {n for phase in program.phases.values() for n in sent_sizes(program, phase)}
-    return OUT * sum(sizes) + max((received_bytes(program, phase) for phase in program.phases.values()), default=0)
+    phases = program.phases.values()
+    if slots:
+        return sum(slot_bytes(program, phase) for phase in phases)
+    sizes = {n for phase in phases for n in sent_sizes(program, phase)}
+    return OUT * sum(sizes) + max((received_bytes(program, phase) for phase in phases), default=0)
+
+
+def slot_bytes(program: WorkerProgram, phase: Program) -> int:
+    """Bytes of the slots of all channels of ``phase`` that begin or end here."""
+    total = 0
+    for i in phase.instructions:
+        if isinstance(i, Send | Receive):
+            total += AHEAD * view_bytes(program, i.source if isinstance(i, Send) else i.target)
+        elif isinstance(i, ReduceStart):
+            total += RING_AHEAD * sum(sent + received for sent, received in ring_bytes(program, i))
+    return total
 
 
 def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
@@ -32,10 +49,16 @@ def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
         if isinstance(i, Send):
             sizes.add(view_bytes(program, i.source))
         elif isinstance(i, ReduceStart):
-            item = view_bytes(program, i.target) // max(1, prod(i.target.shape))
-            steps = all_reduce(i.members, prod(i.target.shape))[program.worker]
-            sizes |= {(hi - lo) * item for lo, hi in (step.send for step in steps)}
+            sizes |= {sent for sent, _ in ring_bytes(program, i)}
     return sizes
+
+
+def ring_bytes(program: WorkerProgram, start: ReduceStart) -> list[tuple[int, int]]:
+    """Payload bytes that each step of a ring sends and receives here."""
+    item = view_bytes(program, start.target) // max(1, prod(start.target.shape))
+    steps = all_reduce(start.members, prod(start.target.shape))[program.worker]
+    ranges = ((step.send, step.receive) for step in steps)
+    return [((sent[1] - sent[0]) * item, (received[1] - received[0]) * item) for sent, received in ranges]
 
 
 def received_bytes(program: WorkerProgram, phase: Program) -> int:

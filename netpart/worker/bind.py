@@ -30,6 +30,7 @@ from netpart.program.instructions import (
     Zero,
 )  # fmt: skip
 from netpart.program.program import Program
+from netpart.program.wire import AHEAD, RING_AHEAD
 from netpart.updaters import Scale
 from netpart.worker.machine import Machine
 
@@ -130,9 +131,9 @@ class Binder:
             return Action(RUN, name)
         return Action(RUN, name, run=op.run)
 
-    def expect(self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any) -> None:
+    def expect(self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, ahead: int = AHEAD) -> None:
         if self.transport is not None:
-            self.transport.expect(channel, peer, shape, dtype)
+            self.transport.expect(channel, peer, shape, dtype, ahead)
 
     def ring(self, array: Array, members: tuple[int, ...], channel: Channel, name: str) -> Ring:
         flat = array.reshape(-1)
@@ -141,7 +142,7 @@ class Binder:
         for each, step in zip(channels, steps, strict=True):
             lo, hi = step.receive
             if hi > lo:
-                self.expect(each, step.receive_from, (hi - lo,), flat.dtype)
+                self.expect(each, step.receive_from, (hi - lo,), flat.dtype, RING_AHEAD)
         self.rings[channel] = Ring(name, RingState(steps, flat), channels)
         return self.rings[channel]
 

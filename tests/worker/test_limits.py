@@ -41,6 +41,7 @@ def test_messages_of_bridges() -> None:
     data, labels = 4 * 6 * 4, 4 * 4
     assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels)
     assert wire_bytes(compile_worker(cut, 1)) == AHEAD * (data + labels)
+    assert [wire_bytes(compile_worker(cut, w), slots=True) for w in (0, 1)] == [AHEAD * (data + labels)] * 2
 
 
 def test_messages_of_rings() -> None:
@@ -49,6 +50,8 @@ def test_messages_of_rings() -> None:
     chunk, weights, data, labels = 6 * 4, 12 * 4, 2 * 6 * 4, 2 * 4
     assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels + chunk) + weights
     assert wire_bytes(compile_worker(cut, 1)) == OUT * chunk + AHEAD * (data + labels) + weights
+    sent_and_received = 2 * weights  # of the two rounds of a ring of two, each sends one half
+    assert wire_bytes(compile_worker(cut, 0), slots=True) == AHEAD * (data + labels) + sent_and_received
 
 
 def test_one_worker_sends_nothing() -> None:
