@@ -102,12 +102,15 @@ class ShmTransport(Transport):
         return f"{SCHEME}/proc/{os.getpid()}/fd/{self._descriptor}"
 
     def _allocate(self, nbytes: int) -> int:
-        descriptor = os.memfd_create("netpart")
+        """Nameless memory, all of it there: what lacks is known now, and no step pays for its pages."""
+        descriptor = os.memfd_create(f"netpart-{os.getpid()}")
         try:
+            if nbytes > os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
+                raise OSError("a host that has less")
             os.posix_fallocate(descriptor, 0, nbytes)
         except OSError as error:
             os.close(descriptor)
-            hint = "cut the net over more hosts, or run with --transport zeromq, which keeps fewer messages"
+            hint = "use more micro_batches, or run with --transport zeromq, which keeps fewer messages"
             raise TransportError(f"rank {self.rank}: expected {nbytes} bytes to share, got {error}; {hint}") from None
         return descriptor
 
