@@ -20,6 +20,10 @@ FUTEX, FUTEX_WAIT, FUTEX_WAKE, EVERYBODY = 202, 0, 1, 2**31 - 1
 """Linux system call on x86-64 and its operations: futex(2)."""
 
 
+CONTENDED = 5e-6
+"""Seconds after which a core that was offered to others comes back only if one of them took it."""
+
+
 class _Timespec(ctypes.Structure):
     _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
 
@@ -27,7 +31,8 @@ class _Timespec(ctypes.Structure):
 class Bell:
     """The first four bytes of ``memory``, as ``rank`` rings or waits for them.
 
-    ``spin`` is how long, in seconds, ``wait`` looks by itself before it sleeps, giving way to whoever wants the core.
+    ``spin`` is how long, in seconds, ``wait`` looks by itself before it sleeps. It offers the core to others between
+    two looks, and sleeps at once if somebody took it.
     """
 
     def __init__(self, memory: mmap.mmap, rank: int, spin: float = 0.0) -> None:
@@ -49,10 +54,14 @@ class Bell:
         self._futex(FUTEX, self._address, FUTEX_WAKE, EVERYBODY, None, None, 0)
 
     def wait(self, heard: int, seconds: float) -> None:
-        """Returns when the word is no longer ``heard``, after ``seconds``, or when a signal came."""
-        end = perf_counter() + min(self.spin, seconds)
-        while self._word[0] == heard and perf_counter() < end:
+        """Returns when the word is not ``heard`` any more, or after ``seconds``; or earlier, for a signal or an old ring."""
+        now = perf_counter()
+        end = now + min(self.spin, seconds)
+        while self._word[0] == heard and now < end:
             os.sched_yield()
+            before, now = now, perf_counter()
+            if now - before > CONTENDED:
+                break
         if self._word[0] == heard:
             time = _Timespec(int(seconds), int(seconds % 1 * 1e9))
             self._futex(FUTEX, self._address, FUTEX_WAIT, heard, ctypes.byref(time), None, 0)

@@ -146,8 +146,12 @@ class Mailbox:
         Raises TransportError if an error is or gets recorded.
         """
         with self._lock:
-            if self.arrivals == self._seen and not self._error:
-                self._changed.wait_for(lambda: self.arrivals != self._seen or self._error, seconds)
+            self._changed.wait_for(lambda: self.arrivals != self._seen or self._error, seconds)
+            return self.news()
+
+    def news(self) -> bool:
+        """True if something has arrived since the last call of this or ``wait``; raises as that does."""
+        with self._lock:
             self.check()
             news, self._seen = self.arrivals != self._seen, self.arrivals
             return news

@@ -160,7 +160,7 @@ class ShmTransport(Transport):
     def wait(self, seconds: float) -> bool:
         end = monotonic() + seconds
         self._take_in()
-        while not self.mailbox.wait(0):
+        while not self.mailbox.news():
             left = end - monotonic()
             if left <= 0 or self._bell is None:
                 return False
