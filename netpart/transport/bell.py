@@ -54,7 +54,7 @@ class Bell:
         self._futex(FUTEX, self._address, FUTEX_WAKE, EVERYBODY, None, None, 0)
 
     def wait(self, heard: int, seconds: float) -> None:
-        """Returns when the word is no longer ``heard`` or after ``seconds``; a signal or an old ring ends it earlier."""
+        """Returns when the word is no longer ``heard`` or after ``seconds``; a signal or an old ring ends it sooner."""
         now = perf_counter()
         end = now + min(self.spin, seconds)
         while self._word[0] == heard and now < end:
