@@ -9,12 +9,12 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
 
 # Tests run many small nets, often several workers at once: more than one BLAS thread each only makes them wait.
-test check cover bench-partition: export OMP_NUM_THREADS := 1
-test check cover bench-partition: export OPENBLAS_NUM_THREADS := 1
-test check cover bench-partition: export MKL_NUM_THREADS := 1
+test check cover bench-partition bench-bridges: export OMP_NUM_THREADS := 1
+test check cover bench-partition bench-bridges: export OPENBLAS_NUM_THREADS := 1
+test check cover bench-partition bench-bridges: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fix cover proto draw-zoo bench-partition bench-schemes clean
+.PHONY: help env demo test check lint fix cover proto draw-zoo bench-partition bench-schemes bench-bridges clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -76,6 +76,9 @@ $(PEERS): $(STAMP)
 	@echo 'installing the peers of the benchmarks, PyTorch among them, into $(VENV)'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@touch $@
+
+bench-bridges: env ## compare bridges of one host with memcpy and ZeroMQ
+	$(BIN)/python -m benchmarks.bridges
 
 clean: ## remove what builds, tests and jobs left behind; the environment and data/ stay
 	rm -rf build dist out *.egg-info .coverage .coverage.* .hypothesis

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netpart.launch.events import Event, Summary
 
+THROUGH = {"memory": "this process's memory", "shm": "shared memory", "zeromq": "ZeroMQ"}
+"""Transports in words."""
 HELP = "train a job on its workers; test, validate and save checkpoints as it says"
 
 
@@ -28,6 +30,10 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--launcher", choices=("local", "threads"), default="local", help="a process or a thread per worker"
     )
+    parser.add_argument(
+        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
+        help="what processes exchange tensors through (default: shared memory where the host has it)",
+    )  # fmt: skip
     parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
     parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
@@ -51,7 +57,10 @@ def call(args: argparse.Namespace) -> int:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
         args.summary.touch()  # what cannot be written is known before the run, not after it
     with listener(job.proto.train_steps) as hear:
-        summary = run(job, args.workers, launcher=args.launcher, listener=hear, workspace=args.workspace)
+        summary = run(
+            job, args.workers, launcher=args.launcher, listener=hear, workspace=args.workspace,
+            transport=args.transport,
+        )  # fmt: skip
     print(closing(summary))
     if args.summary:
         args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
@@ -102,7 +111,7 @@ def line(event: Event) -> str:
     start = f" from step {event.first_step}" if event.first_step else ""
     return (
         f"{event.name}: {counted(event.workers, 'worker')} on {devices}, batch {event.batch}, "
-        f"{counted(event.steps, 'step')}{start}; memory {memory}"
+        f"{counted(event.steps, 'step')}{start}; memory {memory}; tensors through {THROUGH[event.transport]}"
     )
 
 

@@ -47,6 +47,7 @@ class Options:
     report_every: int
     restore: Path | None = None
     first_step: int = 0
+    transport: str = "zeromq"
 
 
 class Coordinator:
@@ -151,7 +152,7 @@ class Coordinator:
         w.seed, w.device, w.deadline = options.seed, options.device, options.deadline
         w.restore, w.first_step = str(options.restore or ""), options.first_step
         w.writes.extend(writers(self.partition)[member.rank])
-        w.report_every = options.report_every
+        w.report_every, w.transport, w.workers = options.report_every, options.transport, len(self.members)
         self.send(member, message)
 
     def on_ready(self, member: Member, ready: Any, team: Team) -> None:
@@ -172,6 +173,7 @@ class Coordinator:
                 self.partition.graph.net.name, len(self.members), self.partition.job.train_steps,
                 self.options.first_step, self.metrics.rows("train"),
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
+                self.options.transport,
             )
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Started:
-    """All workers are ready. ``memory`` is what each one's plan takes, in bytes."""
+    """All workers are ready. ``memory`` is what each one's plan takes in bytes; tensors go through ``transport``."""
 
     name: str
     workers: int
@@ -18,6 +18,7 @@ class Started:
     batch: int
     devices: tuple[str, ...]
     memory: tuple[int, ...]
+    transport: str
 
 
 @dataclass(frozen=True)

@@ -128,12 +128,12 @@ def failed(control: Control, error: Exception, log: TextIO) -> None:
 
 def run(environment: Mapping[str, str]) -> int:
     """One worker as a process of its own, which ``environment`` tells what ProcessTeam says; its exit code."""
-    from netpart.transport.zeromq import ZeroMQTransport
+    from netpart.launch.transports import make
 
     rank, token = int(environment["NETPART_RANK"]), bytes.fromhex(environment["NETPART_TOKEN"])
 
     def connect(welcome: WelcomeProto) -> Transport:
-        return ZeroMQTransport(rank, welcome.run_id)
+        return make(welcome, rank)
 
     with zmq.Context() as context:
         address, listen = environment["NETPART_CONTROL"], environment["NETPART_LISTEN"]

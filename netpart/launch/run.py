@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from netpart.launch.processes import ProcessTeam
 from netpart.launch.summary import summarise
 from netpart.launch.team import Team
 from netpart.launch.threads import ThreadTeam
+from netpart.launch.transports import choose
 from netpart.launch.watch import Member
 from netpart.plan.partition import partition
 
@@ -37,11 +39,12 @@ REPORT_EVERY = 20
 
 def run(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
-    workspace: Path | None = None,
+    workspace: Path | None = None, transport: str = "auto",
 ) -> Summary:  # fmt: skip
     """Trains, validates, tests and saves ``job`` on ``workers`` workers; returns the Summary.
 
     ``launcher``: "local" starts a process per worker on this host, "threads" runs them in this process.
+    ``transport``: what processes exchange tensors through, "shm", "zeromq", or "auto": shared memory where it can be.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
     Raises ConfigError for a job that cannot be built, DataError for its data, MemoryRefused for a worker that may not
     have the memory it needs, ProgramRefused for workers that would wait for each other for ever, WorkerFailed when one
@@ -52,7 +55,7 @@ def run(
     count = default_workers(job.proto) if workers is None else workers
     cut = partition(job.proto, count, job.folder)
     check_ready(cut)
-    options = make_options(job, workspace)
+    options = replace(make_options(job, workspace), transport=choose(transport, launcher))
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         began = time.monotonic()

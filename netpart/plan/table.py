@@ -150,7 +150,7 @@ def parameter_bytes(partition: Partition, slots: int) -> Counter[str]:
 
 
 def worker_row(partition: Partition, program: WorkerProgram, sent: int) -> WorkerRow:
-    """The row of one worker; its memory is what its compiled programs will allocate."""
+    """The row of one worker; its memory is what its compiled programs will allocate, and shared memory."""
     flops, parts, worker = 0, 0, program.worker
     for micro in partition.phases["train"]:
         for part in micro.graph.of_worker(worker):
@@ -159,5 +159,5 @@ def worker_row(partition: Partition, program: WorkerProgram, sent: int) -> Worke
                 flops += cost.forward + cost.backward
                 parts += micro is partition.phases["train"][0]
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
-    memory = program.total_bytes + wire_bytes(program)
+    memory = program.total_bytes + wire_bytes(program, slots=True)
     return WorkerRow(worker, parts, parameters, flops, sent, memory)

@@ -81,7 +81,7 @@ class AddressProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
 
 class WelcomeProto(_message.Message):
-    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "trace")
+    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "trace", "transport", "workers")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     FOLDER_FIELD_NUMBER: _ClassVar[int]
@@ -93,6 +93,8 @@ class WelcomeProto(_message.Message):
     WRITES_FIELD_NUMBER: _ClassVar[int]
     REPORT_EVERY_FIELD_NUMBER: _ClassVar[int]
     TRACE_FIELD_NUMBER: _ClassVar[int]
+    TRANSPORT_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
     run_id: bytes
     folder: str
@@ -104,7 +106,9 @@ class WelcomeProto(_message.Message):
     writes: _containers.RepeatedScalarFieldContainer[int]
     report_every: int
     trace: str
-    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., trace: _Optional[str] = ...) -> None: ...
+    transport: str
+    workers: int
+    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., trace: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ...) -> None: ...
 
 class BeatProto(_message.Message):
     __slots__ = ("rank", "phase", "step", "doing")

@@ -52,6 +52,10 @@ class Header:
         """Bytes of the payload."""
         return prod(self.shape) * self.dtype.itemsize
 
+    def at(self, step: int) -> Header:
+        """The same of another step."""
+        return Header(self.source, self.channel, step, self.dtype, self.shape)
+
     def __str__(self) -> str:
         return f"{describe(self.channel)}: {self.dtype} {self.shape} of step {self.step} from rank {self.source}"
 
@@ -85,7 +89,15 @@ def pack(header: Header, run_id: bytes) -> bytes:
 
 
 def unpack(frame: bytes | memoryview, run_id: bytes) -> Header:
-    """Reads and checks the header of a whole frame.
+    """Reads and checks the header of a whole frame: ``unpack_header``, and its bytes must be there."""
+    header = unpack_header(frame, run_id)
+    if header.nbytes != len(frame) - HEADER.size:
+        raise TransportError(f"{header}: expected {header.nbytes} bytes, got {len(frame) - HEADER.size}")
+    return header
+
+
+def unpack_header(frame: bytes | memoryview, run_id: bytes) -> Header:
+    """Reads and checks the header in front of ``frame``.
 
     Raises Foreign for a frame that is not of run ``run_id``, TransportError for one that is and is broken:
     another version, an unknown dtype, extents that do not make up its bytes.
@@ -103,8 +115,8 @@ def unpack(frame: bytes | memoryview, run_id: bytes) -> Header:
     header = Header(source, (phase, way, micro, edge, chunk), step, DTYPES[code - 1], tuple(fields[7 : 7 + rank]))
     if prod(extent or 1 for extent in header.shape) * header.dtype.itemsize > LARGEST_BYTES:
         raise TransportError(f"{header}: expected a tensor of at most {LARGEST_BYTES} bytes, were its empty axes not")
-    if not nbytes == header.nbytes == len(frame) - HEADER.size:
-        raise TransportError(f"{header}: expected {header.nbytes} bytes, got {len(frame) - HEADER.size}, said {nbytes}")
+    if nbytes != header.nbytes:
+        raise TransportError(f"{header}: expected a tensor of {header.nbytes} bytes, its header says {nbytes}")
     return header
 
 

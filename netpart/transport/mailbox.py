@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from math import prod
-from threading import Condition
+from threading import Condition, RLock
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class _Stream:
     peer: int
     shape: Shape
     dtype: np.dtype[Any]
+    ahead: int
     waiting: deque[tuple[int, Array]] = field(default_factory=deque)
     newest: int = -1
 
@@ -52,7 +53,8 @@ class Mailbox:
         self.rank, self.arrivals = rank, 0
         self.limit: int | None = None
         self._streams: dict[Channel, _Stream] = {}
-        self._changed = Condition()
+        self._lock = RLock()
+        self._changed = Condition(self._lock)
         self._seen, self._error = 0, ""
 
     @property
@@ -60,26 +62,27 @@ class Mailbox:
         """Bytes of the largest payload promised so far."""
         return max((stream.nbytes for stream in self._streams.values()), default=0)
 
-    def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any]) -> None:
+    def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any], ahead: int = WINDOW) -> None:
         """Promises that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one a step.
 
-        Raises TransportError if no frame can carry them or something else was promised before.
+        At most ``ahead`` of them wait to be taken. Raises TransportError if no frame can carry them or something else
+        was promised before.
         """
         check_tensor(channel, dtype, shape)
-        stream = _Stream(peer, shape, dtype)
+        stream = _Stream(peer, shape, dtype, ahead)
         if self.limit is not None and stream.nbytes > self.limit:
             raise TransportError(
                 f"rank {self.rank}, {describe(channel)}: expected at most {self.limit} bytes, got {stream}; "
                 "expect it before bind, or pass largest"
             )
-        with self._changed:
+        with self._lock:
             known = self._streams.setdefault(channel, stream)
         if str(known) != str(stream):
             raise TransportError(f"rank {self.rank}, {describe(channel)}: expected one promise, {known}, got {stream}")
 
     def accepts(self, header: Header) -> bool:
         """True if the message keeps its promise; if not, the error is recorded and the message must be dropped."""
-        with self._changed:
+        with self._lock:
             mistake = "" if self._error else self._mistake(header)
         if mistake:
             self.fail(f"rank {self.rank}, {header}: {mistake}")
@@ -93,14 +96,15 @@ class Mailbox:
             return f"expected {stream}; all workers must play programs of one plan"
         if header.step <= stream.newest:
             return f"expected a step after {stream.newest}, which came already"
-        if len(stream.waiting) >= WINDOW:
+        if len(stream.waiting) >= stream.ahead:
             waiting = [step for step, _ in stream.waiting]
-            return f"expected at most {WINDOW} messages ahead, but steps {waiting} wait; senders must await receivers"
+            many = f"{stream.ahead} messages ahead, but steps {waiting} wait"
+            return f"expected at most {many}; senders must await receivers"
         return ""
 
     def put(self, header: Header, array: Array) -> None:
         """Adds a message that was accepted and wakes whoever waits."""
-        with self._changed:
+        with self._lock:
             stream = self._streams[header.channel]
             stream.waiting.append((header.step, array))
             stream.newest = header.step
@@ -109,7 +113,7 @@ class Mailbox:
 
     def fail(self, error: str) -> None:
         """Records an error, if it is the first, and wakes whoever waits."""
-        with self._changed:
+        with self._lock:
             self._error = self._error or error
             self._changed.notify_all()
 
@@ -123,7 +127,7 @@ class Mailbox:
 
         Raises TransportError if it cannot come any more, nothing was promised, or an error was recorded.
         """
-        with self._changed:
+        with self._lock:
             self.check()
             stream = self._streams.get(channel)
             if stream is None:
@@ -141,8 +145,13 @@ class Mailbox:
 
         Raises TransportError if an error is or gets recorded.
         """
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: self.arrivals != self._seen or self._error, seconds)
+            return self.news()
+
+    def news(self) -> bool:
+        """True if something has arrived since the last call of this or ``wait``; raises as that does."""
+        with self._lock:
             self.check()
             news, self._seen = self.arrivals != self._seen, self.arrivals
             return news

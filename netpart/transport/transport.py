@@ -22,6 +22,9 @@ class Transport(ABC):
     ``send`` raise TransportError from then on. One thread, the worker's, calls all methods.
     """
 
+    slots_for_all = False
+    """True if every channel has memory of its own from before the first step to the last."""
+
     def __init__(self, rank: int) -> None:
         self.rank = rank
         self.mailbox = Mailbox(rank)
@@ -35,12 +38,15 @@ class Transport(ABC):
         """Number of messages that have arrived: a cheap look at whether anything is new."""
         return self.mailbox.arrivals
 
-    def expect(self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike) -> None:
+    def expect(
+        self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW
+    ) -> None:
         """Promises what ``channel`` brings from rank ``peer``; called before any peer sends.
 
-        Raises TransportError if no frame can carry it or another promise was made.
+        ``ahead`` is how many messages may be on their way: sent, and not yet done with here. Raises TransportError if
+        no frame can carry them or another promise was made.
         """
-        self.mailbox.expect(channel, peer, tuple(shape), np.dtype(dtype))
+        self.mailbox.expect(channel, peer, tuple(shape), np.dtype(dtype), ahead)
 
     def bind(self, address: str) -> str:
         """Starts to receive at ``address`` and returns what peers connect to; "" where nothing has an address."""
@@ -61,8 +67,9 @@ class Transport(ABC):
     def receive(self, channel: Channel, step: int) -> Array | None:
         """The message of ``step``, once; None if it has not arrived.
 
-        Read-only, and valid until the next message of the channel is received: copy it out at once. Raises
-        TransportError if a promise was broken or the message cannot come any more.
+        Read-only, and valid until the sender may send as many messages more as ``expect`` let it be ahead: copy it out
+        before it can learn that this one was taken. Raises TransportError if a promise was broken or the message cannot
+        come any more.
         """
         return self.mailbox.take(channel, step)
 

@@ -138,7 +138,7 @@ class ZeroMQTransport(Transport):
     def wait(self, seconds: float) -> bool:
         end = monotonic() + seconds
         self._take_in()
-        while not self.mailbox.wait(0):
+        while not self.mailbox.news():
             left = end - monotonic()
             if left <= 0 or self._pull is None:
                 return False

@@ -30,6 +30,7 @@ from netpart.program.instructions import (
     Zero,
 )  # fmt: skip
 from netpart.program.program import Program
+from netpart.program.wire import AHEAD, ahead
 from netpart.updaters import Scale
 from netpart.worker.machine import Machine
 
@@ -132,9 +133,9 @@ class Binder:
             return Action(RUN, name)
         return Action(RUN, name, run=op.run)
 
-    def expect(self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any) -> None:
+    def expect(self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD) -> None:
         if self.transport is not None:
-            self.transport.expect(channel, peer, shape, dtype)
+            self.transport.expect(channel, peer, shape, dtype, most)
 
     def start(self, start: CollectiveStart) -> Running:
         """Binds a collective to its arrays and tells the transport what its messages bring."""
@@ -143,7 +144,7 @@ class Binder:
         progress = Progress(found.schedule, place, found.sizes, local, target, self.array(start.pack))
         dtype = next((a.dtype for a in (*local, *target) if a is not None), self.machine.dtype)
         for peer, index, shape in progress.messages:
-            self.expect(start.channel._replace(chunk=index), found.members[peer], shape, dtype)
+            self.expect(start.channel._replace(chunk=index), found.members[peer], shape, dtype, ahead(start))
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
         running = Running(f"{found.kind} {start.name}", progress, channels, found.members)
         self.running[start.channel] = running

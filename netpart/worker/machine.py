@@ -26,17 +26,19 @@ ALIGN = 64
 class Machine:
     """Arrays of a WorkerProgram, allocated once. ``clock`` is shared by every Op that depends on the step.
 
-    Raises MemoryRefused, before allocating anything, when the worker may not have what it needs.
+    ``shared`` says that the transport keeps memory for every channel. Raises MemoryRefused, before allocating anything,
+    when the worker may not have what it needs.
     """
 
     def __init__(
-        self, program: WorkerProgram, xp: Any, updater: Updater | None, seed: int, poison: bool = False
-    ) -> None:
+        self, program: WorkerProgram, xp: Any, updater: Updater | None, seed: int, poison: bool = False,
+        shared: bool = False,
+    ) -> None:  # fmt: skip
         self.program, self.xp, self.updater, self.seed = program, xp, updater, seed
         self.dtype = np.float64 if program.float_size == 8 else np.float32
         self.kernels = Kernels(xp, self.dtype)
         self.clock = Clock()
-        self.wire_bytes = wire_bytes(program)
+        self.wire_bytes = wire_bytes(program, shared)
         self.refuse_unless_fits(program.total_bytes)
         self.fixed: dict[int, Array] = {
             b: xp.zeros(buffer.shape, self.element(buffer.dtype))

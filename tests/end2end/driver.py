@@ -1,6 +1,6 @@
 """A run as a process of its own, which tells on its stdout, one JSON line each, what happens in it.
 
-driver.py {"conf": …, "workers": …, "launcher": …, "workspace": …, "set": […], "limit": bytes}
+driver.py {"conf": …, "workers": …, "launcher": …, "transport": …, "workspace": …, "set": […], "limit": bytes}
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ def main() -> int:
     try:
         job = load(Path(asked["conf"]), asked.get("set", []))
         launcher, workspace = asked.get("launcher", "local"), Path(asked["workspace"])
-        summary = launch.run(job, asked["workers"], launcher=launcher, listener=hear, workspace=workspace)
+        transport = asked.get("transport", "auto")
+        summary = launch.run(
+            job, asked["workers"], launcher=launcher, listener=hear, workspace=workspace, transport=transport
+        )
     except KeyboardInterrupt as error:
         tell("interrupted", message=str(error))
         return 130

@@ -121,7 +121,7 @@ class Run:
             left -= set(ended)
 
     def check_nothing_is_left(self) -> None:
-        """No process, no socket, no temporary file, no half checkpoint (if the parent could remove it)."""
+        """No process, no socket, no shared memory, no temporary file."""
         self.await_workers(0)
         sockets = Path("/proc/net/unix").read_text(encoding="utf-8")
         names = [told["address"].split("//")[1] for told in self.told if told.get("address")]
@@ -129,6 +129,17 @@ class Run:
         assert not [name for name in names if name in sockets]
         assert not list(self.temporary.iterdir())
         assert not [path for path in Path("/dev/shm").iterdir() if "netpart" in path.name]
+        assert not [path for path in shared_memory(self.pids) if "netpart" in path]
+
+
+def shared_memory(pids: list[int]) -> list[str]:
+    """The memory without a name that any process maps or holds open and that one of ``pids`` has made."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            found += (process / "maps").read_text().split("\n")
+            found += [os.readlink(descriptor) for descriptor in (process / "fd").iterdir()]
+    return [line for line in found if any(f"memfd:netpart-{pid} " in line for pid in pids)]
 
 
 def mlp(folder: Path, name: str = "mlp", **fields: Any) -> Path:

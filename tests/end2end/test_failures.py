@@ -21,11 +21,11 @@ DEAD, STOPPED = 1.0, 5.0
 ENDLESS = 1_000_000
 
 
-def moments(seed: int, count: int) -> Iterator[tuple[int, int]]:
-    """(worker, number of lines told before): the first at start-up, the others in and between training steps."""
+def moments(seed: int, count: int) -> Iterator[tuple[int, int, str]]:
+    """(worker, number of lines told before, transport): the first at start-up, then in and between training steps."""
     random = Random(seed)
     for i in range(count):
-        yield i % WORKERS, 1 if i == 0 else random.randint(2, 12 if i % 2 else 200)
+        yield i % WORKERS, 1 if i == 0 else random.randint(2, 12 if i % 2 else 200), ("shm", "zeromq")[i // 2 % 2]
 
 
 MOMENTS = 20
@@ -43,9 +43,9 @@ def check_blame(run: Run, rank: int, what: str) -> None:
     assert not list(run.workspace.glob("checkpoint/*.partial"))
 
 
-@pytest.mark.parametrize(("rank", "lines"), KILLS)
-def test_kill_9_of_a_worker(tmp_path: Path, rank: int, lines: int) -> None:
-    with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run") as run:
+@pytest.mark.parametrize(("rank", "lines", "transport"), KILLS)
+def test_kill_9_of_a_worker(tmp_path: Path, rank: int, lines: int, transport: str) -> None:
+    with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", transport=transport) as run:
         run.until_told(lines)
         began = run.signal(signal.SIGKILL, rank)
         code = run.end()
@@ -55,9 +55,9 @@ def test_kill_9_of_a_worker(tmp_path: Path, rank: int, lines: int) -> None:
         run.check_nothing_is_left()
 
 
-@pytest.mark.parametrize(("rank", "lines"), PARENTS)
-def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int) -> None:
-    with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run") as run:
+@pytest.mark.parametrize(("rank", "lines", "transport"), PARENTS)
+def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int, transport: str) -> None:
+    with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", transport=transport) as run:
         run.until_told(lines)
         run.signal(signal.SIGKILL)
         run.await_workers(DEAD)
@@ -67,9 +67,9 @@ def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int) -> None:
             assert load_file(path).keys() == {"fc1/w1", "fc1/b1", "fc2/weight", "fc2/bias"}
 
 
-def stop_a_worker(folder: Path, rank: int, lines: int) -> None:
+def stop_a_worker(folder: Path, rank: int, lines: int, transport: str) -> None:
     folder.mkdir()
-    with Run(mlp(folder, train_steps=ENDLESS), WORKERS, folder / "run") as run:
+    with Run(mlp(folder, train_steps=ENDLESS), WORKERS, folder / "run", transport=transport) as run:
         run.until_told(lines)
         began = run.signal(signal.SIGSTOP, rank)
         code = run.end()

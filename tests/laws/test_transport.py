@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from netpart.errors import TransportError
 from netpart.transport.frames import DTYPES
 from netpart.transport.memory import MemoryHub
+from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import WINDOW, Array, Channel, Transport
 from netpart.transport.zeromq import ZeroMQTransport
 
@@ -64,8 +65,20 @@ def zeromq(scheme: str) -> Group:
     return group
 
 
+@contextmanager
+def shm(n: int, promise: Promise) -> Iterator[list[Transport]]:
+    with ExitStack() as stack:
+        ranks = [stack.enter_context(ShmTransport(rank, b"law-7run", n)) for rank in range(n)]
+        promise([*ranks])
+        addresses = {transport.rank: transport.bind() for transport in ranks}
+        for transport in ranks:
+            transport.connect(addresses)
+        yield [*ranks]
+
+
 GROUPS: dict[str, Group] = {
     "memory": memory,
+    "shm": shm,
     "zeromq-inproc": zeromq("inproc"),
     "zeromq-ipc": zeromq("ipc"),
     "zeromq-tcp": zeromq("tcp"),

@@ -109,7 +109,7 @@ def test_workers_need_what_their_programs_need(name: str, workers: int) -> None:
     partition = zoo(name, workers)
     table = tabulate(partition)
     programs = [compile_worker(partition, w, 1) for w in range(workers)]
-    assert [w.memory for w in table.workers] == [p.total_bytes + wire_bytes(p) for p in programs]
+    assert [w.memory for w in table.workers] == [p.total_bytes + wire_bytes(p, slots=True) for p in programs]
     assert sum(w.sent for w in table.workers) == sum(e.nbytes for e in ledger(partition).entries) == table.moved
     assert table.parameters == sum(size_of(p.spec.shape) for p in partition.parameters)
 

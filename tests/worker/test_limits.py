@@ -41,14 +41,17 @@ def test_messages_of_bridges() -> None:
     data, labels = 4 * 6 * 4, 4 * 4
     assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels)
     assert wire_bytes(compile_worker(cut, 1)) == AHEAD * (data + labels)
+    assert [wire_bytes(compile_worker(cut, w), slots=True) for w in (0, 1)] == [AHEAD * (data + labels)] * 2
 
 
 def test_messages_of_rings() -> None:
     """Only the inner product's 12 weights are summed, in two chunks of 6, beside the rows that worker 1 gets."""
     cut = partition(TWO.replace("location: 1 partition_dim: -1", "partition_dim: 0"), 2, "collectives=RING")
     chunk, weights, data, labels = 6 * 4, 12 * 4, 2 * 6 * 4, 2 * 4
-    assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels + chunk) + AHEAD * weights
-    assert wire_bytes(compile_worker(cut, 1)) == OUT * chunk + AHEAD * (data + labels + weights)
+    assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels + chunk) + weights
+    assert wire_bytes(compile_worker(cut, 1)) == OUT * chunk + AHEAD * (data + labels) + weights
+    sent_and_received = 2 * weights  # of the two rounds of a ring of two, each sends one half
+    assert wire_bytes(compile_worker(cut, 0), slots=True) == AHEAD * (data + labels) + sent_and_received
 
 
 def test_one_worker_sends_nothing() -> None:

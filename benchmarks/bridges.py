@@ -1,0 +1,214 @@
+"""How fast bridges are between two processes of one host: shared memory against ZeroMQ and against memcpy.
+
+python -m benchmarks.bridges            all figures, alternating, medians; benchmarks/results/bridges.json
+
+memcpy       64 MB from array to array in one process, which no bridge can beat by much
+one way      64 MB from the call of send until the receiver holds it; a message without bytes says so
+streamed     64 MB messages, as many as may be ahead, each copied out where it arrives, as a worker does
+round trip   1 KB there and back
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import zmq
+
+from netpart.transport.shm import ShmTransport
+from netpart.transport.transport import WINDOW, Array, Channel, Transport
+from netpart.transport.zeromq import ZeroMQTransport
+
+RUN = b"bridges!"
+LARGE, SMALL = 64 << 20, 1 << 10
+"""Bytes of the two messages."""
+ROUNDS, WARM_UP, BURST, TRIPS = 9, 2, 8, 1000
+BRIDGE_GOAL, TRIP_GOAL = 0.7, 0.25
+"""The least part of memcpy's rate for one way, the largest part of ZeroMQ's round trip."""
+CHANNELS: dict[str, tuple[Channel, int, int]] = {
+    "large": ((1, 0, 0, 0, 0), 0, LARGE), "small": ((1, 0, 0, 1, 0), 0, SMALL),
+    "large done": ((1, 4, 0, 0, 0), 1, 0), "small back": ((1, 1, 0, 1, 0), 1, SMALL),
+}  # fmt: skip
+"""Channel, sender and bytes."""
+RESULTS = Path(__file__).parent / "results" / "bridges.json"
+
+
+class End:
+    """One end of a bridge: a transport, and the step of each channel."""
+
+    def __init__(self, kind: str, rank: int) -> None:
+        self.transport: Transport = ShmTransport(rank, RUN, 2) if kind == "shm" else ZeroMQTransport(rank, RUN)
+        self.peer, self.steps = 1 - rank, dict.fromkeys(CHANNELS, 0)
+        for channel, sender, nbytes in CHANNELS.values():
+            if sender != rank:
+                self.transport.expect(channel, sender, (nbytes,), np.uint8)
+        self.address = self.transport.bind("ipc")
+
+    def send(self, name: str, array: Array) -> None:
+        """Sends the next message of a channel."""
+        self.transport.send(CHANNELS[name][0], self.steps[name], self.peer, array)
+        self.steps[name] += 1
+
+    def receive(self, name: str) -> Array:
+        """Waits for the next message of a channel."""
+        while (array := self.transport.receive(CHANNELS[name][0], self.steps[name])) is None:
+            if not self.transport.wait(60):
+                raise TimeoutError(f"bridges: expected a message on {name!r} within 60 s; look at the other process")
+        self.steps[name] += 1
+        return array
+
+
+def answer(kind: str, address: str) -> None:
+    """The other process: does as each line of its stdin says, until there are no more."""
+    end, target, empty = End(kind, 1), np.zeros(LARGE, np.uint8), np.empty(0, np.uint8)
+    say(end.address)
+    end.transport.connect({0: address})
+    for line in sys.stdin:
+        what, count = line.split()
+        for _ in range(int(count)):
+            if what == "trip":
+                end.send("small back", end.receive("small"))
+            else:
+                array = end.receive("large")
+                if what == "stream":
+                    np.copyto(target, array)
+                end.send("large done", empty)
+    end.transport.close()
+
+
+def say(line: str) -> None:
+    """Writes a line for the process that waits for it."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+class Bridge:
+    """A bridge to a process that answers; its methods return seconds."""
+
+    def __init__(self, kind: str, process: subprocess.Popen[str], end: End) -> None:
+        self.kind, self.process, self.end = kind, process, end
+        self.large, self.small = np.ones(LARGE, np.uint8), np.ones(SMALL, np.uint8)
+
+    def ask(self, what: str, count: int) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{what} {count}\n")
+        self.process.stdin.flush()
+
+    def one_way(self) -> float:
+        """Of one large message."""
+        self.ask("look", 1)
+        start = perf_counter()
+        self.end.send("large", self.large)
+        self.end.receive("large done")
+        return perf_counter() - start
+
+    def streamed(self) -> float:
+        """Per message, of a burst of large ones that are copied out."""
+        self.ask("stream", BURST)
+        start = perf_counter()
+        for i in range(BURST):
+            if i >= WINDOW:
+                self.end.receive("large done")
+            self.end.send("large", self.large)
+        for _ in range(WINDOW):
+            self.end.receive("large done")
+        return (perf_counter() - start) / BURST
+
+    def round_trip(self) -> float:
+        """The median of many small messages."""
+        self.ask("trip", TRIPS)
+        seconds = []
+        for _ in range(TRIPS):
+            start = perf_counter()
+            self.end.send("small", self.small)
+            self.end.receive("small back")
+            seconds.append(perf_counter() - start)
+        return median(seconds)
+
+
+@contextmanager
+def bridge(kind: str) -> Iterator[Bridge]:
+    """A bridge of one kind, and the process at its other end, which ends with it."""
+    end = End(kind, 0)
+    command = [sys.executable, "-m", "benchmarks.bridges", kind, end.address]
+    with end.transport, subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        end.transport.connect({1: process.stdout.readline().strip()})
+        yield Bridge(kind, process, end)
+
+
+def copied(source: Array, target: Array) -> float:
+    """Seconds of a copy."""
+    start = perf_counter()
+    np.copyto(target, source)
+    return perf_counter() - start
+
+
+def measure() -> dict[str, float]:
+    """Medians of all figures, in seconds; every round takes each of them once."""
+    source, target = np.ones(LARGE, np.uint8), np.zeros(LARGE, np.uint8)
+    with bridge("shm") as shm, bridge("zeromq") as zeromq:
+        tasks: dict[str, Callable[[], float]] = {"memcpy": lambda: copied(source, target)}
+        for each in (shm, zeromq):
+            tasks[f"one way {each.kind}"] = each.one_way
+            tasks[f"streamed {each.kind}"] = each.streamed
+            tasks[f"round trip {each.kind}"] = each.round_trip
+        rounds = [{name: task() for name, task in tasks.items()} for _ in range(WARM_UP + ROUNDS)][WARM_UP:]
+    return {name: median(row[name] for row in rounds) for name in rounds[0]}
+
+
+def ratios(seconds: dict[str, float]) -> dict[str, float]:
+    """What the figures say about each other."""
+    memcpy, trip = seconds["memcpy"], seconds["round trip zeromq"]
+    found = {f"{name} / memcpy, rate": memcpy / seconds[name] for name in seconds if name.startswith(("one", "str"))}
+    return found | {"round trip shm / zeromq, time": seconds["round trip shm"] / trip}
+
+
+def main() -> int:
+    """Measures, prints, writes the results; 1 if a goal is missed."""
+    if sys.argv[1:]:
+        answer(*sys.argv[1:])
+        return 0
+    seconds = measure()
+    found = ratios(seconds)
+    for name, value in seconds.items():
+        rate = "" if "trip" in name else f"{LARGE / value / 1e9:8.1f} GB/s"
+        print(f"{name:<20}{1e6 * value:10.1f} µs{rate}")
+    for name, value in found.items():
+        print(f"{name:<36}{value:6.2f}")
+    write(seconds, found)
+    good = found["one way shm / memcpy, rate"] >= BRIDGE_GOAL and found["round trip shm / zeromq, time"] <= TRIP_GOAL
+    print(f"goals: one way {BRIDGE_GOAL} of memcpy, round trip {TRIP_GOAL} of ZeroMQ's: {'met' if good else 'missed'}")
+    return 0 if good else 1
+
+
+def write(seconds: dict[str, float], found: dict[str, float]) -> None:
+    """Writes the measurements with all that they depend on."""
+    versions = {
+        "python": platform.python_version(), "system": f"{platform.system()} {platform.release()}",
+        "numpy": np.__version__, "zeromq": zmq.zmq_version(),
+    }  # fmt: skip
+    machine = {"processor": platform.machine(), "cores": len(os.sched_getaffinity(0))}
+    figures = {
+        "microseconds": {name: round(1e6 * value, 1) for name, value in seconds.items()},
+        "ratios": {name: round(value, 3) for name, value in found.items()},
+    }
+    report = {"date": date.today().isoformat(), "machine": machine, "versions": versions, **figures}
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

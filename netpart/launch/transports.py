@@ -1,0 +1,42 @@
+"""Which transport a run uses, and how a worker makes its end of it."""
+
+from __future__ import annotations
+
+from netpart.errors import NetpartError
+from netpart.proto.control_pb2 import WelcomeProto
+from netpart.transport.transport import Transport
+
+TRANSPORTS = ("auto", "zeromq", "shm")
+MEMORY = "memory"
+"""What threads exchange tensors through; nobody has to ask for it."""
+
+
+def choose(wanted: str, launcher: str) -> str:
+    """The transport of a run: "memory", "shm" or "zeromq".
+
+    ``wanted``: "auto" shares memory between processes of one host that can, and uses ZeroMQ between others. Raises
+    NetpartError for one that this launcher or this host does not have.
+    """
+    from netpart.transport.shm import refusal
+
+    if wanted not in TRANSPORTS:
+        raise NetpartError(f"transport: expected one of {', '.join(TRANSPORTS)}, got {wanted!r}")
+    if launcher == "threads":
+        if wanted != "auto":
+            raise NetpartError(f"transport: expected auto, as threads exchange tensors in memory, got {wanted}")
+        return MEMORY
+    why = refusal() if launcher == "local" else "workers of other hosts cannot see its memory"
+    if wanted == "shm" and why:
+        raise NetpartError(f"transport: expected a host that can share memory, but {why}; use --transport zeromq")
+    return "zeromq" if why else {"auto": "shm"}.get(wanted, wanted)
+
+
+def make(welcome: WelcomeProto, rank: int) -> Transport:
+    """The end of worker ``rank``, a process, of the transport that its coordinator chose."""
+    if welcome.transport == "shm":
+        from netpart.transport.shm import ShmTransport
+
+        return ShmTransport(rank, welcome.run_id, welcome.workers)
+    from netpart.transport.zeromq import ZeroMQTransport
+
+    return ZeroMQTransport(rank, welcome.run_id)

@@ -1,0 +1,203 @@
+"""ShmTransport: memory that processes of one host share. A message is one copy, made by its sender.
+
+    rank 0 ──writes──▶ lane 0│
+    rank 2 ──writes──▶ lane 2│ memory of rank 1 ──▶ mailbox ──▶ worker        (lane.py: slots, headers, counts)
+              ──rings──▶ bell│                                                (bell.py: wakes the worker)
+
+Each rank makes one piece of nameless memory (memfd) for all that it expects: it goes with its last process, however
+that ends. Its address is the descriptor as the kernel shows it, /proc/PID/fd/N, which only processes of the same user
+may open; so nothing listens and nobody else can connect.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from struct import Struct
+from time import monotonic
+
+import numpy as np
+import numpy.typing as npt
+
+from netpart.errors import TransportError
+from netpart.transport.bell import RANK_BITS, Bell
+from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Header, pack, unpack_header
+from netpart.transport.lane import LINE, STEP, Lane, Promise, lane_bytes, up
+from netpart.transport.transport import WINDOW, Transport
+
+SCHEME = "shm://"
+SPIN = 50e-6
+"""Seconds that a waiting rank looks by itself before it sleeps: what falling asleep and waking up costs, roughly."""
+PLACE = Struct("<QQ")
+"""Offset and bytes of a lane: a table of one row per rank, behind the bell and the run id."""
+
+
+def refusal() -> str:
+    """Why this host cannot share memory in the way that this transport does; "" if it can."""
+    if not hasattr(os, "memfd_create"):
+        return f"it needs Linux's memfd_create, and this is {platform.system()} without it"
+    if platform.machine() != "x86_64":
+        return f"it relies on the memory order of x86_64, and this is {platform.machine()}"
+    descriptor = os.memfd_create("netpart")
+    try:
+        Path(f"/proc/{os.getpid()}/fd/{descriptor}").open("r+b").close()
+    except OSError as error:
+        return f"it needs /proc to find its peers' memory, and got {error}"
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+class ShmTransport(Transport):
+    """One rank of run ``run_id`` (8 bytes), one of ``ranks`` on this host.
+
+    Order of calls: ``expect`` for all that may arrive, ``bind``, ``connect`` once every peer's address is known, then
+    ``send`` and ``receive``, ``close``. Where there are more ranks than cores, nobody looks before he sleeps.
+    """
+
+    slots_for_all = True
+
+    def __init__(self, rank: int, run_id: bytes, ranks: int) -> None:
+        super().__init__(rank)
+        if len(run_id) != RUN_ID_BYTES or not rank < ranks <= 1 << RANK_BITS:
+            wanted = f"a run id of {RUN_ID_BYTES} bytes and at most {1 << RANK_BITS} ranks"
+            raise TransportError(f"rank {rank}: expected {wanted}, got {len(run_id)} bytes and {ranks} ranks")
+        self._run_id, self._spin = run_id, SPIN if ranks <= len(os.sched_getaffinity(0)) else 0.0
+        self._promises: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
+        self._ins: list[Lane] = []
+        self._outs: dict[int, tuple[Lane, Bell]] = {}
+        self._bell: Bell | None = None
+        self._heard, self._descriptor = 0, -1
+
+    def expect(
+        self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW
+    ) -> None:
+        if self._bell is not None or not 0 <= peer < len(self._promises):
+            wanted = f"promises before bind, of ranks below {len(self._promises)}"
+            raise TransportError(f"rank {self.rank}: expected {wanted}, got one of rank {peer}")
+        super().expect(channel, peer, shape, dtype, ahead)
+        header = Header(peer, channel, 0, np.dtype(dtype), tuple(shape))
+        self._promises[peer][channel] = Promise(header, ahead)
+
+    def bind(self, address: str = "") -> str:
+        """Makes the memory for all that was promised and returns where peers find it.
+
+        Raises TransportError if there is not as much of it.
+        """
+        promises = [list(of_peer.values()) for of_peer in self._promises]
+        sizes = [lane_bytes(each) for each in promises]
+        first = front_bytes(len(sizes))
+        self._descriptor = self._allocate(first + sum(sizes))
+        front = mmap.mmap(self._descriptor, first)
+        front[LINE : LINE + RUN_ID_BYTES] = self._run_id
+        for peer, nbytes in enumerate(sizes):
+            start = first + sum(sizes[:peer])
+            PLACE.pack_into(front, 2 * LINE + peer * PLACE.size, start, nbytes)
+            lane = Lane.make(mmap.mmap(self._descriptor, nbytes, offset=start), promises[peer], self._run_id)
+            self._ins.append(lane)
+        self._bell = Bell(front, self.rank, self._spin)
+        return f"{SCHEME}/proc/{os.getpid()}/fd/{self._descriptor}"
+
+    def _allocate(self, nbytes: int) -> int:
+        """Nameless memory, all of it there: what lacks is known now, and no step pays for its pages."""
+        descriptor = os.memfd_create(f"netpart-{os.getpid()}")
+        try:
+            if nbytes > os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
+                raise OSError("a host that has less")
+            os.posix_fallocate(descriptor, 0, nbytes)
+        except OSError as error:
+            os.close(descriptor)
+            hint = "use more micro_batches, or run with --transport zeromq, which keeps fewer messages"
+            raise TransportError(f"rank {self.rank}: expected {nbytes} bytes to share, got {error}; {hint}") from None
+        return descriptor
+
+    def connect(self, addresses: Mapping[int, str]) -> None:
+        for peer in sorted(addresses.keys() - self._outs.keys() - {self.rank}):
+            try:
+                self._outs[peer] = self._open(Path(addresses[peer].removeprefix(SCHEME)))
+            except OSError as error:
+                hint = "that rank has ended, or runs on another host or as another user: run with --transport zeromq"
+                raise TransportError(
+                    f"rank {self.rank}: expected memory of rank {peer} at {addresses[peer]}, got {error}; {hint}"
+                ) from None
+
+    def _open(self, path: Path) -> tuple[Lane, Bell]:
+        """This rank's lane in a peer's memory, and the peer's bell."""
+        with path.open("r+b") as file:
+            front = mmap.mmap(file.fileno(), front_bytes(len(self._promises)))
+            if front[LINE : LINE + RUN_ID_BYTES] != self._run_id:
+                raise OSError("memory of another run")
+            start, nbytes = PLACE.unpack_from(front, 2 * LINE + self.rank * PLACE.size)
+            lane = Lane.open(mmap.mmap(file.fileno(), nbytes, offset=start), self._run_id)
+        return lane, Bell(front, self.rank)
+
+    def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
+        self.mailbox.check()
+        if peer not in self._outs:
+            raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
+        lane, bell = self._outs[peer]
+        stream = lane.streams.get(channel)
+        if stream is not None and stream.takes(array):
+            np.copyto(next(stream.slots), array)
+            lane.write(stream.packed(step))
+        else:  # the receiver, which promised something else, is to say so
+            lane.write(pack(Header(self.rank, channel, step, array.dtype, array.shape), self._run_id))
+        bell.ring()
+        self._count(channel, array.nbytes, HEADER.size)
+
+    @property
+    def arrivals(self) -> int:
+        self._take_in()
+        return self.mailbox.arrivals
+
+    def receive(self, channel: Channel, step: int) -> Array | None:
+        self._take_in()
+        return self.mailbox.take(channel, step)
+
+    def wait(self, seconds: float) -> bool:
+        end = monotonic() + seconds
+        self._take_in()
+        while not self.mailbox.news():
+            left = end - monotonic()
+            if left <= 0 or self._bell is None:
+                return False
+            self._bell.wait(self._heard, left)
+            self._take_in()
+        return True
+
+    def _take_in(self) -> None:
+        """Moves what has come into the mailbox; costs one look while the bell is silent."""
+        if self._bell is None or self._bell.value == self._heard:
+            return
+        self._heard = self._bell.value
+        for lane in self._ins:
+            for packed in lane.read():
+                self._arrived(lane, packed)
+
+    def _arrived(self, lane: Lane, packed: bytes) -> None:
+        stream, step = lane.promised(packed), int.from_bytes(packed[STEP], "little")
+        try:
+            header = stream.header.at(step) if stream is not None else unpack_header(packed, self._run_id)
+        except TransportError as error:
+            self.mailbox.fail(f"rank {self.rank}: {error}")
+            return
+        if self.mailbox.accepts(header) and stream is not None:
+            self.mailbox.put(header, next(stream.slots))
+
+    def close(self) -> None:
+        """Lets go of the memory, which ends with the last rank that does; may be called twice."""
+        self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+        self._bell = None
+        self._ins.clear()
+        self._outs.clear()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def front_bytes(ranks: int) -> int:
+    """Bytes in front of the lanes, in whole pages: bell, run id, the table of lanes."""
+    return up(2 * LINE + ranks * PLACE.size, mmap.ALLOCATIONGRANULARITY)

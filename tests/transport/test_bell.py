@@ -1,0 +1,78 @@
+"""Bell: nobody sleeps through news, whoever rings and whenever."""
+
+from __future__ import annotations
+
+import mmap
+import threading
+from time import monotonic, process_time
+
+import pytest
+
+from netpart.transport.bell import COUNT_BITS, Bell
+
+DEADLINE = 30.0
+
+
+def page() -> mmap.mmap:
+    return mmap.mmap(-1, mmap.PAGESIZE)
+
+
+def hear(bell: Bell, heard: int) -> None:
+    began = monotonic()
+    while bell.value == heard:
+        assert monotonic() - began < DEADLINE
+        bell.wait(heard, DEADLINE)
+
+
+@pytest.mark.parametrize("spin", [0.0, 1e-3])
+def test_every_ring_is_heard(spin: float) -> None:
+    """Two threads ring each other in turn: one lost wake-up, and both would sleep until the deadline.
+
+    A ring that was heard before it woke anybody wakes whoever sleeps next; he looks again.
+    """
+    here, there = page(), page()
+    ours, theirs = Bell(here, 0, spin), Bell(there, 1, spin)
+    to_them, to_us = Bell(there, 0), Bell(here, 1)
+
+    def answer() -> None:
+        for value in range(1000):
+            hear(theirs, value)
+            to_us.ring()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    heard = ours.value
+    for _ in range(1000):
+        to_them.ring()
+        hear(ours, heard)
+        heard = ours.value
+    thread.join()
+
+
+def test_a_wait_ends_in_time_and_costs_nothing() -> None:
+    bell = Bell(page(), 0, 1e-4)
+    began, used = monotonic(), process_time()
+    bell.wait(bell.value, 0.2)
+    assert monotonic() - began >= 0.2
+    assert process_time() - used < 0.1
+
+
+def test_what_rang_before_is_not_waited_for() -> None:
+    memory = page()
+    bell, heard = Bell(memory, 0), Bell(memory, 0).value
+    Bell(memory, 1).ring()
+    began = monotonic()
+    bell.wait(heard, DEADLINE)
+    assert monotonic() - began < DEADLINE
+
+
+def test_no_two_ringers_write_the_same_value() -> None:
+    """One may overwrite the other, and who read any value in between sees another one."""
+    memory, seen = page(), set[int]()
+    bells = [Bell(memory, rank) for rank in range(1, 4)]
+    for _ in range(100):
+        for bell in bells:
+            bell.ring()
+            assert bell.value not in seen
+            seen.add(bell.value)
+    assert {value >> COUNT_BITS for value in seen} == {1, 2, 3}

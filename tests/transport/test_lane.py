@@ -1,0 +1,64 @@
+"""Lane: both ends lay the same memory out alike, nothing overlaps, and a full ring is an error."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.errors import TransportError
+from netpart.transport.frames import DTYPES, Array, Header, pack
+from netpart.transport.lane import LINE, Lane, Promise, capacity, lane_bytes
+
+RUN = b"run-0001"
+SHAPES = st.lists(st.integers(0, 9), max_size=3).map(tuple)
+PROMISES = st.lists(st.tuples(SHAPES, st.sampled_from(DTYPES), st.integers(1, 3)), max_size=5).map(
+    lambda drawn: [
+        Promise(Header(0, (1, 0, 0, edge, 0), 0, dtype, shape), ahead)
+        for edge, (shape, dtype, ahead) in enumerate(drawn)
+    ]
+)
+
+
+def ends(promises: list[Promise]) -> tuple[Lane, Lane]:
+    """The receiver's and the sender's end."""
+    memory = mmap.mmap(-1, lane_bytes(promises))
+    return Lane.make(memory, promises, RUN), Lane.open(memory, RUN)
+
+
+def slots(lane: Lane, promise: Promise) -> list[Array]:
+    stream = lane.streams[promise.header.channel]
+    return [next(stream.slots) for _ in range(promise.ahead)]
+
+
+@given(PROMISES)
+def test_every_slot_is_what_was_promised_and_apart_from_the_others(promises: list[Promise]) -> None:
+    receiver, sender = ends(promises)
+    for number, promise in enumerate(promises):
+        for slot in slots(sender, promise):
+            assert (slot.shape, slot.dtype) == (promise.header.shape, promise.header.dtype)
+            assert slot.ctypes.data % LINE == 0 or slot.size == 0
+            slot[...] = number + 1
+    sender.write(pack(Header(0, (1, 0, 0, 0, 0), 0, np.dtype(np.float32), ()), RUN))
+    for number, promise in enumerate(promises):
+        for slot in slots(receiver, promise):
+            assert (slot == number + 1).all()
+            assert not slot.flags.writeable
+    assert len(list(receiver.read())) == 1
+
+
+@given(PROMISES)
+def test_headers_come_in_order_round_after_round_and_a_full_ring_raises(promises: list[Promise]) -> None:
+    receiver, sender = ends(promises)
+    packed = [pack(Header(0, (1, 0, 0, 0, 0), step, np.dtype(np.float32), ()), RUN) for step in range(100)]
+    for start in range(0, 100, capacity(promises)):
+        for header in packed[start : start + capacity(promises)]:
+            sender.write(header)
+        if start + capacity(promises) <= 100:
+            with pytest.raises(TransportError, match=f"at most {capacity(promises)} messages on their way"):
+                sender.write(packed[0])
+        assert list(receiver.read()) == packed[start : start + capacity(promises)]
+    assert list(receiver.read()) == []
