@@ -43,9 +43,17 @@ def test_layers_are_boxes_and_helpers_ellipses(layerp: Graph) -> None:
 def test_bridges_carry_their_bytes_and_other_arrows_do_not(layerp: Graph) -> None:
     dot = to_dot(layerp, itemsize=8)
     labelled = {line.split(" [")[0].strip() for line in dot.splitlines() if "↓" in line and "->" in line}
-    bridges = {f'"{b.source.name}" -> "{b.target.name}"' for b in layerp.bridges()}
+    bridges = {f'"{b.source.name}" -> "{b.target.name}"' for b in layerp.bridges() if not b.target.collective}
     assert {edge for edge in labelled if "legend" not in edge} == bridges
-    assert "↓ 21.1 KiB  ↑ 21.1 KiB" in dot
+
+
+def test_a_collective_is_framed_on_each_worker_with_the_bytes_of_all(layerp: Graph) -> None:
+    dot = to_dot(layerp, itemsize=8)
+    assert dot.count("subgraph cluster_collective_") == 2
+    assert dot.count('label="all-to-all pool1\\n↓ 42.2 KiB  ↑ 42.2 KiB in all"') == 2
+    inside = dot.split("subgraph cluster_collective_1_0 {")[1].split("\n    }")[0]
+    for name in ("s-slice-pool1-01-concate-fc1-00", "d-slice-pool1-00-concate-fc1-01", "concate-fc1-01"):
+        assert f'"{name}" [' in inside
 
 
 def test_what_carries_no_gradient_is_dashed(layerp: Graph) -> None:

@@ -25,4 +25,13 @@ def test_a_slice_has_the_shape_of_what_it_cuts(layerp: Graph) -> None:
 
 def test_one_line_per_node_and_edge(lenet: Graph) -> None:
     edges = sum(len(part.feeds) for part in lenet.parts)
-    assert len(to_json(lenet).splitlines()) == len(lenet.parts) + edges + 7
+    assert len(to_json(lenet).splitlines()) == len(lenet.parts) + edges + 7 + 2 + len(lenet.collectives)
+
+
+def test_a_collective_names_its_parts(layerp: Graph) -> None:
+    (found,) = json.loads(to_json(layerp))["collectives"]
+    halves = 2 * 4 * 4 * 13 * 13 * 4
+    assert (found["name"], found["members"]) == ("all-to-all pool1", [0, 1])
+    assert (found["forward"], found["backward"]) == (halves, halves)
+    assert "concate-fc1-00" in found["parts"]
+    assert len(found["parts"]) == 6

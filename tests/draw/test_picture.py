@@ -53,14 +53,15 @@ def test_traffic_adds_up_all_bridges(layerp: Graph) -> None:
     assert sum(a.backward for a in shown.arrows) == 4 * halves
     assert shown.summed == 2 * 4 * (10 * 8 * 13 * 13 + 10)  # fc1's weights and biases, there and back
     sums = "Σ gradients 105.7 KiB per step"
-    assert shown.traffic == f"4 bridges, ↓ 45.6 KiB  ↑ 21.1 KiB per step; {sums}"
+    assert shown.traffic == f"1 collective and 2 bridges, ↓ 45.6 KiB  ↑ 21.1 KiB per step; {sums}"
     assert shown.title == "conv-mnist-layerp, train: 27 parts on 2 workers"
 
 
 def test_an_arrow_without_a_label_stays_on_its_worker(layerp: Graph) -> None:
     shown = picture(layerp)
     assert {arrow.label for arrow in shown.arrows if not arrow.crosses} == {""}
-    assert {a.label for a in shown.arrows if a.crosses} == {"↓ 24.5 KiB", "↓ 16 B", "↓ 10.6 KiB  ↑ 10.6 KiB"}
+    assert {a.label for a in shown.arrows if a.crosses} == {"↓ 24.5 KiB", "↓ 16 B", ""}
+    assert {a.label for a in shown.arrows if a.framed} == {""}
 
 
 def test_an_uncut_net_is_one_worker_without_helpers(net: Net) -> None:

@@ -37,4 +37,5 @@ def test_bridges_are_marked_and_say_their_bytes(layerp: Graph) -> None:
     marks = {row.split()[1]: row.split()[0] for row in to_text(layerp).splitlines() if row.strip()[:1] in ("⇒", "⇐")}
     expected = {bridge.source.name: "⇒" for bridge in layerp.bridges()}
     assert marks == expected | {bridge.target.name: "⇐" for bridge in layerp.bridges()}
-    assert "← s-slice-pool1-01-concate-fc1-00  ↓ 10.6 KiB  ↑ 10.6 KiB" in to_text(layerp)
+    assert "← s-split-mnist-conv1-01  ↓ 24.5 KiB" in to_text(layerp)
+    assert "\n  all-to-all pool1  ↓ 21.1 KiB  ↑ 21.1 KiB  among workers 0, 1\n" in to_text(layerp)
