@@ -26,8 +26,11 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=count, metavar="S", help="training steps (default: the job's train_steps)")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where kernels run (default: auto)")
     parser.add_argument(
-        "--launcher", choices=("local", "threads"), default="local", help="a process or a thread per worker"
-    )
+        "--launcher", choices=("local", "threads", "mpi"), default="local",
+        help="a process or a thread per worker, or processes that mpiexec starts (default: local)",
+    )  # fmt: skip
+    parser.add_argument("--hosts", type=Path, metavar="FILE", help="host file for mpiexec, e.g. workers/mpi-hosts")
+    parser.add_argument("--bind", default="", metavar="ADDRESS", help="address of this host that all hosts reach")
     parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
     parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
@@ -51,7 +54,10 @@ def call(args: argparse.Namespace) -> int:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
         args.summary.touch()  # what cannot be written is known before the run, not after it
     with listener(job.proto.train_steps) as hear:
-        summary = run(job, args.workers, launcher=args.launcher, listener=hear, workspace=args.workspace)
+        summary = run(
+            job, args.workers, launcher=args.launcher, listener=hear, workspace=args.workspace, hosts=args.hosts,
+            bind=args.bind,
+        )  # fmt: skip
     print(closing(summary))
     if args.summary:
         args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")

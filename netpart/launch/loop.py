@@ -73,6 +73,13 @@ class Loop:
             self.checkpoint(end)
         self.evaluate_if(end, True, "val", job.validate_steps)
         self.evaluate_if(end, True, "test", job.test_steps)
+        self.flush()
+
+    def flush(self) -> None:
+        """Waits until all that was sent leaves by itself: from here on this worker listens to the coordinator alone."""
+        self.player.doing = "waiting for its last messages to leave"
+        while not self.transport.flush(LOOK_UP_SECONDS):
+            self.control.check()
 
     def just_restored(self, step: int) -> bool:
         """True if what a checkpoint of ``step`` would hold has just been read from one."""
