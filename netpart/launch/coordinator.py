@@ -137,6 +137,7 @@ class Coordinator:
         member.heard = monotonic()
         if kind == "hello" and message.hello.token == self.token:
             member.identity = name
+            team.met(member.rank, message.hello.pid)
             self.stop(member) if self.leaving else self.welcome(member)
         elif handler is not None and not self.leaving:
             handler(member, getattr(message, str(kind)), team)

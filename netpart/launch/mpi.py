@@ -1,17 +1,18 @@
 """MpiTeam: workers that mpiexec starts, on this host or on those of a host file, and that exchange tensors through MPI.
 
-    netpart run ── mpiexec ─┬─ proxy of host 1 ─┬─ worker 0
-        ▲                   │                   └─ worker 1
-        │                   └─ proxy of host 2 ─── worker 2
+    netpart run ── mpiexec ─┬─ proxy of host 1 ─┬─ guard ── worker 0
+        ▲                   │                   └─ guard ── worker 1
+        │                   └─ proxy of host 2 ─── guard ── worker 2
         └──── control plane: every worker connects here
 
-mpiexec ends all workers when one ends badly or when it ends itself, stopped ones too, and dies with this process.
+mpiexec ends all workers, stopped ones too, when one ends badly or when it ends itself, and it dies with this process.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ class MpiTeam(Team):
         self.workers, self.log_folder, self.hosts, self.rank = workers, log_folder, hosts, rank
         self.mpiexec = mpiexec.find()
         self.process: subprocess.Popen[bytes] | None = None
+        self.pids: dict[int, int] = {}
         self.watches: list[int] = []
 
     def start(self, control: str, token: bytes) -> None:
@@ -67,40 +69,41 @@ class MpiTeam(Team):
         """Where a worker's words go."""
         return self.log_folder / f"worker-{rank}.log"
 
-    def pids(self) -> dict[int, int]:
-        """The process of each rank that has said so: the first line of a log is "worker 2: process 4711"."""
-        found: dict[int, int] = {}
-        for rank in range(self.workers):
-            with suppress(OSError), open(self.log(rank), encoding="utf-8", errors="replace") as log:
-                said = re.match(rf"worker {rank}: process (\d+)$", log.readline().rstrip())
-                if said is not None:
-                    found[rank] = int(said[1])
-        return found
+    def met(self, rank: int, pid: int) -> None:
+        self.pids[rank] = pid
+        if self.hosts is None:
+            with suppress(ProcessLookupError):
+                self.watches.append(os.pidfd_open(pid))
 
     def descriptors(self) -> list[int]:
-        return self.watches
+        return self.watches[:1]
 
     def dead(self) -> dict[int, str]:
         code = self.process.poll() if self.process is not None else None
         if code is None:
             return {}
-        rank, end = mpiexec.culprit(self.said.read_text(errors="replace"), self.pids()) or (
-            0, f"mpiexec, that is: {how(code)}, see {self.said}",
-        )  # fmt: skip
-        return {rank: end}
+        found = {rank: end for rank in range(self.workers) if (end := self.end(rank))}
+        signals = {rank: end for rank, end in found.items() if "signal" in end}
+        return signals | found or {0: f"mpiexec, that is: {how(code)}, see {self.said}"}
+
+    def end(self, rank: int) -> str:
+        """How a worker has ended, as its guard says in its log; "" for one that was ended with the others."""
+        said = re.search(r"^process \d+ ended: (.+)$", log_tail(self.log(rank), 1))
+        return said[1] if said else ""
 
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
     def stopped(self, rank: int) -> bool:
-        """True on other hosts, which cannot be looked at; here the kernel knows."""
-        if self.hosts is not None or rank not in self.pids():
-            return self.hosts is not None
+        if rank not in self.pids:
+            return False
+        if self.hosts is not None:
+            return True
         try:
-            stat = Path(f"/proc/{self.pids()[rank]}/stat").read_text(encoding="utf-8")
+            status = Path(f"/proc/{self.pids[rank]}/stat").read_text(encoding="utf-8")
         except OSError:
             return True
-        return stat.rpartition(")")[2].split()[0] in "Tt"
+        return status.rpartition(")")[2].split()[0] in "Tt"
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
         return log_tail(self.log(rank), lines)
@@ -113,5 +116,6 @@ class MpiTeam(Team):
             self.process.kill()
             self.process.wait()
         for watch in self.watches:
+            select.select([watch], [], [], END_SECONDS)
             os.close(watch)
         self.watches = []

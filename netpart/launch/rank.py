@@ -1,37 +1,52 @@
-"""Entry of a worker that mpiexec has started: its number is its rank in MPI, and its tensors travel through MPI."""
+"""Entry of a worker that mpiexec has started: its number is its rank in MPI, and its tensors travel through MPI.
+
+    mpiexec ── proxy ── guard ── worker        one guard per worker: it waits for it and says how it has ended
+
+mpiexec ends all processes as soon as one has ended, and cannot tell afterwards which was the first. The guard writes it
+to the worker's log before it ends itself.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Mapping
 
-from netpart.errors import TransportError
 from netpart.launch.entry import die_with_parent
+from netpart.launch.processes import how
 
 
-def main() -> None:
-    """Runs one worker and ends MPI with all others; exit code 0 if it went to its end.
+def main() -> int:
+    """Runs one worker, with a guard; 0 if it went to its end, and MPI with it.
 
-    A worker that fails does not end MPI: mpiexec then ends the others, who would wait for it. It also sees who ends
-    before MPI has started, but only if a signal did it.
+    A worker that fails does not end MPI: mpiexec then ends the others, who would wait for it.
     """
     die_with_parent(os.getppid())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator hears it and tells the workers
-    try:
-        done = run(os.environ)
-    except BaseException:
-        traceback.print_exc()
+    guard, worker = os.getpid(), os.fork()
+    if worker:
+        attend(worker)
+        return 0
+    die_with_parent(guard)
+    return 0 if run(os.environ) else 1
+
+
+def attend(worker: int) -> None:
+    """Waits for the worker, says how it ended if it ended badly, and ends likewise.
+
+    By a signal, whatever the exit code: mpiexec overlooks other ends while MPI starts.
+    """
+    code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
+    if code:
+        print(f"process {worker} ended: {how(code)}", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
-        raise
-    sys.exit(0 if done else 1)
 
 
 def run(environment: Mapping[str, str]) -> bool:
     """Plays the worker that ``environment`` tells what MpiTeam says; True if it went to its end."""
-    from netpart.transport.mpi import start
+    from netpart.errors import TransportError
+    from netpart.transport.mpi import MpiTransport, end, start
 
     world = start()  # before anybody is heard: it holds the interpreter until all ranks are there, heartbeat included
     if world.size != int(environment["NETPART_WORKERS"]):
@@ -43,7 +58,6 @@ def run(environment: Mapping[str, str]) -> bool:
 
     from netpart.launch.member import serve
     from netpart.proto.control_pb2 import WelcomeProto
-    from netpart.transport.mpi import MpiTransport, end
     from netpart.transport.transport import Transport
 
     def connect(welcome: WelcomeProto) -> Transport:
@@ -58,4 +72,4 @@ def run(environment: Mapping[str, str]) -> bool:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

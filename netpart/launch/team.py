@@ -19,6 +19,10 @@ class Team(ABC):
     def start(self, control: str, token: bytes) -> None:
         """Starts every worker; each connects to the coordinator at ``control``."""
 
+    def met(self, rank: int, pid: int) -> None:
+        """Hears of which process a worker is, from the worker itself; for teams that do not start them one by one."""
+        return
+
     @abstractmethod
     def descriptors(self) -> list[int]:
         """File descriptors that become readable when a worker ends; they wake the coordinator."""

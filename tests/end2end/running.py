@@ -124,7 +124,7 @@ class Run:
         """No process, no socket, no temporary file, no half checkpoint (if the parent could remove it)."""
         self.await_workers(0)
         sockets = Path("/proc/net/unix").read_text(encoding="utf-8")
-        names = [told["address"].split("//")[1] for told in self.told if told.get("address")]
+        names = [address[6:] for told in self.told if (address := told.get("address", "")).startswith("ipc://")]
         assert names
         assert not [name for name in names if name in sockets]
         assert not list(self.temporary.iterdir())
