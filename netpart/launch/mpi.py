@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from netpart.launch import mpiexec
 from netpart.launch.processes import how, log_tail, surroundings
@@ -25,7 +26,7 @@ from netpart.launch.team import Team
 
 TETHER = (sys.executable, "-P", "-m", "netpart.launch.tether")
 RANK = (sys.executable, "-P", "-m", "netpart.launch.rank")
-END_SECONDS = 2.0
+END_SECONDS = 1.0
 """What mpiexec gets to end its workers before it is killed, and they with it."""
 
 
@@ -48,7 +49,7 @@ class MpiTeam(Team):
         self.log_folder.mkdir(parents=True, exist_ok=True)
         for rank in range(self.workers):
             self.log(rank).unlink(missing_ok=True)
-        options = mpiexec.arguments(self.workers, self.log_folder, self.hosts)
+        options = mpiexec.arguments(self.workers, self.log_folder, self.hosts, urlsplit(control).hostname or "")
         variables = {
             "NETPART_CONTROL": control, "NETPART_TOKEN": token.hex(), "NETPART_WORKERS": str(self.workers),
         }  # fmt: skip

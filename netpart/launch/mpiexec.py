@@ -27,8 +27,11 @@ def find() -> str:
     return found
 
 
-def arguments(workers: int, logs: Path, hosts: Path | None) -> list[str]:
-    """The options for ``workers`` processes on ``hosts``, or on this host, which write to ``logs``/worker-RANK.log."""
+def arguments(workers: int, logs: Path, hosts: Path | None, address: str) -> list[str]:
+    """The options for ``workers`` processes, which write to ``logs``/worker-RANK.log.
+
+    They run on this host, or on those of the host file ``hosts``, which reach this one at ``address``.
+    """
     pattern = str(logs.absolute() / "worker-%r.log")
-    chosen = ["-f", str(hosts)] if hosts else ["-launcher", "fork"]
-    return [*chosen, "-n", str(workers), "-outfile-pattern", pattern, "-errfile-pattern", pattern]
+    where = ["-f", str(hosts), "-localhost", address] if hosts else ["-launcher", "fork"]
+    return [*where, "-n", str(workers), "-outfile-pattern", pattern, "-errfile-pattern", pattern]

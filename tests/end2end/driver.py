@@ -1,6 +1,6 @@
 """A run as a process of its own, which tells on its stdout, one JSON line each, what happens in it.
 
-driver.py {"conf": …, "workers": …, "launcher": …, "workspace": …, "set": […], "limit": bytes, "hosts": …}
+driver.py {"conf": …, "workers": …, "launcher": …, "workspace": …, "set": […], "limit": bytes, "hosts": file}
 """
 
 from __future__ import annotations
