@@ -33,19 +33,19 @@ END_SECONDS = 1.0
 class MpiTeam(Team):
     """``workers`` ranks, on ``hosts`` (a host file) or on this host; their logs are ``log_folder``/worker-N.log.
 
-    Raises NetpartError if mpiexec or mpi4py is missing.
+    Starting it raises NetpartError if mpiexec or mpi4py is missing.
     """
 
     parting_seconds = 0.0
 
     def __init__(self, workers: int, log_folder: Path, hosts: Path | None = None, rank: Sequence[str] = RANK) -> None:
         self.workers, self.log_folder, self.hosts, self.rank = workers, log_folder, hosts, rank
-        self.mpiexec = mpiexec.find()
         self.process: subprocess.Popen[bytes] | None = None
         self.pids: dict[int, int] = {}
         self.watches: list[int] = []
 
     def start(self, control: str, token: bytes) -> None:
+        found = mpiexec.find()
         self.log_folder.mkdir(parents=True, exist_ok=True)
         for rank in range(self.workers):
             self.log(rank).unlink(missing_ok=True)
@@ -55,7 +55,7 @@ class MpiTeam(Team):
         }  # fmt: skip
         with open(self.said, "wb") as said:
             self.process = subprocess.Popen(
-                [*TETHER, str(os.getpid()), self.mpiexec, *options, *self.rank], stdin=subprocess.DEVNULL,
+                [*TETHER, str(os.getpid()), found, *options, *self.rank], stdin=subprocess.DEVNULL,
                 stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
                 env=os.environ | surroundings(self.workers) | variables,
             )  # fmt: skip

@@ -22,25 +22,27 @@ def main() -> int:
 
     A worker that fails does not end MPI: mpiexec then ends the others, who would wait for it.
     """
-    die_with_parent(os.getppid())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator hears it and tells the workers
-    guard, worker = os.getpid(), os.fork()
-    if worker:
-        attend(worker)
-        return 0
-    die_with_parent(guard)
+    leave_a_guard()
     return 0 if run(os.environ) else 1
 
 
-def attend(worker: int) -> None:
-    """Waits for the worker, says how it ended if it ended badly, and ends likewise.
+def leave_a_guard() -> None:
+    """Goes on as a process that dies with this one; this one waits for it, tells how it ended, and ends likewise.
 
-    By a signal, whatever the exit code: mpiexec overlooks other ends while MPI starts.
+    A bad end is told in the log, and to mpiexec by a signal: it overlooks exit codes while MPI starts.
     """
+    die_with_parent(os.getppid())
+    guard, worker = os.getpid(), os.fork()
+    if not worker:
+        die_with_parent(guard)
+        return
     code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
     if code:
-        print(f"process {worker} ended: {how(code)}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"process {worker} ended: {how(code)}\n")
+        sys.stderr.flush()
         os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(0)
 
 
 def run(environment: Mapping[str, str]) -> bool:

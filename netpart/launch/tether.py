@@ -1,6 +1,6 @@
 """Tether: runs a command that dies with the process that started it, also by kill -9.
 
-    python -m netpart.launch.tether PARENT COMMAND …      PARENT: id of that process
+python -m netpart.launch.tether PARENT COMMAND …      PARENT: id of that process
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ SPIN = 50e-6
 NAP = 100e-6
 """Seconds between two looks of a long wait: about a twentieth of a core, and half of it added to a message's way."""
 SHARED_MEMORY = "/dev/shm/mpich_shm_"
-"""How the names of MPICH's shared memory begin; it removes them at its end only, which kill -9 does not let it reach."""
+"""How the names of MPICH's shared memory begin. It removes them at its end, which kill -9 does not let it reach."""
 
 
 def start() -> MPI.Intracomm:
@@ -56,10 +56,11 @@ def end(world: MPI.Intracomm) -> None:
     """Ends MPI, together with all others; a process that fails leaves it to mpiexec.
 
     MPI refuses to end before every message is received, and the last ones of a run interest nobody: an empty message
-    from each rank to each says that no other follows.
+    from each rank to each says that no other follows, once nobody plays any more.
     """
     from mpi4py import MPI
 
+    world.Barrier()
     others = [place for place in range(world.size) if place != world.rank]
     farewells = [world.Isend(b"", place, place) for place in others]
     for place in others:

@@ -1,4 +1,4 @@
-"""Workers that mpiexec starts: they compute what local ones do, and whoever dies or stands still ends the run in time."""
+"""Workers that mpiexec starts compute what local ones do; whoever dies or stands still ends the run in time."""
 
 from __future__ import annotations
 
