@@ -1,4 +1,4 @@
-"""Host files: a host per line, "node1:4" for four workers on it, # for comments; and the way from here to those hosts."""
+"""Host files: a host per line, "node1:4" for four workers, # for comments; and the way from here to those hosts."""
 
 from __future__ import annotations
 
