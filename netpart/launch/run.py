@@ -17,6 +17,7 @@ from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch.coordinator import Coordinator, Options
 from netpart.launch.events import Listener, Summary
+from netpart.launch.hosts import JoinTeam, Meeting
 from netpart.launch.notes import Notes
 from netpart.launch.processes import ProcessTeam
 from netpart.launch.summary import summarise
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import Job
 
-LAUNCHERS = ("local", "threads")
+LAUNCHERS = ("local", "threads", "join")
 DEVICES = ("auto", "cpu", "cuda")
 REPORT_EVERY = 20
 """Steps between reports of a job that does not say."""
@@ -37,17 +38,20 @@ REPORT_EVERY = 20
 
 def run(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
-    workspace: Path | None = None,
+    workspace: Path | None = None, meeting: Meeting | None = None,
 ) -> Summary:  # fmt: skip
     """Trains, validates, tests and saves ``job`` on ``workers`` workers; returns the Summary.
 
-    ``launcher``: "local" starts a process per worker on this host, "threads" runs them in this process.
+    ``launcher``: "local" starts a process per worker on this host, "threads" runs them in this process, "join" waits at
+    ``meeting`` for workers of other hosts.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
     Raises ConfigError for a job that cannot be built, DataError for its data, MemoryRefused for a worker that may not
     have the memory it needs, WorkerFailed when one fails, and KeyboardInterrupt, with the step, when it is interrupted.
     """
     if launcher not in LAUNCHERS:
         raise NetpartError(f"launcher: expected one of {', '.join(LAUNCHERS)}, got {launcher!r}")
+    if (launcher == "join") != (meeting is not None):
+        raise NetpartError(f"launcher {launcher}: expected a meeting with join, and only with it; see docs/hosts.md")
     count = default_workers(job.proto) if workers is None else workers
     cut = partition(job.proto, count, job.folder)
     check_ready(cut)
@@ -55,20 +59,26 @@ def run(
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         began = time.monotonic()
-        members = lead(cut, options, launcher, notes)
+        members = lead(cut, options, launcher, notes, meeting)
         return summarise(cut, options, members, notes, time.monotonic() - began)
     finally:
         notes.close()
 
 
-def lead(partition: Partition, options: Options, launcher: str, notes: Notes) -> list[Member]:
+def lead(
+    partition: Partition, options: Options, launcher: str, notes: Notes, meeting: Meeting | None = None
+) -> list[Member]:
     """Starts the workers and leads them to the end of the job; returns what each said at the end."""
     context: zmq.Context[Any] = zmq.Context()
     team: Team = ThreadTeam(partition.workers, context)
     if launcher == "local":
         team = ProcessTeam(partition.workers, options.workspace / "log")
+    if meeting is not None:
+        team = JoinTeam(partition.workers, meeting, options.workspace)
+    address = meeting.address if meeting else control_address(launcher)
+    token = meeting.token if meeting else None
     try:
-        return Coordinator(partition, options, context, notes.hear).run(team, control_address(launcher))
+        return Coordinator(partition, options, context, notes.hear, token).run(team, address)
     finally:
         if not team.running():
             context.term()
