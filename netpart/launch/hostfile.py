@@ -23,6 +23,11 @@ def read(path: Path) -> list[str]:
     return hosts
 
 
+def control_address(path: Path) -> str:
+    """Where the coordinator listens for workers on the hosts of a file: a free port of ``own_address``."""
+    return f"tcp://{own_address(read(path))}:*"
+
+
 def own_address(hosts: list[str]) -> str:
     """The address of this host that all of ``hosts`` reach it at; loopback if they are this host.
 
@@ -31,7 +36,7 @@ def own_address(hosts: list[str]) -> str:
     found = {address for host in hosts if not (address := way_to(host)).startswith("127.")}
     if len(found) > 1:
         several = ", ".join(sorted(found))
-        raise NetpartError(f"hosts: expected one address to be reached at, got {several}; choose one with --bind")
+        raise NetpartError(f"hosts: expected one address to be reached at, got {several}; choose one with --listen")
     return found.pop() if found else "127.0.0.1"
 
 

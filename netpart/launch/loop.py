@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netpart.checkpoint.safetensors_file import join, open_checkpoint
 from netpart.errors import WorkerFailed
 from netpart.kernels.op import Array
 from netpart.launch.control import Control
+from netpart.launch.files import LOCAL, Files
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player, Waiting
 
@@ -44,9 +44,11 @@ class Loop:
     """Trains, evaluates and saves on one worker."""
 
     def __init__(
-        self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto
-    ) -> None:
+        self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto,
+        files: Files = LOCAL,
+    ) -> None:  # fmt: skip
         self.player, self.transport, self.control, self.job, self.welcome = player, transport, control, job, welcome
+        self.files = files
         self.last: Waiting | None = None
         self.waited, self.train_seconds, self.batches = 0.0, 0.0, 0
 
@@ -160,7 +162,7 @@ class Loop:
 
     def write(self, path: Path, sources: dict[str, ArrayOf]) -> None:
         """Writes the holdings that fall to this worker."""
-        with join(path) as file:
+        with self.files.join(path) as file:
             for h in self.welcome.writes:
                 holding = self.player.program.holdings[h]
                 for suffix, find in sources.items():
@@ -172,12 +174,12 @@ class Loop:
     def restore(self, path: Path) -> None:
         """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside."""
         self.read(path, {"": self.player.parameter})
-        if self.states() and updater_file(path).exists():
-            self.read(updater_file(path), self.states())
+        if self.states() and self.welcome.restore_updater:
+            self.read(Path(self.welcome.restore_updater), self.states())
 
     def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
         """Fills every holding; on the CPU without a copy beside it."""
-        with open_checkpoint(path) as file:
+        with self.files.open(path) as file:
             for h, holding in enumerate(self.player.program.holdings):
                 for suffix, find in targets.items():
                     target = find(h)

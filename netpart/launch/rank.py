@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from typing import NoReturn
 
 from netpart.launch.entry import die_with_parent
 from netpart.launch.processes import how
@@ -58,16 +59,22 @@ def run(environment: Mapping[str, str]) -> bool:
         )
     import zmq
 
-    from netpart.launch.member import serve
+    from netpart.launch.join import end as close
+    from netpart.launch.link import is_tcp
+    from netpart.launch.member import Away, serve
     from netpart.proto.control_pb2 import WelcomeProto
     from netpart.transport.transport import Transport
 
     def connect(welcome: WelcomeProto) -> Transport:
         return MpiTransport(world.rank, welcome.run_id, world)
 
+    def lost() -> NoReturn:
+        close(f"worker {world.rank}: lost its coordinator at {address}: that ended, or the link to it is broken")
+
     address, token = environment["NETPART_CONTROL"], bytes.fromhex(environment["NETPART_TOKEN"])
+    away = Away(None, lost) if is_tcp(address) else None
     with zmq.Context() as context:
-        done = serve(context, address, world.rank, token, connect, "", sys.stderr)
+        done = serve(context, address, world.rank, token, connect, "", sys.stderr, away)
     if done:
         end(world)
     return done

@@ -97,3 +97,4 @@ def test_a_cut_link(cluster: Cluster, tmp_path: Path) -> None:
         assert monotonic() - began <= STOPPED
         assert "stopped, or its link is lost: not heard for" in run.failure()
         assert run.failure().startswith((f"worker {SECOND}: ", f"worker {SECOND + 1}: "))
+        run.await_workers(STOPPED)

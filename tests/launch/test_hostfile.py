@@ -9,7 +9,6 @@ import pytest
 
 from netpart.errors import NetpartError
 from netpart.launch import hostfile
-from netpart.launch.run import control_address
 
 
 def test_names_are_read_without_counts_and_comments(tmp_path: Path) -> None:
@@ -30,16 +29,14 @@ def test_a_file_without_hosts_is_refused(tmp_path: Path) -> None:
 def test_hosts_that_are_this_one_reach_it_on_loopback(tmp_path: Path) -> None:
     assert hostfile.own_address(["localhost", "127.0.0.1"]) == "127.0.0.1"
     (tmp_path / "hosts").write_text("localhost:2\n")
-    assert control_address("mpi", tmp_path / "hosts") == "tcp://127.0.0.1:*"
-    assert control_address("mpi", tmp_path / "hosts", "10.1.2.3") == "tcp://10.1.2.3:*"
-    assert control_address("mpi").startswith("ipc://@netpart-control-")
+    assert hostfile.control_address(tmp_path / "hosts") == "tcp://127.0.0.1:*"
 
 
 def test_the_way_out_is_preferred_to_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     ways = {"localhost": "127.0.0.1", "node1": "10.0.0.1", "node2": "10.0.0.1", "far": "192.168.0.1"}
     monkeypatch.setattr(hostfile, "way_to", ways.__getitem__)
     assert hostfile.own_address(["localhost", "node1", "node2"]) == "10.0.0.1"
-    with pytest.raises(NetpartError, match=r"one address .* got 10\.0\.0\.1, 192\.168\.0\.1; choose one with --bind"):
+    with pytest.raises(NetpartError, match=r"one address .* got 10\.0\.0\.1, 192\.168\.0\.1; choose one with --listen"):
         hostfile.own_address(["node1", "far"])
 
 

@@ -110,7 +110,7 @@ def test_what_is_missing_is_named_before_anything_starts(tmp_path: Path, monkeyp
 
 
 def test_hosts_need_mpi(tmp_path: Path) -> None:
-    with pytest.raises(NetpartError, match="hosts: expected launcher mpi to start workers on them, got local"):
+    with pytest.raises(NetpartError, match="launcher local: expected a host file with mpi, and only with it"):
         run(load(mlp(tmp_path)), 2, workspace=tmp_path / "run", hosts=tmp_path / "hosts")
 
 
