@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netpart.launch.hosts import Meeting
+    from netpart.launch.meeting import Meeting
 
 
 def meeting_of(args: argparse.Namespace) -> Meeting | None:
@@ -23,7 +23,7 @@ def meeting_of(args: argparse.Namespace) -> Meeting | None:
         raise NetpartError("--launcher join: expected an address in --listen, tcp://HOST:PORT, got none")
     if not args.listen:
         return None
-    from netpart.launch.hosts import Meeting
+    from netpart.launch.meeting import Meeting
     from netpart.launch.token import given
 
     return Meeting(args.listen, args.local, given(os.environ, args.token_file), args.wait)
@@ -34,7 +34,7 @@ def meeting_of_many(args: argparse.Namespace) -> Meeting:
     from netpart.cli.worker import token_of
     from netpart.errors import NetpartError
     from netpart.launch.adopt import one_of_many
-    from netpart.launch.hosts import Meeting
+    from netpart.launch.meeting import Meeting
 
     adopted = one_of_many(os.environ)
     args.launcher, args.workers = "join", args.workers or adopted.size

@@ -18,7 +18,7 @@ from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
 from netpart.launch.coordinator import Coordinator, Options
 from netpart.launch.events import Listener, Summary
-from netpart.launch.hosts import JoinTeam, Meeting
+from netpart.launch.meeting import JoinTeam, Meeting
 from netpart.launch.mpi import MpiTeam
 from netpart.launch.notes import Notes
 from netpart.launch.processes import ProcessTeam

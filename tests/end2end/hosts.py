@@ -79,6 +79,11 @@ class Hosts:
         self.processes.append(process)
         return process
 
+    def seeing(self, host: int, mounts: Mapping[Path, Path], *command: str) -> list[str]:
+        """``command`` as it is called to run on a host where each path of ``mounts`` shows what lies at another."""
+        binds = " && ".join(f"mount --bind {shown} {path}" for path, shown in mounts.items())
+        return self.command(host, "sh", "-c", f'{binds} && exec "$@"', "sh", *command)
+
     def slow(self, host: int, rate: str) -> None:
         """Lets the link of a host carry no more than ``rate`` (as tc says it: "10mbit") in each direction."""
         shape = ("root", "tbf", "rate", rate, "burst", "32kb", "latency", "400ms")
