@@ -17,10 +17,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from netpart.launch import mpiexec
+from netpart.launch.hostfile import read
 from netpart.launch.processes import how, log_tail, surroundings
 from netpart.launch.team import Team
 
@@ -57,9 +59,13 @@ class MpiTeam(Team):
             self.process = subprocess.Popen(
                 [*TETHER, str(os.getpid()), found, *options, *self.rank], stdin=subprocess.DEVNULL,
                 stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-                env=os.environ | surroundings(self.workers) | variables,
+                env=os.environ | surroundings(self.per_host()) | variables,
             )  # fmt: skip
         self.watches = [os.pidfd_open(self.process.pid)]
+
+    def per_host(self) -> int:
+        """Workers on a host, if they are spread evenly: they share its cores."""
+        return ceil(self.workers / len(read(self.hosts))) if self.hosts else self.workers
 
     @property
     def said(self) -> Path:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import NoReturn
 
+from netpart.errors import NetpartError, TransportError
 from netpart.launch.entry import die_with_parent
 from netpart.launch.processes import how
 
@@ -25,7 +26,10 @@ def main() -> int:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator hears it and tells the workers
     leave_a_guard()
-    return 0 if run(os.environ) else 1
+    try:
+        return 0 if run(os.environ) else 1
+    except NetpartError as error:
+        sys.exit(f"error: {error}")
 
 
 def leave_a_guard() -> None:
@@ -48,7 +52,6 @@ def leave_a_guard() -> None:
 
 def run(environment: Mapping[str, str]) -> bool:
     """Plays the worker that ``environment`` tells what MpiTeam says; True if it went to its end."""
-    from netpart.errors import TransportError
     from netpart.transport.mpi import MpiTransport, end, start
 
     world = start()  # before anybody is heard: it holds the interpreter until all ranks are there, heartbeat included

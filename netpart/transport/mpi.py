@@ -48,7 +48,8 @@ def start() -> MPI.Intracomm:
         mpi4py.rc.thread_level, mpi4py.rc.finalize = "funneled", False
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        raise TransportError(f"expected mpi4py and a library of MPI, got: {error}; pip install netpart[mpi]") from None
+        got = " ".join(str(error).split())
+        raise TransportError(f"expected mpi4py and a library of MPI, got: {got}; pip install netpart[mpi]") from None
     MPI.COMM_WORLD.Barrier()
     forget_names()
     return MPI.COMM_WORLD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,6 +114,9 @@ def test_ctrl_c(tmp_path: Path) -> None:
 
 
 def test_a_rank_that_cannot_start_ends_the_run_with_its_log(tmp_path: Path) -> None:
-    with Run(mlp(tmp_path), 2, tmp_path / "run", launcher="mpi", set=["data@train.synthetic_conf.classes=0"]) as run:
+    broken = {"MPI4PY_LIBMPI": str(tmp_path / "libmpi.so")}
+    with Run(mlp(tmp_path), 2, tmp_path / "run", environment=broken, launcher="mpi") as run:
         assert run.end() == 1
-        assert run.failure()
+        message = run.failure()
+    assert re.match(r"worker [01]: died \(exit code 1\), last heard in before step 0, starting\n", message), message
+    assert re.search(r"expected mpi4py and a library of MPI, got: .*libmpi\.so.* pip install netpart\[mpi\]", message)
