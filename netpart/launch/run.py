@@ -69,14 +69,14 @@ def lead(
     partition: Partition, options: Options, launcher: str, notes: Notes, meeting: Meeting | None = None
 ) -> list[Member]:
     """Starts the workers and leads them to the end of the job; returns what each said at the end."""
+    address = meeting.address if meeting else control_address(launcher)
+    token = meeting.token if meeting else None
     context: zmq.Context[Any] = zmq.Context()
     team: Team = ThreadTeam(partition.workers, context)
     if launcher == "local":
         team = ProcessTeam(partition.workers, options.workspace / "log")
     if meeting is not None:
         team = JoinTeam(partition.workers, meeting, options.workspace)
-    address = meeting.address if meeting else control_address(launcher)
-    token = meeting.token if meeting else None
     try:
         return Coordinator(partition, options, context, notes.hear, token).run(team, address)
     finally:
