@@ -80,3 +80,4 @@ class Link:
     def close(self) -> None:
         """Ends the watch, before the socket is closed."""
         self.socket.disable_monitor()
+        self.monitor.close(linger=0)

@@ -21,6 +21,7 @@ from netpart.launch.run import run
 from netpart.proto.reader import load
 from tests.end2end.hosts import Hosts, network
 from tests.end2end.running import mlp
+from tests.house.tree import ROOT
 
 __all__ = ["network"]
 pytestmark = pytest.mark.usefixtures("network")
@@ -129,6 +130,29 @@ def test_three_hosts_train_what_one_trains(hosts: Hosts, tmp_path: Path) -> None
     assert coordinator.end() == 0
     check_the_same(conf, 3, workspace, summary)
     check_all_have_ended(hosts)
+
+
+def test_the_page_trains_on_two_hosts_with_two_commands(hosts: Hosts, tmp_path: Path) -> None:
+    """The first command of docs/hosts.md, and then the line that it prints, with a stand-in for ssh."""
+    mlp(tmp_path, "job")
+    page = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
+    first, printed = (block.strip() for block in page.split("```")[1:4:2])
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, script in {"ssh": 'shift\nexec "$@"', "netpart": f'exec {" ".join(NETPART)} "$@"'}.items():
+        (tools / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tools / name).chmod(0o755)
+    environment = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    outlet: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "cwd": tmp_path}
+    command = first.replace("10.0.0.1", hosts.addresses[0])
+    coordinator = Talk(hosts.start(0, "sh", "-c", command, environment=environment, **outlet))
+    line = coordinator.until("^waiting for").strip()
+    file = tmp_path / "out" / "mlp" / "token"
+    assert line == printed.replace("10.0.0.1", hosts.addresses[0]).replace("…/token", str(file))
+    assert file.stat().st_mode & 0o777 == 0o600
+    other = Talk(hosts.start(1, "sh", "-c", line.split("for each: ")[1], environment=environment, **outlet))
+    assert (other.end(), coordinator.end()) == (0, 0)
+    assert not file.exists()
 
 
 def test_a_slow_link_changes_nothing_but_the_time(hosts: Hosts, tmp_path: Path) -> None:
