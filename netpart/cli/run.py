@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netpart.launch.events import Event, Summary
 
-THROUGH = {"memory": "this process's memory", "shm": "shared memory", "zeromq": "ZeroMQ"}
+THROUGH = {"memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ"}
 """Transports in words."""
 HELP = "train a job on its workers; test, validate and save checkpoints as it says"
 
@@ -22,18 +22,31 @@ HELP = "train a job on its workers; test, validate and save checkpoints as it sa
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     from netpart.cli.common import add_job, count
+    from netpart.cli.worker import add_token
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
     add_job(parser)
     parser.add_argument("--steps", type=count, metavar="S", help="training steps (default: the job's train_steps)")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where kernels run (default: auto)")
     parser.add_argument(
-        "--launcher", choices=("local", "threads"), default="local", help="a process or a thread per worker"
+        "--launcher", choices=("local", "threads", "mpi", "join", "env"), help="a process or a thread per worker on"
+        " this host; processes that mpiexec starts; workers of other hosts that join; or this process is one of many"
+        " that mpirun, srun or an indexed Job start with the same command (default: local, or join with --listen)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
     )
     parser.add_argument(
         "--transport", choices=("auto", "zeromq", "shm"), default="auto",
         help="what processes exchange tensors through (default: shared memory where the host has it)",
     )  # fmt: skip
+    parser.add_argument(
+        "--listen", metavar="tcp://HOST:PORT", help="where workers of other hosts join: see docs/hosts.md"
+    )
+    parser.add_argument(
+        "--local", type=count, default=0, metavar="K", help="of workers that join, start the first K here (default: 0)"
+    )
+    add_token(parser)
     parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
     parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
@@ -43,8 +56,12 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 def call(args: argparse.Namespace) -> int:
     """Runs the job; 0 when it went to its end."""
     from netpart.cli.common import load_job
+    from netpart.cli.meet import meeting_of, play_other_rank
     from netpart.launch.run import run
 
+    if play_other_rank(args):
+        return 0
+    meeting = meeting_of(args)
     job = load_job(args)
     if args.steps is not None:
         job.proto.train_steps = args.steps
@@ -57,9 +74,10 @@ def call(args: argparse.Namespace) -> int:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
         args.summary.touch()  # what cannot be written is known before the run, not after it
     with listener(job.proto.train_steps) as hear:
+        launcher = args.launcher or ("join" if meeting else "local")
         summary = run(
-            job, args.workers, launcher=args.launcher, listener=hear, workspace=args.workspace,
-            transport=args.transport,
+            job, args.workers, launcher=launcher, listener=hear, workspace=args.workspace, meeting=meeting,
+            hosts=args.hosts, transport=args.transport,
         )  # fmt: skip
     print(closing(summary))
     if args.summary:
@@ -97,7 +115,7 @@ def listener(steps: int) -> Iterator[Callable[[Event], None]]:
 
 def line(event: Event) -> str:
     """One event as one line."""
-    from netpart.launch.events import Measured, Saved
+    from netpart.launch.events import Invited, Joined, Measured, Saved
     from netpart.units import bytes_text, counted
 
     if isinstance(event, Measured):
@@ -106,6 +124,11 @@ def line(event: Event) -> str:
         return f"{name} @ step {event.step}  {shown(event.metrics)}{speed}"
     if isinstance(event, Saved):
         return f"Saved {event.path}"
+    if isinstance(event, Invited):
+        return f"waiting for {ranks(event.missing)}; on another host, for each: {event.command}"
+    if isinstance(event, Joined):
+        rest = f"; waiting for {ranks(event.missing)}" if event.missing else "; everybody is there"
+        return f"worker {event.rank} joined ({event.where}){rest}"
     devices = ", ".join(sorted(set(event.devices)))
     memory = " + ".join(bytes_text(m) for m in event.memory)
     start = f" from step {event.first_step}" if event.first_step else ""
@@ -113,6 +136,11 @@ def line(event: Event) -> str:
         f"{event.name}: {counted(event.workers, 'worker')} on {devices}, batch {event.batch}, "
         f"{counted(event.steps, 'step')}{start}; memory {memory}; tensors through {THROUGH[event.transport]}"
     )
+
+
+def ranks(missing: tuple[int, ...]) -> str:
+    """Some workers in words: "worker 1", "workers 1, 2"."""
+    return f"worker{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
 
 
 def shown(metrics: dict[str, float]) -> str:

@@ -1,6 +1,8 @@
 """The worker's end of the control plane: one DEALER for its words, one more for its heartbeat.
 
     worker                          coordinator
+    join                ──────▶                         from another host, under a name of its own
+                        ◀──────     joined(rank)
     hello(token)        ──────▶
                         ◀──────     welcome(plan)
     ready(address, what it will send and receive)
@@ -8,9 +10,11 @@
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
                         ◀──────     checkpoint_open, stop
+    region_write | region_read  ──────▶                 from another host
+                        ◀──────     region
 
 Every socket carries an identity that is made of the run's secret token: what comes under another one is no word of
-this run's workers.
+this run's workers. Over tcp the token is a key as well, and a worker whose link is lost is told by its heartbeat.
 """
 
 from __future__ import annotations
@@ -19,16 +23,18 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import zmq
 
 from netpart.errors import NetpartError
+from netpart.launch.link import Link, is_tcp, secure_client
 from netpart.proto.control_pb2 import ControlProto
 
 BEAT_SECONDS = 0.25
-VOICE, HEART = b"v", b"h"
-"""The two sockets of a worker: what it says, and that it lives."""
+VOICE, HEART, KNOCK = b"v", b"h", b"k"
+"""The two sockets of a worker: what it says, and that it lives; and the one of somebody who asks to be a worker."""
 
 
 class Stopped(NetpartError):
@@ -45,12 +51,18 @@ class Status:
 
 
 class Control:
-    """One worker's connection to the coordinator at ``address``. All methods are called by the worker's thread."""
+    """One worker's connection to the coordinator at ``address``. All methods are called by the worker's thread.
 
-    def __init__(self, context: zmq.Context[Any], address: str, rank: int, token: bytes) -> None:
-        self.context, self.address, self.rank, self.token = context, address, rank, token
+    Over tcp, ``lost`` is called by the heartbeat's thread when the link is lost; nothing that this worker could wait
+    for comes any more.
+    """
+
+    def __init__(
+        self, context: zmq.Context[Any], address: str, rank: int, token: bytes, lost: Callable[[], None] | None = None
+    ) -> None:
+        self.context, self.address, self.rank, self.token, self.lost = context, address, rank, token, lost
         self.status = Status()
-        self._socket = dealer(context, address, identity(token, rank, VOICE))
+        self._socket, self._link = self._connect(VOICE)
         self._ended = threading.Event()
         self._beats = threading.Thread(target=self._beat, name=f"netpart-beat-{rank}", daemon=True)
 
@@ -96,10 +108,13 @@ class Control:
         self._ended.set()
         if self._beats.ident is not None:
             self._beats.join()
+        if self._link:
+            self._link.close()
         self._socket.close(linger=1000)
 
     def _beat(self) -> None:
-        socket, message = dealer(self.context, self.address, identity(self.token, self.rank, HEART)), ControlProto()
+        (socket, link), message = self._connect(HEART), ControlProto()
+        links = [link for link in (self._link, link) if link]
         while True:
             status = self.status
             message.beat.rank, message.beat.phase = self.rank, status.phase
@@ -107,7 +122,19 @@ class Control:
             socket.send(message.SerializeToString())
             if self._ended.wait(BEAT_SECONDS):
                 break
+            lost = [link for link in links if link.look(monotonic())]
+            if lost and self.lost:
+                self.lost()
+        if link:
+            link.close()
         socket.close(linger=0)
+
+    def _connect(self, which: bytes) -> tuple[zmq.Socket[bytes], Link | None]:
+        """One of this worker's sockets, and the watch over its link if somebody is to be told."""
+        socket = dealer(self.context, self.address, self.token, identity(self.token, self.rank, which))
+        link = Link(socket, monotonic()) if self.lost and is_tcp(self.address) else None
+        socket.connect(self.address)
+        return socket, link
 
 
 def identity(token: bytes, rank: int, socket: bytes) -> bytes:
@@ -115,9 +142,10 @@ def identity(token: bytes, rank: int, socket: bytes) -> bytes:
     return socket + token + rank.to_bytes(4, "big")
 
 
-def dealer(context: zmq.Context[Any], address: str, name: bytes) -> zmq.Socket[bytes]:
-    """A DEALER connected to the coordinator as ``name``."""
+def dealer(context: zmq.Context[Any], address: str, token: bytes, name: bytes) -> zmq.Socket[bytes]:
+    """A DEALER that is to be connected to ``address`` as ``name``; over tcp ``token`` is its key."""
     socket: zmq.Socket[bytes] = context.socket(zmq.DEALER)
     socket.setsockopt(zmq.IDENTITY, name)
-    socket.connect(address)
+    if is_tcp(address):
+        secure_client(socket, token)
     return socket

@@ -15,18 +15,24 @@ import zmq
 from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.graph.subgraph import encode
-from netpart.launch.control import HEART, VOICE, identity
-from netpart.launch.events import Listener, Measured, Saved, Started
+from netpart.launch.control import HEART, KNOCK, VOICE, identity
+from netpart.launch.events import Joined, Listener, Measured, Saved, Started
+from netpart.launch.link import is_tcp, secure_server
+from netpart.launch.loop import updater_file
 from netpart.launch.metrics import MetricBook
+from netpart.launch.relay import Relay
 from netpart.launch.saving import CheckpointBook, writers
 from netpart.launch.spoken import decode
 from netpart.launch.team import Team
+from netpart.launch.token import BYTES
 from netpart.launch.watch import Member, Watch, place
 from netpart.program.rehearse import rehearse
-from netpart.proto.control_pb2 import ControlProto
+from netpart.proto.control_pb2 import ControlProto, JoinedProto
 
 LOOK_MS = 250
 PARTING_SECONDS = 10.0
+FAREWELL_MS = 500
+"""What a stop may take to leave for another host."""
 LAST_WORDS_SECONDS = 0.1
 """What a process said before it died may come in a little after the news of its death."""
 TOLD: dict[str, type[NetpartError]] = {"MemoryRefused": MemoryRefused, "DataError": DataError}
@@ -53,16 +59,20 @@ class Options:
 class Coordinator:
     """Runs ``partition`` on a team; ``listener`` hears of every event."""
 
-    def __init__(self, partition: Partition, options: Options, context: zmq.Context[Any], listener: Listener) -> None:
+    def __init__(
+        self, partition: Partition, options: Options, context: zmq.Context[Any], listener: Listener,
+        token: bytes | None = None,
+    ) -> None:  # fmt: skip
         self.partition, self.options, self.listener = partition, options, listener
-        self.token, self.run_id = secrets.token_bytes(16), secrets.token_bytes(8)
+        self.token, self.run_id = token or secrets.token_bytes(BYTES), secrets.token_bytes(8)
         self.members = [Member(rank) for rank in range(partition.workers)]
         self.known = {identity(self.token, m.rank, s): m.rank for m in self.members for s in (VOICE, HEART)}
         self.socket: zmq.Socket[bytes] = context.socket(zmq.ROUTER)
         self.poller = zmq.Poller()
         self.metrics = MetricBook(partition)
         self.saving = CheckpointBook(partition, options.workspace / "checkpoint")
-        self.watch = Watch(self.members, options.deadline, monotonic())
+        restored = [p for p in (options.restore, options.restore and updater_file(options.restore)) if p]
+        self.relay = Relay(self.saving, {str(p) for p in restored if p.exists()})
         self.started = monotonic()
         self.leaving = False
         self.blamed: int | None = None
@@ -74,6 +84,8 @@ class Coordinator:
         for one that died, hung or raised, with the end of its log; MemoryRefused and DataError as it raised them;
         KeyboardInterrupt that says how far the run had come.
         """
+        now = monotonic()
+        self.watch = Watch(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
         try:
             self.bind(address)
             with team:
@@ -82,10 +94,12 @@ class Coordinator:
             raise KeyboardInterrupt(self.interrupted()) from None
         finally:
             self.saving.abandon()
-            self.socket.close(linger=0)
+            self.socket.close(linger=FAREWELL_MS if is_tcp(address) else 0)
         return self.members
 
     def bind(self, address: str) -> None:
+        if is_tcp(address):
+            secure_server(self.socket, self.token)
         try:
             self.socket.bind(address)
         except zmq.ZMQError as error:
@@ -96,6 +110,9 @@ class Coordinator:
         parting = team.parting_seconds
         try:
             team.start(self.socket.getsockopt_string(zmq.LAST_ENDPOINT), self.token)
+            invitation = team.invitation()
+            if invitation is not None:
+                self.listener(invitation)
             for source in [self.socket, *team.descriptors()]:
                 self.poller.register(source, zmq.POLLIN)
             self.serve(team)
@@ -132,7 +149,9 @@ class Coordinator:
         """Handles what has come; a stranger's messages are dropped."""
         while self.socket.poll(0):
             name, *frames = self.socket.recv_multipart()
-            if name in self.known and frames:
+            if name.startswith(KNOCK + self.token) and frames:
+                self.admit(name, ControlProto.FromString(frames[0]), team)
+            elif name in self.known and frames:
                 self.handle(self.members[self.known[name]], name, ControlProto.FromString(frames[0]), team)
 
     def handle(self, member: Member, name: bytes, message: ControlProto, team: Team) -> None:
@@ -141,9 +160,20 @@ class Coordinator:
         member.heard = monotonic()
         if kind == "hello" and message.hello.token == self.token:
             member.identity = name
+            team.met(member.rank, message.hello.pid)
             self.stop(member) if self.leaving else self.welcome(member)
         elif handler is not None and not self.leaving:
             handler(member, getattr(message, str(kind)), team)
+
+    def admit(self, name: bytes, message: ControlProto, team: Team) -> None:
+        """Answers somebody who asks to be a worker."""
+        answer = ControlProto()
+        answer.joined.CopyFrom(JoinedProto(refused="the run is over") if self.leaving else team.admit(message.join))
+        if not answer.joined.refused:
+            member = self.members[answer.joined.rank]
+            member.heard = monotonic()
+            self.listener(Joined(member.rank, team.where(member.rank), team.missing()))
+        self.socket.send_multipart([name, answer.SerializeToString()])
 
     def welcome(self, member: Member) -> None:
         options, message = self.options, ControlProto()
@@ -151,6 +181,8 @@ class Coordinator:
         w.plan, w.run_id, w.folder = encode(self.partition, member.rank), self.run_id, str(options.folder)
         w.seed, w.device, w.deadline = options.seed, options.device, options.deadline
         w.restore, w.first_step = str(options.restore or ""), options.first_step
+        if options.restore and str(updater_file(options.restore)) in self.relay.sources:
+            w.restore_updater = str(updater_file(options.restore))
         w.writes.extend(writers(self.partition)[member.rank])
         w.report_every, w.transport, w.workers = options.report_every, options.transport, len(self.members)
         self.send(member, message)
@@ -205,6 +237,12 @@ class Coordinator:
         if path is not None:
             self.listener(Saved(written.step, path))
 
+    def on_region_write(self, member: Member, region: Any, team: Team) -> None:
+        self.send(member, ControlProto(region=self.relay.write(region)))
+
+    def on_region_read(self, member: Member, region: Any, team: Team) -> None:
+        self.send(member, ControlProto(region=self.relay.read(region)))
+
     def on_finished(self, member: Member, finished: Any, team: Team) -> None:
         member.finished = finished
 
@@ -227,7 +265,10 @@ class Coordinator:
     def blame(self, rank: int, text: str, team: Team) -> str:
         """The message that ends the run: who, where, why, and the end of the worker's log."""
         tail = team.log_tail(rank)
-        return f"worker {rank}: {text}" + (f"\nlast lines of its log:\n{tail}" if tail else "")
+        where = team.where(rank)
+        return f"worker {rank}{f' ({where})' if where else ''}: {text}" + (
+            f"\nlast lines of its log:\n{tail}" if tail else ""
+        )
 
     def interrupted(self) -> str:
         """What a person who pressed Ctrl-C wants to know."""

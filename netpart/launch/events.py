@@ -8,6 +8,23 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
+class Invited:
+    """The run waits for workers ``missing`` to join; ``command`` is what to type on their hosts."""
+
+    missing: tuple[int, ...]
+    command: str
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Worker ``rank`` has come, from ``where``; ``missing`` are still to come."""
+
+    rank: int
+    where: str
+    missing: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Started:
     """All workers are ready. ``memory`` is what each one's plan takes in bytes; tensors go through ``transport``."""
 
@@ -40,7 +57,7 @@ class Saved:
     path: Path
 
 
-Event = Started | Measured | Saved
+Event = Invited | Joined | Started | Measured | Saved
 Listener = Callable[[Event], None]
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netpart.checkpoint.safetensors_file import join, open_checkpoint
 from netpart.errors import WorkerFailed
 from netpart.kernels.op import Array
 from netpart.launch.control import Control
+from netpart.launch.files import LOCAL, Files
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player, Waiting
 
@@ -47,9 +47,11 @@ class Loop:
     """Trains, evaluates and saves on one worker."""
 
     def __init__(
-        self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto
-    ) -> None:
+        self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto,
+        files: Files = LOCAL,
+    ) -> None:  # fmt: skip
         self.player, self.transport, self.control, self.job, self.welcome = player, transport, control, job, welcome
+        self.files = files
         self.last: Waiting | None = None
         self.waited, self.train_seconds, self.batches = 0.0, 0.0, 0
         self.step_seconds: deque[float] = deque(maxlen=LATEST_STEPS)
@@ -77,6 +79,13 @@ class Loop:
             self.checkpoint(end)
         self.evaluate_if(end, True, "val", job.validate_steps)
         self.evaluate_if(end, True, "test", job.test_steps)
+        self.flush()
+
+    def flush(self) -> None:
+        """Waits until all that was sent leaves by itself: from here on this worker listens to the coordinator alone."""
+        self.player.doing = "waiting for its last messages to leave"
+        while not self.transport.flush(LOOK_UP_SECONDS):
+            self.control.check()
 
     def just_restored(self, step: int) -> bool:
         """True if what a checkpoint of ``step`` would hold has just been read from one."""
@@ -158,7 +167,7 @@ class Loop:
 
     def write(self, path: Path, sources: dict[str, ArrayOf]) -> None:
         """Writes the holdings that fall to this worker."""
-        with join(path) as file:
+        with self.files.join(path) as file:
             for h in self.welcome.writes:
                 holding = self.player.program.holdings[h]
                 for suffix, find in sources.items():
@@ -170,12 +179,12 @@ class Loop:
     def restore(self, path: Path) -> None:
         """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside."""
         self.read(path, {"": self.player.parameter})
-        if self.states() and updater_file(path).exists():
-            self.read(updater_file(path), self.states())
+        if self.states() and self.welcome.restore_updater:
+            self.read(Path(self.welcome.restore_updater), self.states())
 
     def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
         """Fills every holding; on the CPU without a copy beside it."""
-        with open_checkpoint(path) as file:
+        with self.files.open(path) as file:
             for h, holding in enumerate(self.player.program.holdings):
                 for suffix, find in targets.items():
                     target = find(h)

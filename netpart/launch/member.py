@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,6 +14,7 @@ import zmq
 
 from netpart.errors import NetpartError
 from netpart.launch.control import Control, Stopped
+from netpart.launch.files import LOCAL, RemoteFiles
 from netpart.launch.loop import Loop
 from netpart.proto.control_pb2 import ControlProto, GoProto, ReadyProto, WelcomeProto
 from netpart.transport.transport import Transport
@@ -22,30 +24,43 @@ Connect = Callable[[WelcomeProto], Transport]
 """Makes the transport of this worker, before anything is expected on it."""
 
 
+@dataclass(frozen=True)
+class Away:
+    """A worker on another host than the coordinator: where relative data paths start there (None: as the coordinator
+    says), and what to do when the coordinator is lost."""
+
+    folder: Path | None
+    lost: Callable[[], None]
+
+
 def serve(
-    context: zmq.Context[Any], address: str, rank: int, token: bytes, connect: Connect, listen: str, log: TextIO
-) -> bool:
+    context: zmq.Context[Any], address: str, rank: int, token: bytes, connect: Connect, listen: str, log: TextIO,
+    away: Away | None = None,
+) -> bool:  # fmt: skip
     """Plays the part of worker ``rank`` in the run whose coordinator listens at ``address``.
 
     Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory); ``log`` gets what the coordinator quotes if
-    the worker fails. True if the run went to its end; an error is told to the coordinator and False returned.
+    the worker fails; ``away`` says what is different on another host. True if the run went to its end; an error is told
+    to the coordinator and False returned.
     """
-    control = Control(context, address, rank, token)
+    control = Control(context, address, rank, token, away.lost if away else None)
     print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
     try:
         welcome = control.hello().welcome
         with connect(welcome) as transport:
-            return play(welcome, transport, control, listen, log)
+            return play(welcome, transport, control, listen, log, away)
     except Stopped:
         return False
     finally:
         control.close()
 
 
-def play(welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO) -> bool:
+def play(
+    welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO, away: Away | None
+) -> bool:
     """Prepares and plays; an error reaches the coordinator before anything is closed."""
     try:
-        loop = prepare(welcome, transport, control, listen, log)
+        loop = prepare(welcome, transport, control, listen, log, away)
         with np.errstate(all="ignore"):  # what is not a number shows in the metrics, and ends the run there
             loop.run()
         finished(control, loop)
@@ -53,12 +68,17 @@ def play(welcome: WelcomeProto, transport: Transport, control: Control, listen: 
         return True
     except Stopped:
         return False
+    except KeyboardInterrupt:
+        failed(control, NetpartError("interrupted on its host"), log)
+        raise
     except Exception as error:
         failed(control, error, log)
         return False
 
 
-def prepare(welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO) -> Loop:
+def prepare(
+    welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO, away: Away | None
+) -> Loop:
     """Compiles and binds this worker's Programs, then meets the other workers."""
     from netpart.graph.subgraph import decode
     from netpart.kernels.device import array_module
@@ -69,14 +89,15 @@ def prepare(welcome: WelcomeProto, transport: Transport, control: Control, liste
     from netpart.worker.player import Player
 
     control.status.doing = lambda: "compiling its plan"
-    partition, rank = decode(welcome.plan, Path(welcome.folder))
+    folder = away.folder if away and away.folder else Path(welcome.folder)
+    partition, rank = decode(welcome.plan, folder)
     rule = updater(partition.job.updater)
     program = compile_worker(partition, rank, len(rule.slots))
     xp, device = array_module(welcome.device)
     control.status.doing = lambda: "allocating memory"
     player = Player(program, transport, xp, rule, welcome.seed)
     control.status.doing = lambda: player.doing
-    loop = Loop(player, transport, control, partition.job, welcome)
+    loop = Loop(player, transport, control, partition.job, welcome, RemoteFiles(control) if away else LOCAL)
     loop.fill()
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {device}", file=log, flush=True)

@@ -39,15 +39,8 @@ class ProcessTeam(Team):
             self.watches.append(os.pidfd_open(process.pid))
 
     def variables(self, rank: int, control: str, token: bytes) -> dict[str, str]:
-        """What a worker must know before it can ask, and its share of the cores."""
-        share = str(max(1, len(os.sched_getaffinity(0)) // self.workers))
-        threads = {name: os.environ.get(name, share) for name in THREAD_VARIABLES}
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        return threads | {
-            "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive"),
-            "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
-            "PYTHONPATH": os.pathsep.join(paths),
-            "PYTHONUNBUFFERED": "1",
+        """What a worker must know before it can ask."""
+        return surroundings(self.workers) | {
             "NETPART_RANK": str(rank),
             "NETPART_CONTROL": control,
             "NETPART_TOKEN": token.hex(),
@@ -77,10 +70,7 @@ class ProcessTeam(Team):
         return found is not None
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
-        try:
-            return "\n".join(self.log(rank).read_text(errors="replace").splitlines()[-lines:])
-        except OSError:
-            return ""
+        return log_tail(self.log(rank), lines)
 
     def kill(self) -> None:
         for process in self.processes:
@@ -91,6 +81,26 @@ class ProcessTeam(Team):
         for watch in self.watches:
             os.close(watch)
         self.watches = []
+
+
+def surroundings(workers: int) -> dict[str, str]:
+    """Environment of each of ``workers`` processes on a host: this netpart, and a share of the cores."""
+    share = str(max(1, len(os.sched_getaffinity(0)) // workers))
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {name: os.environ.get(name, share) for name in THREAD_VARIABLES} | {
+        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive"),
+        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def log_tail(path: Path, lines: int) -> str:
+    """The last lines of a log; "" if there is none."""
+    try:
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ""
 
 
 def how(code: int) -> str:

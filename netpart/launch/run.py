@@ -16,8 +16,11 @@ from netpart.errors import DataError, NetpartError
 from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
+from netpart.launch import hostfile
 from netpart.launch.coordinator import Coordinator, Options
 from netpart.launch.events import Listener, Summary
+from netpart.launch.meeting import JoinTeam, Meeting
+from netpart.launch.mpi import MpiTeam
 from netpart.launch.notes import Notes
 from netpart.launch.processes import ProcessTeam
 from netpart.launch.summary import summarise
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import Job
 
-LAUNCHERS = ("local", "threads")
+LAUNCHERS = ("local", "threads", "mpi", "join")
 DEVICES = ("auto", "cpu", "cuda")
 REPORT_EVERY = 20
 """Steps between reports of a job that does not say."""
@@ -39,12 +42,16 @@ REPORT_EVERY = 20
 
 def run(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
-    workspace: Path | None = None, transport: str = "auto",
+    workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
+    transport: str = "auto",
 ) -> Summary:  # fmt: skip
     """Trains, validates, tests and saves ``job`` on ``workers`` workers; returns the Summary.
 
-    ``launcher``: "local" starts a process per worker on this host, "threads" runs them in this process.
-    ``transport``: what processes exchange tensors through, "shm", "zeromq", or "auto": shared memory where it can be.
+    ``launcher``: "local" starts a process per worker on this host, "threads" runs them in this process, "join" waits at
+    ``meeting`` for workers of other hosts, "mpi" has mpiexec start them, on this host or on those of the host file
+    ``hosts``, who find this one at ``meeting`` (default: at the address from which packets to them leave).
+    ``transport``: what processes of one host exchange tensors through, "shm", "zeromq", or "auto": shared memory
+    where it can be.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
     Raises ConfigError for a job that cannot be built, DataError for its data, MemoryRefused for a worker that may not
     have the memory it needs, ProgramRefused for workers that would wait for each other for ever, WorkerFailed when one
@@ -52,6 +59,10 @@ def run(
     """
     if launcher not in LAUNCHERS:
         raise NetpartError(f"launcher: expected one of {', '.join(LAUNCHERS)}, got {launcher!r}")
+    if (hosts is not None and launcher != "mpi") or (launcher == "mpi" and meeting is not None and hosts is None):
+        raise NetpartError(f"launcher {launcher}: expected a host file with mpi, and only with it; see docs/mpi.md")
+    if launcher != "mpi" and (launcher == "join") != (meeting is not None):
+        raise NetpartError(f"launcher {launcher}: expected a meeting with join, and only with it; see docs/hosts.md")
     count = default_workers(job.proto) if workers is None else workers
     cut = partition(job.proto, count, job.folder)
     check_ready(cut)
@@ -59,20 +70,30 @@ def run(
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         began = time.monotonic()
-        members = lead(cut, options, launcher, notes)
+        members = lead(cut, options, launcher, notes, meeting, hosts)
         return summarise(cut, options, members, notes, time.monotonic() - began)
     finally:
         notes.close()
 
 
-def lead(partition: Partition, options: Options, launcher: str, notes: Notes) -> list[Member]:
+def lead(
+    partition: Partition, options: Options, launcher: str, notes: Notes, meeting: Meeting | None = None,
+    hosts: Path | None = None,
+) -> list[Member]:  # fmt: skip
     """Starts the workers and leads them to the end of the job; returns what each said at the end."""
+    here = hostfile.control_address(hosts) if hosts and not meeting else control_address(launcher)
+    address = meeting.address if meeting else here
+    token = meeting.token if meeting else None
     context: zmq.Context[Any] = zmq.Context()
     team: Team = ThreadTeam(partition.workers, context)
     if launcher == "local":
         team = ProcessTeam(partition.workers, options.workspace / "log")
+    elif launcher == "mpi":
+        team = MpiTeam(partition.workers, options.workspace / "log", hosts)
+    elif meeting is not None:
+        team = JoinTeam(partition.workers, meeting, options.workspace)
     try:
-        return Coordinator(partition, options, context, notes.hear).run(team, control_address(launcher))
+        return Coordinator(partition, options, context, notes.hear, token).run(team, address)
     finally:
         if not team.running():
             context.term()

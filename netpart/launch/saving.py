@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netpart.checkpoint.safetensors_file import CheckpointWriter, create
+from netpart.checkpoint.safetensors_file import CheckpointWriter, create, partial_path
 from netpart.checkpoint.steps import step_file
 from netpart.errors import DataError
 from netpart.graph.partition import Partition
@@ -45,6 +45,13 @@ class CheckpointBook:
         if beside is not None:
             states = {f"{name}.{slot}": shape for name, shape in shapes.items() for slot in self.slots}
             self.files[step].append(create(beside, states, metadata))
+
+    def file(self, path: Path) -> CheckpointWriter | None:
+        """The open file whose final path is ``path``; None if there is none."""
+        found = (
+            f for files in self.files.values() for f in files if f.path.absolute() == partial_path(path).absolute()
+        )
+        return next(found, None)
 
     def written(self, step: int, rank: int) -> Path | None:
         """Notes that a worker has written its share; once all have, puts the files in place and returns the path.

@@ -6,18 +6,46 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
+from netpart.launch.events import Invited
+from netpart.launch.watch import START_SECONDS
+from netpart.proto.control_pb2 import JoinedProto, JoinProto
+
 
 class Team(ABC):
     """Started workers. Leaving the context ends them all and leaves nothing behind.
 
     ``parting_seconds`` is how long they get to end by themselves after a failure: 0 where they can be killed.
+    ``start_seconds`` is how long they may take to introduce themselves, ``absent_hint`` what to do about one that did
+    not.
     """
 
     parting_seconds: float
+    start_seconds: float = START_SECONDS
+    absent_hint: str = "look at its log"
 
     @abstractmethod
     def start(self, control: str, token: bytes) -> None:
         """Starts every worker; each connects to the coordinator at ``control``."""
+
+    def met(self, rank: int, pid: int) -> None:
+        """Hears of which process a worker is, from the worker itself; for teams that do not start them one by one."""
+        return
+
+    def invitation(self) -> Invited | None:
+        """Whom the team waits for, and how they come; None where it starts everybody itself. Asked after ``start``."""
+        return None
+
+    def admit(self, wish: JoinProto) -> JoinedProto:
+        """The answer to somebody who knows the token and asks to be a worker."""
+        return JoinedProto(refused="expected nobody: this run starts its workers itself")
+
+    def missing(self) -> tuple[int, ...]:
+        """Ranks that nobody has taken."""
+        return ()
+
+    def where(self, rank: int) -> str:
+        """The place of a worker in words; "" if it is this host."""
+        return ""
 
     @abstractmethod
     def descriptors(self) -> list[int]:

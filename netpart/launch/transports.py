@@ -7,12 +7,12 @@ from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.transport import Transport
 
 TRANSPORTS = ("auto", "zeromq", "shm")
-MEMORY = "memory"
-"""What threads exchange tensors through; nobody has to ask for it."""
+GIVEN = {"threads": "memory", "mpi": "mpi"}
+"""What the workers of some launchers exchange tensors through; nobody has to ask for it."""
 
 
 def choose(wanted: str, launcher: str) -> str:
-    """The transport of a run: "memory", "shm" or "zeromq".
+    """The transport of a run: "memory", "mpi", "shm" or "zeromq".
 
     ``wanted``: "auto" shares memory between processes of one host that can, and uses ZeroMQ between others. Raises
     NetpartError for one that this launcher or this host does not have.
@@ -21,10 +21,10 @@ def choose(wanted: str, launcher: str) -> str:
 
     if wanted not in TRANSPORTS:
         raise NetpartError(f"transport: expected one of {', '.join(TRANSPORTS)}, got {wanted!r}")
-    if launcher == "threads":
+    if launcher in GIVEN:
         if wanted != "auto":
-            raise NetpartError(f"transport: expected auto, as threads exchange tensors in memory, got {wanted}")
-        return MEMORY
+            raise NetpartError(f"transport: expected auto, as --launcher {launcher} has its own, got {wanted}")
+        return GIVEN[launcher]
     why = refusal() if launcher == "local" else "workers of other hosts cannot see its memory"
     if wanted == "shm" and why:
         raise NetpartError(f"transport: expected a host that can share memory, but {why}; use --transport zeromq")

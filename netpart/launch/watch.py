@@ -5,7 +5,7 @@ stopped (SIGSTOP), or on a host that  -> after SILENT_SECONDS without a heartbea
 cannot be looked at
 alive and yet silent: something holds -> after ``patience`` seconds
 the interpreter, or the host is busy
-never introduced itself               -> after START_SECONDS
+never introduced itself               -> after ``start_seconds``
 """
 
 from __future__ import annotations
@@ -57,10 +57,18 @@ class Verdict:
 
 
 class Watch:
-    """Watches ``members`` from ``now`` on. ``patience`` is what a living but silent worker gets, in seconds."""
+    """Watches ``members`` from ``now`` on.
 
-    def __init__(self, members: list[Member], patience: float, now: float) -> None:
+    ``patience`` is what a living but silent worker gets, in seconds, ``start_seconds`` what one gets to introduce
+    itself, and ``hint`` what a person can do about one that did not.
+    """
+
+    def __init__(
+        self, members: list[Member], patience: float, now: float, start_seconds: float = START_SECONDS,
+        hint: str = "look at its log",
+    ) -> None:  # fmt: skip
         self.members, self.patience, self.began, self.looked = members, patience, now, now
+        self.start_seconds, self.hint = start_seconds, hint
         for member in members:
             member.heard = now
 
@@ -84,8 +92,13 @@ class Watch:
         if stopped(member.rank):
             return Verdict(member.rank, f"stopped, or its link is lost: not heard for {silent:.1f} s, {last}")
         if not member.identity:
-            text = f"did not come within {START_SECONDS:g} s of its start; look at its log"
-            return Verdict(member.rank, text) if now - self.began > START_SECONDS else None
+            return self.absence(member) if now - self.began > self.start_seconds else None
         if silent > max(self.patience, SILENT_SECONDS):
             return Verdict(member.rank, f"runs, but is not heard for {silent:.1f} s, {last}")
         return None
+
+    def absence(self, member: Member) -> Verdict:
+        """The verdict on the first worker that did not come; it names the others too."""
+        others = [str(m.rank) for m in self.members if not m.identity and m is not member]
+        too = f", nor did {' and '.join(others)}" if others else ""
+        return Verdict(member.rank, f"did not come within {self.start_seconds:g} s of its start{too}; {self.hint}")

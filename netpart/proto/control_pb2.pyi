@@ -6,6 +6,24 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class JoinProto(_message.Message):
+    __slots__ = ("rank", "host", "version")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    host: str
+    version: str
+    def __init__(self, rank: _Optional[int] = ..., host: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class JoinedProto(_message.Message):
+    __slots__ = ("rank", "refused")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    refused: str
+    def __init__(self, rank: _Optional[int] = ..., refused: _Optional[str] = ...) -> None: ...
+
 class HelloProto(_message.Message):
     __slots__ = ("rank", "pid", "token", "version")
     RANK_FIELD_NUMBER: _ClassVar[int]
@@ -81,7 +99,7 @@ class AddressProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
 
 class WelcomeProto(_message.Message):
-    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "trace", "transport", "workers")
+    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "trace", "restore_updater", "transport", "workers")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     FOLDER_FIELD_NUMBER: _ClassVar[int]
@@ -93,6 +111,7 @@ class WelcomeProto(_message.Message):
     WRITES_FIELD_NUMBER: _ClassVar[int]
     REPORT_EVERY_FIELD_NUMBER: _ClassVar[int]
     TRACE_FIELD_NUMBER: _ClassVar[int]
+    RESTORE_UPDATER_FIELD_NUMBER: _ClassVar[int]
     TRANSPORT_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
@@ -106,9 +125,10 @@ class WelcomeProto(_message.Message):
     writes: _containers.RepeatedScalarFieldContainer[int]
     report_every: int
     trace: str
+    restore_updater: str
     transport: str
     workers: int
-    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., trace: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ...) -> None: ...
+    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., trace: _Optional[str] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ...) -> None: ...
 
 class BeatProto(_message.Message):
     __slots__ = ("rank", "phase", "step", "doing")
@@ -147,6 +167,24 @@ class CheckpointProto(_message.Message):
     path: str
     updater_path: str
     def __init__(self, rank: _Optional[int] = ..., step: _Optional[int] = ..., path: _Optional[str] = ..., updater_path: _Optional[str] = ...) -> None: ...
+
+class RegionProto(_message.Message):
+    __slots__ = ("path", "name", "low", "high", "shape", "dtype", "data")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    name: str
+    low: _containers.RepeatedScalarFieldContainer[int]
+    high: _containers.RepeatedScalarFieldContainer[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    dtype: str
+    data: bytes
+    def __init__(self, path: _Optional[str] = ..., name: _Optional[str] = ..., low: _Optional[_Iterable[int]] = ..., high: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class CountProto(_message.Message):
     __slots__ = ("channel", "bytes")
@@ -187,7 +225,7 @@ class FailedProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class ControlProto(_message.Message):
-    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop")
+    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
@@ -200,6 +238,11 @@ class ControlProto(_message.Message):
     FINISHED_FIELD_NUMBER: _ClassVar[int]
     FAILED_FIELD_NUMBER: _ClassVar[int]
     STOP_FIELD_NUMBER: _ClassVar[int]
+    JOIN_FIELD_NUMBER: _ClassVar[int]
+    JOINED_FIELD_NUMBER: _ClassVar[int]
+    REGION_WRITE_FIELD_NUMBER: _ClassVar[int]
+    REGION_READ_FIELD_NUMBER: _ClassVar[int]
+    REGION_FIELD_NUMBER: _ClassVar[int]
     hello: HelloProto
     welcome: WelcomeProto
     ready: ReadyProto
@@ -212,4 +255,9 @@ class ControlProto(_message.Message):
     finished: FinishedProto
     failed: FailedProto
     stop: bool
-    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ...) -> None: ...
+    join: JoinProto
+    joined: JoinedProto
+    region_write: RegionProto
+    region_read: RegionProto
+    region: RegionProto
+    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ...) -> None: ...

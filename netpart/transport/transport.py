@@ -80,6 +80,13 @@ class Transport(ABC):
         """
         return self.mailbox.wait(seconds)
 
+    def flush(self, seconds: float) -> bool:
+        """True once what was sent leaves without this thread; False if ``seconds`` went by before.
+
+        Whoever turns to other things for long calls this first. Raises TransportError if a message cannot leave.
+        """
+        return True
+
     @abstractmethod
     def close(self) -> None:
         """Lets go of threads, sockets and names; what was sent still leaves. May be called twice."""

@@ -1,6 +1,7 @@
 """A run as a process of its own, which tells on its stdout, one JSON line each, what happens in it.
 
-driver.py {"conf": …, "workers": …, "launcher": …, "transport": …, "workspace": …, "set": […], "limit": bytes}
+driver.py {"conf": …, "workers": …, "launcher": …, "transport": …, "workspace": …, "set": […], "limit": bytes,
+           "hosts": file}
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from netpart.errors import NetpartError
 from netpart.launch import run as launch
 from netpart.launch.coordinator import Coordinator
 from netpart.launch.events import Event
+from netpart.launch.mpi import MpiTeam
 from netpart.launch.processes import ProcessTeam
 from netpart.proto.reader import load
 
@@ -33,6 +36,40 @@ class TellingTeam(ProcessTeam):
         tell("spawned", pids=[process.pid for process in self.processes], address=control)
 
 
+class TellingMpiTeam(MpiTeam):
+    """Names mpiexec and all it has started once every worker is met; the workers come first, in their order."""
+
+    def start(self, control: str, token: bytes) -> None:
+        super().start(control, token)
+        self.control = control
+
+    def met(self, rank: int, pid: int) -> None:
+        super().met(rank, pid)
+        if len(self.pids) == self.workers:
+            self.all_are_met()
+
+    def all_are_met(self) -> None:
+        assert self.process is not None
+        workers = [self.pids[rank] for rank in range(self.workers)]
+        others = [self.process.pid, *(set(descendants(self.process.pid)) - set(workers))]
+        names = [name for pid in workers for name in shared_memory(pid)]
+        tell("spawned", pids=[*workers, *others], address=self.control, names=names)
+
+
+def descendants(pid: int) -> Iterator[int]:
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split():
+        yield int(child)
+        yield from descendants(int(child))
+
+
+def shared_memory(pid: int) -> Iterator[str]:
+    """Names in /dev/shm that a process has mapped and that are still there."""
+    for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
+        name = line.split(maxsplit=5)[-1]
+        if name.startswith("/dev/shm/") and not name.endswith("(deleted)"):
+            yield name
+
+
 class TellingCoordinator(Coordinator):
     """Names every message of a worker when it is heard."""
 
@@ -45,22 +82,31 @@ class TellingCoordinator(Coordinator):
         super().handle(member, name, message, team)
 
 
+TELLING = {"ProcessTeam": TellingTeam, "MpiTeam": TellingMpiTeam, "Coordinator": TellingCoordinator}
+
+
 def hear(event: Event) -> None:
     tell(type(event).__name__, **asdict(event))
 
 
 def main() -> int:
     asked = json.loads(sys.argv[1])
-    for name, telling in (("ProcessTeam", TellingTeam), ("Coordinator", TellingCoordinator)):
+    for name, telling in TELLING.items():
         setattr(launch, name, telling)
     if asked.get("limit"):
         resource.setrlimit(resource.RLIMIT_AS, (asked["limit"], asked["limit"]))
     try:
         job = load(Path(asked["conf"]), asked.get("set", []))
         launcher, workspace = asked.get("launcher", "local"), Path(asked["workspace"])
-        transport = asked.get("transport", "auto")
+        transport, hosts = asked.get("transport", "auto"), Path(asked["hosts"]) if "hosts" in asked else None
         summary = launch.run(
-            job, asked["workers"], launcher=launcher, listener=hear, workspace=workspace, transport=transport
+            job,
+            asked["workers"],
+            launcher=launcher,
+            listener=hear,
+            workspace=workspace,
+            transport=transport,
+            hosts=hosts,
         )
     except KeyboardInterrupt as error:
         tell("interrupted", message=str(error))

@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -23,9 +23,15 @@ Told = dict[str, Any]
 
 
 class Run:
-    """A driver that was started; ``told`` are the lines read from it so far, ``pids`` its workers."""
+    """A driver that was started; ``told`` are the lines read from it so far, ``pids`` its workers.
 
-    def __init__(self, conf: Path, workers: int, workspace: Path, **options: Any) -> None:
+    ``within`` is a command that runs it elsewhere, in place of itself; ``environment`` comes on top of this process's.
+    """
+
+    def __init__(
+        self, conf: Path, workers: int, workspace: Path, within: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None, **options: Any,
+    ) -> None:  # fmt: skip
         self.workspace, self.told, self.rest = workspace, list[Told](), b""
         self.pids: list[int] = []
         self.watches: list[int] = []
@@ -33,8 +39,8 @@ class Run:
         self.temporary.mkdir(parents=True)
         asked = {"conf": str(conf), "workers": workers, "workspace": str(workspace), **options}
         self.process = subprocess.Popen(
-            [sys.executable, str(DRIVER), json.dumps(asked)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=os.environ | {"TMPDIR": str(self.temporary)},
+            [*within, sys.executable, str(DRIVER), json.dumps(asked)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=os.environ | {"TMPDIR": str(self.temporary)} | dict(environment or {}),
         )  # fmt: skip
 
     def __enter__(self) -> Self:
@@ -124,7 +130,7 @@ class Run:
         """No process, no socket, no shared memory, no temporary file."""
         self.await_workers(0)
         sockets = Path("/proc/net/unix").read_text(encoding="utf-8")
-        names = [told["address"].split("//")[1] for told in self.told if told.get("address")]
+        names = [address[6:] for told in self.told if (address := told.get("address", "")).startswith("ipc://")]
         assert names
         assert not [name for name in names if name in sockets]
         assert not list(self.temporary.iterdir())

@@ -102,9 +102,19 @@ def test_after_a_suspension_a_stopped_worker_is_still_found() -> None:
 
 def test_a_worker_that_never_comes() -> None:
     scene = Scene(introduced=False)
+    scene.members[0].identity = b"x"
     found = scene.blamed_after(2 * START_SECONDS)
     assert found is not None
     assert found[1] == "did not come within 60 s of its start; look at its log"
+
+
+def test_all_that_never_come_are_named_at_once() -> None:
+    members = [Member(rank, identity=b"x" if rank == 1 else b"") for rank in range(4)]
+    watch = Watch(members, PATIENCE, 0.0, 5.0, "call them")
+    members[1].heard = 5.5
+    assert [watch.look(now, {}, lambda rank: False) for now in (1.4, 2.8, 4.2, 5.0)] == [None] * 4
+    text = "did not come within 5 s of its start, nor did 2 and 3; call them"
+    assert watch.look(5.5, {}, lambda rank: False) == Verdict(0, text)
 
 
 def test_places_in_words() -> None:

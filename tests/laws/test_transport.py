@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from netpart.errors import TransportError
 from netpart.transport.frames import DTYPES
 from netpart.transport.memory import MemoryHub
+from netpart.transport.mpi import MpiTransport
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import WINDOW, Array, Channel, Transport
 from netpart.transport.zeromq import ZeroMQTransport
@@ -76,8 +77,27 @@ def shm(n: int, promise: Promise) -> Iterator[list[Transport]]:
         yield [*ranks]
 
 
+@contextmanager
+def mpi(n: int, promise: Promise) -> Iterator[list[Transport]]:
+    """All ranks in one process of MPI, whose messages to itself they tell apart by their tags."""
+    from mpi4py import MPI
+
+    ranks: list[Transport] = [MpiTransport(rank, b"law-7run", MPI.COMM_SELF) for rank in range(n)]
+    promise(ranks)
+    addresses = {transport.rank: transport.bind("") for transport in ranks}
+    for transport in ranks:
+        transport.connect(addresses)
+    yield ranks
+    for transport in ranks:
+        with suppress(TransportError):
+            transport.wait(0)  # takes in what nobody asked for, so that it does not wait for the next group
+    for transport in ranks:
+        transport.close()
+
+
 GROUPS: dict[str, Group] = {
     "memory": memory,
+    "mpi": mpi,
     "shm": shm,
     "zeromq-inproc": zeromq("inproc"),
     "zeromq-ipc": zeromq("ipc"),

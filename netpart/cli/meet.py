@@ -1,0 +1,64 @@
+"""How the processes of a run on several hosts meet: what netpart run makes of --listen and --launcher env."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netpart.launch.meeting import Meeting
+
+
+def meeting_of(args: argparse.Namespace) -> Meeting | None:
+    """Where the coordinator of this run meets its workers; None if all are on this host. Raises NetpartError."""
+    from netpart.errors import NetpartError
+
+    if args.launcher == "env":
+        return meeting_of_many(args)
+    if args.launcher not in (None, "join", "mpi") and args.listen:
+        raise NetpartError(f"--listen: expected --launcher join or mpi, got {args.launcher}; leave one of them away")
+    if args.launcher == "join" and not args.listen:
+        raise NetpartError("--launcher join: expected an address in --listen, tcp://HOST:PORT, got none")
+    if not args.listen:
+        return None
+    from netpart.launch.meeting import Meeting
+    from netpart.launch.token import given
+
+    return Meeting(args.listen, args.local, given(os.environ, args.token_file), args.wait)
+
+
+def meeting_of_many(args: argparse.Namespace) -> Meeting:
+    """The same for rank 0 of many, which runs worker 0 too. Raises NetpartError if ranks and workers differ."""
+    from netpart.cli.worker import token_of
+    from netpart.errors import NetpartError
+    from netpart.launch.adopt import one_of_many
+    from netpart.launch.meeting import Meeting
+
+    adopted = one_of_many(os.environ)
+    args.launcher, args.workers = "join", args.workers or adopted.size
+    if args.workers is None:
+        raise NetpartError(
+            f"--launcher env: expected --workers, as {adopted.launcher} does not tell how many there are"
+        )
+    if adopted.size not in (None, args.workers):
+        hint = "start as many processes as workers"
+        raise NetpartError(f"--workers {args.workers}: expected {adopted.size}, as {adopted.launcher} says; {hint}")
+    return Meeting(adopted.meet, 1, token_of(args), args.wait)
+
+
+def play_other_rank(args: argparse.Namespace) -> bool:
+    """Under --launcher env, plays every rank but 0 to its end; False for rank 0, and for every other launcher."""
+    if args.launcher != "env":
+        return False
+    from netpart.cli.worker import token_of, work
+    from netpart.launch.adopt import one_of_many
+    from netpart.launch.join import Invitation
+
+    adopted = one_of_many(os.environ)
+    if adopted.rank == 0:
+        return False
+    folder = Path(args.job).absolute().parent
+    work(Invitation(adopted.meet, token_of(args), adopted.rank, "", folder, args.wait))
+    return True

@@ -1,0 +1,76 @@
+"""netpart worker: one worker of a run whose coordinator is on another host."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netpart.cli.common import count
+
+if TYPE_CHECKING:
+    from netpart.launch.join import Invitation
+
+HELP = "join a run that was started on another host, as one of its workers"
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    parser: argparse.ArgumentParser = subparsers.add_parser("worker", help=HELP, description=HELP)
+    parser.add_argument(
+        "--join", metavar="tcp://HOST:PORT", required=True, help="where the run listens: its --listen address"
+    )
+    parser.add_argument(
+        "--rank", type=count, metavar="R", help="which worker to be (default: as mpirun, srun or an indexed Job say,"
+        " else the next that is free)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--listen", default="", metavar="tcp://HOST:PORT", help="where tensors arrive, PORT may be * (default: the"
+        " address of the interface that reaches the coordinator, a free port)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--folder", type=Path, metavar="DIR", help="where relative data paths start on this host (default: as there)"
+    )
+    add_token(parser)
+    return parser
+
+
+def add_token(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of meeting: where the secret is, and how long to wait."""
+    parser.add_argument(
+        "--token-file", type=Path, metavar="F", help="file with the run's token, mode 600 (default: NETPART_TOKEN)"
+    )
+    parser.add_argument("--wait", type=float, default=600.0, metavar="SECONDS", help="how long to wait (default: 600)")
+
+
+def call(args: argparse.Namespace) -> int:
+    """Works until the run ends; 0 when it went to its end."""
+    from netpart.launch.adopt import adopt
+    from netpart.launch.join import Invitation
+
+    adopted = adopt(os.environ)
+    rank = args.rank if args.rank is not None or adopted is None else adopted.rank
+    work(Invitation(args.join, token_of(args), rank, args.listen, args.folder, args.wait))
+    return 0
+
+
+def work(invitation: Invitation) -> None:
+    """Plays one worker to its end, and says how it goes."""
+    from netpart.launch.join import join
+
+    join(invitation, lambda text: print(text, flush=True))
+
+
+def token_of(args: argparse.Namespace) -> bytes:
+    """The run's token. Raises NetpartError if there is none."""
+    from netpart.errors import NetpartError
+    from netpart.launch.token import HINT, VARIABLE, given
+
+    token = given(os.environ, args.token_file)
+    if token is None:
+        raise NetpartError(
+            f"{VARIABLE}: expected the run's token in the environment, or a file with --token-file, got neither; the "
+            f"run says what to type, and where every process gets the same environment {HINT}"
+        )
+    return token

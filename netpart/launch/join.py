@@ -1,0 +1,147 @@
+"""Join: a worker that goes to a coordinator on another host, asks to take part, and plays its part."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, NoReturn
+
+import zmq
+
+from netpart.errors import NetpartError, WorkerFailed
+from netpart.launch.control import KNOCK, dealer
+from netpart.launch.link import Link, is_tcp
+from netpart.launch.member import Away, serve
+from netpart.proto.control_pb2 import ControlProto, JoinedProto, WelcomeProto
+from netpart.resources import version
+from netpart.transport.transport import Transport
+
+LOOK_MS = 100
+WAIT_SECONDS = 600.0
+"""How long a worker tries to reach its coordinator, and a coordinator waits for its workers."""
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """To which run a worker goes, and as whom.
+
+    ``address`` is the coordinator's, tcp://HOST:PORT. ``rank`` None takes the next that is free, ``listen`` "" the
+    address of the interface that reaches the coordinator. ``folder`` is where relative data paths start on this host,
+    None the same as on the coordinator's. ``wait`` is for how many seconds to knock.
+    """
+
+    address: str
+    token: bytes
+    rank: int | None = None
+    listen: str = ""
+    folder: Path | None = None
+    wait: float = WAIT_SECONDS
+
+
+def join(invitation: Invitation, say: Callable[[str], None]) -> None:
+    """Plays one worker of the run at ``invitation.address`` to its end; ``say`` hears what a person wants to know.
+
+    Raises NetpartError if nobody answers or the run cannot use this worker, WorkerFailed if the run ends early. If the
+    coordinator is lost, the process ends with exit code 1 at once.
+    """
+    host_and_port(invitation.address)
+    say(f"joining {invitation.address}")
+    with zmq.Context() as context:
+        rank = knock(context, invitation)
+        listen = invitation.listen or f"tcp://{own_address(invitation.address)}:*"
+        say(f"worker {rank}: joined {invitation.address}, listening at {listen.removesuffix(':*')}")
+        if not play(context, invitation, rank, listen):
+            raise WorkerFailed(f"worker {rank}: the run ended early; its coordinator at {invitation.address} says why")
+    say(f"worker {rank}: finished")
+
+
+def play(context: zmq.Context[Any], invitation: Invitation, rank: int, listen: str) -> bool:
+    """Serves as worker ``rank``; True if the run went to its end."""
+    from netpart.transport.zeromq import ZeroMQTransport
+
+    def connect(welcome: WelcomeProto) -> Transport:
+        return ZeroMQTransport(rank, welcome.run_id)
+
+    def lost() -> NoReturn:
+        end(f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken")
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # schedulers say so before they kill
+    away = Away(invitation.folder, lost)
+    return serve(context, invitation.address, rank, invitation.token, connect, listen, sys.stderr, away)
+
+
+def end(message: str) -> NoReturn:
+    """Ends this process from any thread, whatever the others wait for."""
+    os.write(sys.stderr.fileno(), f"error: {message}\n".encode())
+    os._exit(1)
+
+
+def knock(context: zmq.Context[Any], invitation: Invitation) -> int:
+    """Asks to take part, and waits for the answer: this worker's rank. Raises NetpartError."""
+    name = KNOCK + invitation.token + secrets.token_bytes(4)
+    door = dealer(context, invitation.address, invitation.token, name)
+    link = Link(door, monotonic())
+    try:
+        door.connect(invitation.address)
+        door.send(wish(invitation).SerializeToString())
+        answer = await_answer(door, link, invitation)
+    finally:
+        link.close()
+        door.close(linger=0)
+    if answer.refused:
+        raise NetpartError(f"{invitation.address}: {answer.refused}")
+    return answer.rank
+
+
+def wish(invitation: Invitation) -> ControlProto:
+    """Who asks, and for which rank."""
+    message = ControlProto()
+    message.join.host, message.join.version = f"{socket.gethostname()}, process {os.getpid()}", version()
+    if invitation.rank is not None:
+        message.join.rank = invitation.rank
+    return message
+
+
+def await_answer(door: zmq.Socket[bytes], link: Link, invitation: Invitation) -> JoinedProto:
+    """The coordinator's answer. Raises NetpartError if none comes in time, or the token is not that of the run."""
+    until = monotonic() + invitation.wait
+    while not door.poll(LOOK_MS):
+        link.look(monotonic())
+        if link.refused:
+            hint = "use the NETPART_TOKEN of the run, or a copy of its token file"
+            raise NetpartError(
+                f"{invitation.address}: expected a coordinator with this token, got one that does not accept it; {hint}"
+            )
+        if monotonic() > until:
+            hint = "is the run started, with --listen at this address, and can this host reach it?"
+            raise NetpartError(
+                f"{invitation.address}: expected an answer within {invitation.wait:g} s, got none; {hint}"
+            )
+    return ControlProto.FromString(door.recv()).joined
+
+
+def own_address(address: str) -> str:
+    """This host's address on the interface that reaches ``address``, as its routes say; nothing is sent."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(host_and_port(address))
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise NetpartError(
+            f"{address}: expected an IPv4 address that this host can reach, got {error}; name one with --listen"
+        ) from None
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Host and port of tcp://HOST:PORT. Raises NetpartError for anything else."""
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    if not is_tcp(address) or not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise NetpartError(f"expected an address like tcp://10.0.0.1:5555, got {address!r}")
+    return host, int(port)

@@ -1,0 +1,37 @@
+"""mpiexec: where MPI's launcher is and how it is called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from netpart.errors import NetpartError
+
+INSTALL = "pip install netpart[mpi]"
+
+
+def find() -> str:
+    """The path of mpiexec: beside this python, where the wheel of MPICH puts it, or else in PATH.
+
+    Raises NetpartError if it, or mpi4py, is missing.
+    """
+    if find_spec("mpi4py") is None:
+        raise NetpartError(f"launcher mpi: expected mpi4py beside {sys.executable}, got none; {INSTALL}")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    found = shutil.which("mpiexec", path=path)
+    if found is None:
+        raise NetpartError(f"launcher mpi: expected mpiexec beside {sys.executable} or in PATH, got none; {INSTALL}")
+    return found
+
+
+def arguments(workers: int, logs: Path, hosts: Path | None, address: str) -> list[str]:
+    """The options for ``workers`` processes, which write to ``logs``/worker-RANK.log.
+
+    They run on this host, or on those of the host file ``hosts``, which reach this one at ``address``.
+    """
+    pattern = str(logs.absolute() / "worker-%r.log")
+    where = ["-f", str(hosts), "-localhost", address] if hosts else ["-launcher", "fork"]
+    return [*where, "-n", str(workers), "-outfile-pattern", pattern, "-errfile-pattern", pattern]

@@ -1,0 +1,250 @@
+"""MpiTransport: frames between the ranks of an MPI job, over whatever network MPI drives.
+
+    worker --Isend--> rank 1        ranks --matched probe, Irecv--> mailbox --> worker
+           --Isend--> rank 2
+
+A frame is one message of bytes, header and payload; its tag is the receiver's rank, and MPI keeps the order between
+two ranks. MPI gets on only inside its calls: a large frame leaves while its sender looks for messages, waits or
+flushes, not while it computes. It has no call either that blocks for a time and gives no descriptor to poll, so a wait
+looks again and again: for SPIN seconds without pause, then with naps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netpart.errors import TransportError
+from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Header, pack, payload, unpack
+from netpart.transport.transport import Transport
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+SPIN = 500e-6
+"""Seconds without a pause: the answer to a short message comes within, and others of this host get their turns."""
+NAP = 100e-6
+"""Seconds between two looks of a long wait: about a tenth of a core, and half of it added to a message's way."""
+SHARED_MEMORY = "/dev/shm/mpich_shm_"
+"""How the names of MPICH's shared memory begin. It removes them at its end, which kill -9 does not let it reach."""
+
+
+def start() -> MPI.Intracomm:
+    """Starts MPI in a process of mpiexec, together with all others; returns the communicator of all.
+
+    Raises TransportError if mpi4py or a library of MPI is missing.
+    """
+    try:
+        import mpi4py
+
+        mpi4py.rc.thread_level, mpi4py.rc.finalize = "funneled", False
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        got = " ".join(str(error).split())
+        raise TransportError(f"expected mpi4py and a library of MPI, got: {got}; pip install netpart[mpi]") from None
+    MPI.COMM_WORLD.Barrier()
+    forget_names()
+    return MPI.COMM_WORLD
+
+
+def end(world: MPI.Intracomm) -> None:
+    """Ends MPI, together with all others; a process that fails leaves it to mpiexec.
+
+    MPI refuses to end before every message is received, and the last ones of a run interest nobody: an empty message
+    from each rank to each says that no other follows, once nobody plays any more.
+    """
+    from mpi4py import MPI
+
+    world.Barrier()
+    others = [place for place in range(world.size) if place != world.rank]
+    farewells = [world.Isend(b"", place, place) for place in others]
+    for place in others:
+        while receive_any(world, place):
+            pass
+    MPI.Request.Waitall(farewells)
+    MPI.Finalize()
+
+
+def receive_any(world: MPI.Intracomm, source: int) -> int:
+    """Waits for the next message of a rank and drops it; returns its bytes."""
+    from mpi4py import MPI
+
+    status = MPI.Status()
+    message = world.Mprobe(source, world.rank, status)
+    message.Recv(bytearray(status.count))
+    return status.count
+
+
+def forget_names() -> None:
+    """Removes the names of shared memory that everybody has mapped: it then goes with the last process."""
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+        name = line.split(maxsplit=5)[-1]
+        if name.startswith(SHARED_MEMORY):
+            with suppress(FileNotFoundError):
+                Path(name).unlink()
+
+
+@dataclass
+class _Slot:
+    """A frame on its way: MPI reads or writes it until ``request`` is done."""
+
+    frame: memoryview
+    request: MPI.Request
+
+
+class MpiTransport(Transport):
+    """One rank of run ``run_id`` (8 bytes) among the ranks of ``comm``; by default it is the process's rank.
+
+    Order of calls: ``expect`` for all that may arrive, ``bind``, ``connect``, then ``send`` and ``receive``, ``close``,
+    which waits ``linger`` seconds for frames to leave. All ranks bind before one sends. Frames come from ranks of this
+    job alone, so one that is not of this run is an error too.
+    """
+
+    def __init__(self, rank: int, run_id: bytes, comm: MPI.Intracomm, *, linger: float = 1.0) -> None:
+        from mpi4py import MPI
+
+        super().__init__(rank)
+        if len(run_id) != RUN_ID_BYTES:
+            raise TransportError(f"rank {rank}: expected a run id of {RUN_ID_BYTES} bytes, got {len(run_id)}")
+        self._run_id, self._linger, self._comm, self._open = run_id, linger, comm, True
+        self._any, self._status, self._error = MPI.ANY_SOURCE, MPI.Status(), MPI.Exception
+        self._places: dict[int, int] = {}
+        self._leaving: dict[int, deque[_Slot]] = {}
+        self._coming: dict[int, deque[_Slot]] = {}
+        self._free: dict[int, list[memoryview]] = {}
+        self._waiting: dict[Channel, deque[memoryview]] = {}
+        self._lent: dict[Channel, memoryview] = {}
+
+    def bind(self, address: str = "") -> str:
+        """Returns the address of this rank: its place in the communicator, as "mpi:3"."""
+        return f"mpi:{self._comm.rank}"
+
+    def connect(self, addresses: Mapping[int, str]) -> None:
+        """Learns the peers' places from what their ``bind`` returned. Raises TransportError for one that is none."""
+        for peer, address in addresses.items():
+            scheme, _, place = address.partition(":")
+            if scheme != "mpi" or not place.isdecimal() or int(place) >= self._comm.size:
+                below = f"mpi: and a number below {self._comm.size}"
+                raise TransportError(f"rank {self.rank}: expected as address of rank {peer} {below}, got {address}")
+            self._places[peer] = int(place)
+
+    def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
+        self.mailbox.check()
+        if peer not in self._places:
+            raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
+        header = Header(self.rank, channel, step, array.dtype, array.shape)
+        packed = pack(header, self._run_id)
+        with self._blaming(f"rank {peer} to be reachable"):
+            frame = self._room_to_send(array.nbytes)
+            frame[: HEADER.size] = packed
+            np.copyto(payload(frame, header), array)
+            request = self._comm.Isend(frame, self._places[peer], peer)
+        self._leaving.setdefault(array.nbytes, deque()).append(_Slot(frame, request))
+        self._count(channel, array.nbytes, HEADER.size)
+
+    @property
+    def arrivals(self) -> int:
+        self._take_in()
+        return self.mailbox.arrivals
+
+    def receive(self, channel: Channel, step: int) -> Array | None:
+        self._take_in()
+        array = self.mailbox.take(channel, step)
+        if array is not None:
+            self._lend(channel)
+        return array
+
+    def wait(self, seconds: float) -> bool:
+        return self._until(self._has_news, seconds)
+
+    def flush(self, seconds: float) -> bool:
+        return self._until(self._has_left, seconds)
+
+    def close(self) -> None:
+        self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+        if self._open:
+            with suppress(TransportError):
+                self.flush(self._linger)
+            self._open = False
+
+    def _until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Looks until ``done``, at most for ``seconds``; False if it was not done by then."""
+        began = monotonic()
+        while not done():
+            waited = monotonic() - began
+            if waited >= seconds:
+                return False
+            if waited > SPIN:
+                sleep(min(NAP, seconds - waited))
+            else:
+                os.sched_yield()
+        return True
+
+    def _has_news(self) -> bool:
+        self._take_in()
+        return self.mailbox.wait(0)
+
+    def _has_left(self) -> bool:
+        """True once MPI has let go of all that was sent; what comes meanwhile lets the peers get on."""
+        self._take_in()
+        with self._blaming("what was sent to leave"):
+            return all(slot.request.Test() for slots in self._leaving.values() for slot in slots)
+
+    def _room_to_send(self, nbytes: int) -> memoryview:
+        """The frame for a payload of ``nbytes`` that was sent longest ago if it has left, or a new one."""
+        slots = self._leaving.get(nbytes)
+        if slots and slots[0].request.Test():
+            return slots.popleft().frame
+        return memoryview(bytearray(HEADER.size + nbytes))
+
+    def _take_in(self) -> None:
+        """Accepts everything that has come, and moves into the mailbox what is whole, in the order of each sender."""
+        if not self._open:
+            return
+        with self._blaming("its peers to be reachable"):
+            while (message := self._comm.Improbe(self._any, self.rank, self._status)) is not None:
+                frame = self._room_to_receive(self._status.count)
+                self._coming.setdefault(self._status.source, deque()).append(_Slot(frame, message.Irecv(frame)))
+            for slots in self._coming.values():
+                while slots and slots[0].request.Test():
+                    self._arrived(slots.popleft().frame)
+
+    def _arrived(self, frame: memoryview) -> None:
+        try:
+            header = unpack(frame, self._run_id)
+        except TransportError as error:
+            self.mailbox.fail(f"rank {self.rank}: {error}")
+            return
+        if self.mailbox.accepts(header):
+            self._waiting.setdefault(header.channel, deque()).append(frame)
+            self.mailbox.put(header, payload(frame, header))
+
+    def _room_to_receive(self, nbytes: int) -> memoryview:
+        free = self._free.get(nbytes)
+        return free.pop() if free else memoryview(bytearray(nbytes))
+
+    def _lend(self, channel: Channel) -> None:
+        """Keeps the frame of the message just taken from a channel, and frees that of the one before."""
+        before = self._lent.pop(channel, None)
+        if before is not None:
+            self._free.setdefault(len(before), []).append(before)
+        self._lent[channel] = self._waiting[channel].popleft()
+
+    @contextmanager
+    def _blaming(self, expected: str) -> Iterator[None]:
+        """Turns what MPI raises into a TransportError."""
+        try:
+            yield
+        except self._error as error:
+            raise TransportError(f"rank {self.rank}: expected {expected}, got from MPI: {error}") from None
+
+
+__all__ = ["MpiTransport", "end", "start"]

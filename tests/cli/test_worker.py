@@ -1,0 +1,75 @@
+"""netpart worker, and netpart run over several hosts: what is missing is said before anything starts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Netpart
+
+TOKEN = "00112233445566778899aabbccddeeff"
+
+
+@pytest.fixture(autouse=True)
+def nobody_started_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("SLURM_", "PMI_", "PMIX_", "OMPI_", "JOB_COMPLETION", "NETPART_")):
+            monkeypatch.delenv(name)
+
+
+def test_a_worker_needs_a_token(netpart: Netpart) -> None:
+    answer = netpart("worker", "--join", "tcp://127.0.0.1:5555")
+    assert answer.code == 1
+    assert answer.err.startswith("error: NETPART_TOKEN: expected the run's token in the environment, or a file with")
+
+
+def test_a_worker_needs_an_address(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETPART_TOKEN", TOKEN)
+    answer = netpart("worker", "--join", "10.0.0.1")
+    assert (answer.code, answer.out) == (1, "")
+    assert "expected an address like tcp://10.0.0.1:5555, got '10.0.0.1'" in answer.err
+
+
+def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETPART_TOKEN", TOKEN)
+    answer = netpart("worker", "--join", "tcp://127.0.0.1:9", "--wait", "0.2")
+    assert answer.code == 1
+    assert "tcp://127.0.0.1:9: expected an answer within 0.2 s, got none; is the run started" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "message"),
+    [
+        (("--launcher", "threads", "--listen", "tcp://127.0.0.1:5555"), {}, "--listen: expected --launcher join"),
+        (("--launcher", "join"), {}, "--launcher join: expected an address in --listen"),
+        (("--listen", "tcp://0.0.0.0:5555"), {}, "expected an address of this host, got 0.0.0.0"),
+        (("--launcher", "env"), {}, "--launcher env: expected one of OMPI_COMM_WORLD_RANK, PMI_RANK"),
+        (("--launcher", "env"), {"PMI_RANK": "1"}, "--launcher env: expected NETPART_MEET in the environment"),
+        (
+            ("--launcher", "env"),
+            {"JOB_COMPLETION_INDEX": "0", "NETPART_MEET": "tcp://127.0.0.1:5555"},
+            "--launcher env: expected --workers, as Kubernetes does not tell how many there are",
+        ),
+        (
+            ("--launcher", "env", "--workers", "3"),
+            {"PMI_RANK": "0", "PMI_SIZE": "2", "NETPART_MEET": "tcp://127.0.0.1:5555"},
+            "--workers 3: expected 2, as MPICH says; start as many processes as workers",
+        ),
+        (
+            ("--launcher", "env"),
+            {"PMI_RANK": "1", "PMI_SIZE": "2", "NETPART_MEET": "tcp://127.0.0.1:5555"},
+            "NETPART_TOKEN: expected the run's token",
+        ),
+    ],
+)
+def test_what_a_run_over_hosts_needs(
+    options: tuple[str, ...], environment: dict[str, str], message: str, job: Path, netpart: Netpart, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    answer = netpart("run", job, "--workspace", tmp_path / "run", *options)
+    assert answer.code == 1
+    assert message in answer.err

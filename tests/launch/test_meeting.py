@@ -1,0 +1,87 @@
+"""JoinTeam: who gets which rank, and who is refused; where a run may listen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netpart.errors import NetpartError
+from netpart.launch.meeting import JoinTeam, Meeting
+from netpart.proto.control_pb2 import JoinProto
+from netpart.resources import version
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> JoinTeam:
+    return JoinTeam(4, Meeting("tcp://127.0.0.1:5555", local=1), tmp_path)
+
+
+def ask(team: JoinTeam, rank: int | None = None) -> int | str:
+    """The rank that somebody gets, or why he does not."""
+    answer = team.admit(JoinProto(rank=rank, host="node", version=version()))
+    return answer.refused or answer.rank
+
+
+def test_ranks_are_given_in_order_around_those_that_are_asked_for(team: JoinTeam) -> None:
+    assert team.missing() == (1, 2, 3)
+    assert [ask(team, 2), ask(team), ask(team)] == [2, 1, 3]
+    assert team.missing() == ()
+    assert [team.where(rank) for rank in range(4)] == ["", "node", "node", "node"]
+
+
+def test_a_rank_is_given_once(team: JoinTeam) -> None:
+    ask(team, 2)
+    for rank in (0, 2, 4):
+        assert ask(team, rank) == f"expected a rank that is free, of 1, 3, got {rank}; leave --rank away"
+
+
+def test_one_too_many(team: JoinTeam) -> None:
+    assert [ask(team), ask(team), ask(team)] == [1, 2, 3]
+    assert ask(team) == "expected fewer workers: everybody is there; raise --workers to use more"
+
+
+def test_another_netpart_is_refused(team: JoinTeam) -> None:
+    refused = team.admit(JoinProto(host="node", version="0.0.1")).refused
+    assert refused == f"expected netpart {version()}, got 0.0.1; install the same on every host"
+
+
+def test_only_who_has_come_can_be_lost(team: JoinTeam) -> None:
+    assert not team.stopped(1)
+    ask(team)
+    assert team.stopped(1)
+    assert not team.stopped(2)
+
+
+def test_the_invitation_says_what_to_type_and_no_secret(team: JoinTeam, tmp_path: Path) -> None:
+    invited = team.invitation()
+    assert invited is not None
+    file = tmp_path / "token"
+    command = "netpart worker --join tcp://127.0.0.1:5555"
+    assert invited.command == f"NETPART_TOKEN=$(ssh 127.0.0.1 cat {file}) {command}"
+    known = JoinTeam(2, Meeting("tcp://127.0.0.1:5555", token=b"t" * 16), tmp_path).invitation()
+    assert known is not None
+    assert known.command == f"{command}  (with this NETPART_TOKEN)"
+
+
+def test_nobody_is_invited_where_all_are_here(tmp_path: Path) -> None:
+    assert JoinTeam(2, Meeting("tcp://127.0.0.1:5555", local=2), tmp_path).invitation() is None
+
+
+@pytest.mark.parametrize(
+    ("listen", "message"),
+    [
+        ("10.0.0.1:5555", "expected an address like tcp://10.0.0.1:5555, got '10.0.0.1:5555'"),
+        ("tcp://10.0.0.1", "expected an address like"),
+        ("tcp://10.0.0.1:0", "expected an address like"),
+        ("tcp://10.0.0.1:70000", "expected an address like"),
+        ("tcp://0.0.0.0:5555", "expected an address of this host, got 0.0.0.0; give the one"),
+    ],
+)
+def test_addresses_that_others_cannot_use(listen: str, message: str) -> None:
+    with pytest.raises(NetpartError, match=message):
+        assert Meeting(listen).address
+
+
+def test_a_name_is_looked_up() -> None:
+    assert Meeting("tcp://localhost:5555").address == "tcp://127.0.0.1:5555"

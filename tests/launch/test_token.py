@@ -1,0 +1,44 @@
+"""The token: where it is looked for, what is refused, and that it is never repeated in an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netpart.errors import NetpartError
+from netpart.launch.token import given, keep
+
+TOKEN = bytes(range(16))
+
+
+def test_it_is_kept_for_its_owner_alone_and_found_again(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("an old one")
+    path = keep(tmp_path / "token", TOKEN)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert given({"NETPART_TOKEN": "ff" * 16}, path) == TOKEN
+
+
+def test_it_comes_through_the_environment() -> None:
+    assert given({"NETPART_TOKEN": f" {TOKEN.hex()}\n"}) == TOKEN
+    assert given({}) is None
+
+
+@pytest.mark.parametrize(("text", "got"), [("secret", "other characters"), ("abcd", "4"), ("00" * 17, "34")])
+def test_what_is_no_token_is_not_repeated(text: str, got: str) -> None:
+    with pytest.raises(NetpartError) as caught:
+        given({"NETPART_TOKEN": text})
+    hint = "make one with `openssl rand -hex 16`"
+    assert str(caught.value) == f"NETPART_TOKEN: expected 32 hexadecimal digits, got {got}; {hint}"
+
+
+def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    path = keep(tmp_path / "token", TOKEN)
+    path.chmod(0o640)
+    with pytest.raises(NetpartError, match="expected a file that only its owner can read, got mode 640; chmod 600 it"):
+        given({}, path)
+
+
+def test_a_file_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(NetpartError, match="expected a file with the run's token, got No such file or directory"):
+        given({}, tmp_path / "token")

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# A run of several hosts, rehearsed on this one: worker 0 beside the coordinator, the others join over the loopback.
+#
+#   workers/local.sh JOB [WORKERS [OPTIONS of netpart run]]
+set -euo pipefail
+job=$1 workers=${2:-2} address=tcp://127.0.0.1:${PORT:-5555}
+
+NETPART_TOKEN=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+export NETPART_TOKEN
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+
+for ((rank = 1; rank < workers; rank++)); do
+  netpart worker --join "$address" --rank "$rank" &
+done
+netpart run "$job" --workers "$workers" --listen "$address" --local 1 "${@:3}"
+wait
