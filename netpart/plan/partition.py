@@ -98,7 +98,7 @@ class SchemePlacer:
         """The placement that the conf of ``node`` asks for."""
         rows = self.full_rows(net.phase)
         try:
-            return LayerPlacer(node, self.job.neuralnet, self.workers, rows).place([])
+            return LayerPlacer(node, self.job.neuralnet, self.workers, rows, net.phase).place([])
         except ConfigError as error:
             error.at = node.at + (error.at or ())
             raise
@@ -112,4 +112,4 @@ class SchemePlacer:
 
 def is_written(conf: LayerProto) -> bool:
     """True if the user cut or placed the layer."""
-    return conf.HasField("partition_dim") or bool(conf.location) or bool(conf.cut)
+    return conf.HasField("partition_dim") or any((conf.location, conf.cut, conf.shard))
