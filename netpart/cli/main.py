@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-VERBS = ("run", "check", "draw", "verify", "data", "zoo")
+VERBS = ("run", "check", "draw", "verify", "partition", "data", "zoo")
 """Every verb is a module of this package: ``add(subparsers)`` says its options, ``call(args)`` does it."""
 
 WRONG, REFUSED, INTERRUPTED = 1, 2, 130
