@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from netpart.errors import FieldPath
 from netpart.graph.partition import Partition
-from netpart.plan.cuts import cut_text
+from netpart.plan.cuts import place_text
 from netpart.plan.shares import Share, shards_text, shares
 from netpart.plan.spelling import Wanted, spell, wanted
 from netpart.plan.table import Table, tabulate
@@ -15,7 +16,7 @@ from netpart.proto.job_pb2 import JobProto
 from netpart.proto.paths import move
 from netpart.proto.reader import Job
 from netpart.proto.writer import write_job
-from netpart.spec import RECORD, Region
+from netpart.spec import Region
 from netpart.units import bytes_text, count_text, counted
 
 FOOT = "Lines like this one are netpart's: written anew with the next plan. Change the rest as you like."
@@ -78,7 +79,7 @@ def layer_notes(places: Sequence[Wanted], of_workers: Sequence[Share]) -> Iterat
     if not places:
         yield "in no phase that the job plays: left as it was"
         return
-    cuts = {place.phase: f"{cut_text(place.node.layer, place.placement)}{where(place)}" for place in reversed(places)}
+    cuts = {place.phase: described(place) for place in reversed(places)}
     first = places[0]
     same = len(set(cuts.values())) == 1
     yield cuts[first.phase] if same else "; ".join(f"{cuts[p]} in {p}" for p in dict.fromkeys(q.phase for q in places))
@@ -86,11 +87,10 @@ def layer_notes(places: Sequence[Wanted], of_workers: Sequence[Share]) -> Iterat
         yield from aligned([share_cells(share, first.node.layer.output.whole) for share in of_workers])
 
 
-def where(place: Wanted) -> str:
-    """The workers of a placement, and how gradients are summed."""
-    workers = ", ".join(str(shard.worker) for shard in place.placement.shards)
-    kind = "records " if place.node.layer.output.dtype == RECORD else ""
-    return f" {kind}on {workers}" + (", their gradients summed" if place.placement.sum_gradient else "")
+def described(place: Wanted) -> str:
+    """The cut of a layer and its workers; how gradients are summed matters in training alone."""
+    placement = place.placement if place.phase == "train" else replace(place.placement, sum_gradient=False)
+    return place_text(place.node.layer, placement)
 
 
 def share_cells(share: Share, whole: Region) -> tuple[str, ...]:

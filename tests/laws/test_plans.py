@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.graph import Graph
@@ -47,25 +47,28 @@ def drawn(graph: Graph) -> Any:
     return placements, parts, feeds
 
 
+@settings(max_examples=40)
 @given(example=examples())
 def test_what_a_job_says_is_said_again(example: Example) -> None:
     check_round_trip(example.job, partition_job(example.job, example.workers))
 
 
+@settings(max_examples=40)
 @given(placed=placed_jobs())
 def test_any_placement_can_be_said(placed: Placed) -> None:
-    drawn_first: list[list[Placement]] = []
+    before: list[list[Placement]] = []
 
     def placer(net: Net) -> list[Placement]:
         """Micro-batches of all sizes sum the gradients of the same replicas: that is said of a layer."""
         placements = placed.placer(net)
-        drawn_first.append(placements)
-        return [replace(p, sum_gradient=q.sum_gradient) for p, q in zip(placements, drawn_first[0], strict=True)]
+        before.append(placements)
+        return [replace(p, sum_gradient=q.sum_gradient) for p, q in zip(placements, before[0], strict=True)]
 
     check_round_trip(placed.job, partition_job(placed.job, placed.workers, placer=placer))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.names())
+@settings(max_examples=10)
 @given(draw=st.data(), workers=st.integers(2, 5), written=st.booleans())
 def test_every_scheme_can_be_said(scheme: str, draw: st.DataObject, workers: int, written: bool) -> None:
     sketch = draw.draw(nets())
