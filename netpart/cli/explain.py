@@ -16,8 +16,9 @@ HELP = "say why each helper around a layer is there, what other cuts of it cost,
 EPILOG = "--set says what if: the job is explained as it is written, and then compared with the job so changed."
 PIECES = ("part", ">worker", "computes", "needs")
 REASONS = ("helper", "worker", "why", ">forward", ">backward")
-BACKWARD = """Backward the same helpers run the other way: a Slice adds into place, a Split sums, a Concate cuts, a Sum hands
-on to every addend, and a bridge (named by its receiving end) returns the gradient, or nothing where none is wanted."""
+BACKWARD = """Backward the same helpers run the other way: a Slice adds into place, a Split sums, a Concate cuts, a Sum
+hands on to every addend, a bridge returns the gradient, or nothing where none is wanted. A bridge is called as its
+receiving end (d-...); the sending one (s-...) is on the other worker."""
 OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
 
 

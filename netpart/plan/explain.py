@@ -150,22 +150,24 @@ class Surroundings:
             there = reader.peer if reader.peer and reader.kind == BRIDGE_SRC else reader
             wishes[self.box(feed)] += [f"{name} on {there.worker}" for name in self.users(reader)]
         wanted = [
-            f"{', '.join(dict.fromkeys(users))} needs {'all of it' if part.kind == SPLIT else box}"
+            f"{'all of it' if part.kind == SPLIT else box} for {', '.join(dict.fromkeys(users))}"
             for box, users in wishes.items()
         ]
-        return f"holds {self.tensor(part)} {self.box(part)}; {'; '.join(wanted)}"
+        return f"{self.tensor(part)} {self.box(part)} is held here: {'; '.join(wanted)}"
 
     def why_bridge(self, part: Part) -> str:
         """Of a bridge: who needs a box that another worker holds."""
-        users = ", ".join(dict.fromkeys(self.users(part)))
-        return f"{users} needs {self.tensor(part)} {self.box(part)}, held by worker {part.feeds[0].part.worker}"
+        return f"{self.wish(part)}, held by worker {part.feeds[0].part.worker}"
 
     def why_join(self, part: Part) -> str:
         """Of a Concate or a Sum: who needs what several shards hold."""
         origins = [f.part.feeds[0].part.worker if f.part.kind == BRIDGE_DST else f.part.worker for f in part.feeds]
-        workers = ", ".join(map(str, sorted(set(origins))))
-        users, pieces = ", ".join(dict.fromkeys(self.users(part))), "addends" if part.kind == SUM else "pieces"
-        return f"{users} needs {self.tensor(part)} {self.box(part)}, in {len(origins)} {pieces} from workers {workers}"
+        workers, pieces = ", ".join(map(str, sorted(set(origins)))), "addends" if part.kind == SUM else "pieces"
+        return f"{self.wish(part)}, {len(origins)} {pieces} from workers {workers}"
+
+    def wish(self, part: Part) -> str:
+        """Who needs which box, of what a helper hands on."""
+        return f"for {', '.join(dict.fromkeys(self.users(part)))}: {self.tensor(part)} {self.box(part)}"
 
     def users(self, part: Part) -> list[str]:
         """The shards that a part feeds in the end."""
