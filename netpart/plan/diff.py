@@ -92,9 +92,12 @@ def placed(partition: Partition) -> dict[str, Placed]:
 
 
 def told_apart(a: Placed | None, b: Placed | None) -> tuple[str | None, str | None]:
-    """Both placements in words, box by box where the words are the same."""
+    """Both placements in words: of which shape if that is what differs, or box by box where the words are the same."""
+    shapes = [placed and placed[0].layer.output.shape for placed in (a, b)]
     words = [placed and place_text(placed[0].layer, placed[1]) for placed in (a, b)]
-    if words[0] == words[1]:
+    if a and b and shapes[0] != shapes[1]:
+        words = [f"{text} of {'×'.join(map(str, shape or ()))}" for text, shape in zip(words, shapes, strict=True)]
+    elif words[0] == words[1]:
         words = [placed and shards_text(placed[1].shards, placed[0].layer.output.whole) for placed in (a, b)]
     return words[0], words[1]
 
