@@ -65,7 +65,7 @@ def print_text(explanation: Explanation, others: Sequence[Alternative], workers:
     from netpart.cli.table import Table
     from netpart.units import bytes_text, counted
 
-    print(f"{explanation.layer}: {explanation.type}, {explanation.cut} of {counted(workers, 'worker')}\n")
+    print(f"{explanation.layer}: {explanation.type}, {explanation.cut} (of {counted(workers, 'worker')})\n")
     Table(PIECES, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]).print()
     print_reasons("before it", explanation.before)
     print_reasons("behind it", explanation.behind)

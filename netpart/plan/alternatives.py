@@ -63,7 +63,8 @@ def confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
     yield LayerProto(partition_dim=-1, location=[now[0]] if now[0] else [])
     if workers == 1:
         return
-    for summed in [False, True] if layer.output.dtype and not layer.is_loss else [False]:
+    trained = partition.graph.net.trained[node.index] and not layer.is_loss
+    for summed in [False, True] if trained else [False]:
         copies = LayerProto(cut=[CutProto(over=CutProto.REPLICA, parts=workers)])
         if summed:
             copies.sum_gradient = True

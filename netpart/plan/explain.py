@@ -101,14 +101,19 @@ class Surroundings:
         waiting = [feed.part for part in self.shards(node) for feed in part.feeds]
         while waiting:
             part = waiting.pop()
-            if part.kind != LAYER and part.index not in found:
+            if self.helps(part) and part.index not in found:
                 found[part.index] = part
                 waiting += [feed.part for feed in part.feeds]
         return [found[index] for index in sorted(found) if found[index].kind != BRIDGE_SRC]
 
     def behind(self, node: Node) -> list[Part]:
-        """The helpers that carry a layer's output, without the sending ends of bridges."""
-        return [p for p in self.graph.parts if p.node == node.index and p.kind not in (LAYER, BRIDGE_SRC)]
+        """The helpers that carry a layer's output, and a total of it, without the sending ends of bridges."""
+        nodes = {node.index, *(n.index for n in totals(self.graph, node))}
+        return [p for p in self.graph.parts if p.node in nodes and self.helps(p) and p.kind != BRIDGE_SRC]
+
+    def helps(self, part: Part) -> bool:
+        """True for what the rewrite inserted: all but the layers of the job."""
+        return part.kind != LAYER or is_total(self.graph.net.nodes[part.node])
 
     def piece(self, part: Part) -> Piece:
         """What a shard computes and needs."""
@@ -121,7 +126,7 @@ class Surroundings:
 
     def supply(self, part: Part) -> str:
         """Where what a shard needs comes from."""
-        return "(held here)" if part.kind == LAYER else f"(from {part.name})"
+        return f"(from {part.name})" if self.helps(part) else "(held here)"
 
     def tensor(self, part: Part) -> str:
         """The tensor that a part holds a box of: a layer's output, or its label."""
@@ -138,7 +143,7 @@ class Surroundings:
         """Why a helper is there."""
         why = {
             SLICE: self.why_cut, SPLIT: self.why_cut, BRIDGE_DST: self.why_bridge, CONCATE: self.why_join,
-            SUM: self.why_join,
+            SUM: self.why_join, LAYER: self.why_total,
         }[part.kind]  # fmt: skip
         where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
         return Reason(part.name, where, why(part), *self.crossing[part.name])
@@ -165,15 +170,25 @@ class Surroundings:
         workers, pieces = ", ".join(map(str, sorted(set(origins)))), "addends" if part.kind == SUM else "pieces"
         return f"{self.wish(part)}, {len(origins)} {pieces} from workers {workers}"
 
+    def why_total(self, part: Part) -> str:
+        """Of a part of a total: whose addends it adds up once for all readers."""
+        return f"{self.tensor(part)} {self.box(part)} is added up here, once, and then sent to all who need it"
+
     def wish(self, part: Part) -> str:
         """Who needs which box, of what a helper hands on."""
         return f"for {', '.join(dict.fromkeys(self.users(part)))}: {self.tensor(part)} {self.box(part)}"
 
     def users(self, part: Part) -> list[str]:
         """The shards that a part feeds in the end."""
-        if part.kind == LAYER:
+        if not self.helps(part):
             return [part.name]
         return [name for reader, _ in self.readers[part.index] for name in self.users(reader)]
+
+
+def totals(graph: Graph, node: Node) -> list[Node]:
+    """The total that the rewrite put behind a layer, if it did."""
+    behind = graph.net.nodes[node.index + 1 : node.index + 2]
+    return [found for found in behind if is_total(found) and found.sources[0].node == node.index]
 
 
 def crossing(partition: Partition) -> dict[str, tuple[int, int]]:
@@ -190,9 +205,12 @@ def crossing(partition: Partition) -> dict[str, tuple[int, int]]:
 
 def moves(partition: Partition, name: str) -> dict[str, int]:
     """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by what they are."""
-    entries = ledger(partition).entries
-    kinds = dict.fromkeys(map(kind_of, entries))
-    counts = {kind: moved(partition, [e for e in entries if kind_of(e) == kind])[name] for kind in kinds}
+    entries, graph = ledger(partition).entries, partition.graph
+    names = [name, *(total.name for total in totals(graph, graph.net.by_name[name]))]
+    counts = Counter[str]()
+    for kind in dict.fromkeys(map(kind_of, entries)):
+        found = moved(partition, [entry for entry in entries if kind_of(entry) == kind])
+        counts[kind] = sum(found[own] for own in names)
     return {kind: nbytes for kind, nbytes in counts.items() if nbytes}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +89,10 @@ class SchemePlacer:
         for node in net.nodes:
             if is_written(node.conf) and node.layer.output.dtype != RECORD:
                 placements[node.index] = self.written(net, node)
-            elif self.name != "SEQUENTIAL":
+                continue
+            if node.conf.sum_gradient:
+                placements[node.index] = replace(placements[node.index], sum_gradient=True)
+            if self.name != "SEQUENTIAL":
                 self.note(node, placements[node.index])
         follow_readers(net, placements)
         return placements

@@ -11,7 +11,7 @@ from tests.cli.conftest import Netpart
 def test_a_layer_and_what_is_around_it(job: Path, netpart: Netpart) -> None:
     answer = netpart("explain", job, "conv", "--workers", 2)
     assert answer.code == 0
-    assert answer.out.startswith("conv: Convolution, batch 4+4 on 0, 1 of 2 workers\n")
+    assert answer.out.startswith("conv: Convolution, batch 4+4 on 0, 1 (of 2 workers)\n")
     helpers = answer.out.split("Helpers before it:")[1].split("Backward")[0]
     assert "slice-data" in helpers
     assert "0 → 1" in helpers

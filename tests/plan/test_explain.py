@@ -7,6 +7,7 @@ import pytest
 from netpart.errors import ConfigError
 from netpart.graph.graph import BRIDGE_SRC, LAYER
 from netpart.graph.partition import Partition
+from netpart.graph.passes.totals import is_total
 from netpart.plan.explain import Reason, explain
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
@@ -15,7 +16,7 @@ from netpart.resources import zoo_folder
 
 JOBS = [
     ("mnist/conv", 3), ("halo/conv-rows", 3), ("mlp/column-row", 4), ("schemes/five-layers", 3),
-    ("seed/conv-mnist-location", 3),
+    ("seed/conv-mnist-location", 3), ("mlp/column-row", 3),
 ]  # fmt: skip
 
 
@@ -28,14 +29,29 @@ def reason(found: tuple[Reason, ...], helper: str) -> Reason:
     return next(r for r in found if r.helper == helper)
 
 
-@pytest.mark.parametrize(("name", "workers"), JOBS)
-def test_every_helper_is_explained_before_and_behind_a_layer(name: str, workers: int) -> None:
-    found = cut(name, workers)
-    told = {node.name: explain(found, node.name) for node in found.graph.net.nodes if "total-" not in node.name}
-    helpers = {part.name for part in found.graph.parts if part.kind not in (LAYER, BRIDGE_SRC)}
+def check_helpers(found: Partition) -> None:
+    """Every helper is explained before one layer and behind another, and all bytes are somewhere."""
+    told = {node.name: explain(found, node.name) for node in found.graph.net.nodes if not is_total(node)}
+    inserted = {node.index for node in found.graph.net.nodes if is_total(node)}
+    parts = [part for part in found.graph.parts if part.kind != LAYER or part.node in inserted]
+    helpers = {part.name for part in parts if part.kind != BRIDGE_SRC}
     assert {r.helper for e in told.values() for r in e.before} == helpers
     assert {r.helper for e in told.values() for r in e.behind} == helpers
     assert sum(sum(e.moves.values()) for e in told.values()) == pytest.approx(ledger(found).total, abs=99)
+
+
+@pytest.mark.parametrize(("name", "workers"), JOBS)
+def test_every_helper_of_the_zoo_is_explained(name: str, workers: int) -> None:
+    check_helpers(cut(name, workers))
+
+
+def test_totals_are_helpers_of_the_layer_whose_addends_they_sum() -> None:
+    found = cut("schemes/five-layers", 4, "neuralnet.scheme=COLUMN_ROW")
+    check_helpers(found)
+    assert {r.helper: r.why for r in explain(found, "fc2").behind}["total-fc2-00"] == (
+        "total-fc2 [:, 0:1] is added up here, once, and then sent to all who need it"
+    )
+    assert explain(found, "tanh2").pieces[0].needs[0].endswith("(from concate-tanh2-00)")
 
 
 def test_a_halo() -> None:
