@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-VERBS = ("run", "worker", "check", "draw", "verify", "data", "zoo")
-"""Every verb is a module of this package: ``add(subparsers)`` says its options, ``call(args)`` does it."""
+VERBS = ("run", "worker", "check", "draw", "verify", "partition", "diff", "explain", "data", "zoo")
 
 WRONG, REFUSED, INTERRUPTED = 1, 2, 130
 
@@ -73,7 +72,7 @@ def failed(error: Exception, args: argparse.Namespace) -> int:
         complain(str(error))
     else:
         complain(f"netpart itself failed: {error!r}; NETPART_DEBUG=1 shows where")
-    return REFUSED if isinstance(error, ConfigError) else WRONG
+    return REFUSED if isinstance(error, ConfigError) else int(getattr(args, "trouble", WRONG))
 
 
 def complain(message: str) -> None:

@@ -14,4 +14,5 @@ def default_workers(job: JobProto) -> int:
         return job.cluster.nworkers_per_group
     named = [w for layer in job.neuralnet.layer for w in layer.location]
     named += [w for layer in job.neuralnet.layer for cut in layer.cut for w in cut.location]
+    named += [shard.worker for layer in job.neuralnet.layer for shard in layer.shard]
     return max(named, default=0) + 1

@@ -39,6 +39,8 @@ def spread(sizes: Sequence[int]) -> list[int]:
 def cure(partition: Partition, node: Node, axis: int, sizes: list[int]) -> str:
     """The option that evens out a cut, or what else can be done."""
     even = spread(sizes)
+    if node.conf.shard:
+        return "give its shards boxes of like size"
     if max(even) == max(sizes):
         return hopeless(partition, axis, sizes)
     return f"even it out with --set {option(partition, node, axis, sizes, even)}"

@@ -23,6 +23,13 @@ def cut_text(layer: Layer, placement: Placement) -> str:
     return " × ".join(named) or "whole"
 
 
+def place_text(layer: Layer, placement: Placement) -> str:
+    """Says how ``placement`` cuts the output of ``layer`` and where its parts live: ``batch 4+4 on 0, 1``."""
+    workers = ", ".join(str(shard.worker) for shard in placement.shards)
+    summed = ", gradients summed" if placement.sum_gradient else ""
+    return f"{cut_text(layer, placement)} on {workers}{summed}"
+
+
 def axis_sizes(placement: Placement) -> dict[int, list[int]]:
     """The sizes of the parts along every axis that is cut, in order."""
     found: dict[int, list[int]] = {}

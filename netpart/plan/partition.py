@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +89,10 @@ class SchemePlacer:
         for node in net.nodes:
             if is_written(node.conf) and node.layer.output.dtype != RECORD:
                 placements[node.index] = self.written(net, node)
-            elif self.name != "SEQUENTIAL":
+                continue
+            if node.conf.sum_gradient:
+                placements[node.index] = replace(placements[node.index], sum_gradient=True)
+            if self.name != "SEQUENTIAL":
                 self.note(node, placements[node.index])
         follow_readers(net, placements)
         return placements
@@ -98,7 +101,7 @@ class SchemePlacer:
         """The placement that the conf of ``node`` asks for."""
         rows = self.full_rows(net.phase)
         try:
-            return LayerPlacer(node, self.job.neuralnet, self.workers, rows).place([])
+            return LayerPlacer(node, self.job.neuralnet, self.workers, rows, net.phase).place([])
         except ConfigError as error:
             error.at = node.at + (error.at or ())
             raise
@@ -112,4 +115,4 @@ class SchemePlacer:
 
 def is_written(conf: LayerProto) -> bool:
     """True if the user cut or placed the layer."""
-    return conf.HasField("partition_dim") or bool(conf.location) or bool(conf.cut)
+    return conf.HasField("partition_dim") or any((conf.location, conf.cut, conf.shard))

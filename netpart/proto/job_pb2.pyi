@@ -27,6 +27,7 @@ from netpart.proto.input_pb2 import OnehotProto as OnehotProto
 from netpart.proto.input_pb2 import DataProto as DataProto
 from netpart.proto.input_pb2 import MnistProto as MnistProto
 from netpart.proto.input_pb2 import RGBImageProto as RGBImageProto
+from netpart.proto.layer_pb2 import ShardProto as ShardProto
 from netpart.proto.layer_pb2 import LayerProto as LayerProto
 from netpart.proto.layer_pb2 import Phase as Phase
 from netpart.proto.layer_pb2 import UnrollConnType as UnrollConnType

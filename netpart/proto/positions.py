@@ -27,9 +27,9 @@ class Token(NamedTuple):
 END = Token("", 0, 0)
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """Yields the tokens of ``text`` without comments; wrong text yields wrong tokens, never an error."""
-    tokenizer = text_format.Tokenizer(text.split("\n"))
+def tokens(text: str, comments: bool = False) -> Iterator[Token]:
+    """Yields the tokens of ``text``, each comment as one or none at all; wrong text yields wrong tokens, no error."""
+    tokenizer = text_format.Tokenizer(text.split("\n"), skip_comments=not comments)
     while not tokenizer.AtEnd():
         # The tokenizer tells its place only through the errors it makes; typeshed asks a Message of them.
         place = cast(Any, tokenizer).ParseError("")

@@ -52,6 +52,12 @@ def test_an_uneven_cut_is_told_with_its_cure(conv: str, workers: int, warning: s
     assert not [w for w in advice(cut(conv, workers, overrides=(cure,))) if w.startswith(warning)]
 
 
+def test_uneven_shards_have_no_option() -> None:
+    blocks = "shard { region: [0, 10, 0, 9, 0, 6, 0, 6] } shard { worker: 1 region: [10, 12, 0, 9, 0, 6, 0, 6] }"
+    (told,) = (w for w in advice(cut(blocks, 2)) if w.startswith("conv: "))
+    assert told.endswith("batch 10+2, the largest part is 1.67 times the mean; give its shards boxes of like size")
+
+
 def test_a_batch_that_cannot_be_even_is_told_its_size() -> None:
     text = JOB.replace("batchsize: 12", "batchsize: 6")
     (told,) = advice(cut(workers=4, text=text, overrides=("neuralnet.remainder=SPREAD",)))

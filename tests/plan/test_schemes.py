@@ -254,6 +254,11 @@ def test_what_is_written_on_a_layer_wins(scheme: str) -> None:
     check_law(found, 1)
 
 
+def test_copies_of_a_scheme_may_sum_their_gradient() -> None:
+    placements = partition(convolutions("sum_gradient: true"), 2, scheme="COLUMN_ROW").graph.placements
+    assert [placement.sum_gradient for placement in placements].count(True) == 1
+
+
 @pytest.mark.parametrize("scheme", [name for name in NAMES if name != "SEQUENTIAL"])
 def test_a_batch_or_width_below_the_workers_is_reported(scheme: str) -> None:
     found = partition(mlp((3, 2, 2, 2), rows=2), 4, scheme=scheme)

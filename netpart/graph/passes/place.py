@@ -34,7 +34,7 @@ def place(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) 
     interned: dict[Placement, Placement] = {}
     for node in net.nodes:
         try:
-            placement = LayerPlacer(node, conf, workers, full_rows or net.rows).place(placed.fallbacks)
+            placement = LayerPlacer(node, conf, workers, full_rows or net.rows, net.phase).place(placed.fallbacks)
         except ConfigError as error:
             error.at = node.at + (error.at or ())
             raise

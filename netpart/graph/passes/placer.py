@@ -1,18 +1,20 @@
 """LayerPlacer: the placement of one layer, from its short form or its long one.
 
-Short form: ``partition_dim`` and ``location``. Long form: ``cut`` blocks, several of which make a grid.
+Short form: ``partition_dim`` and ``location``. Long form: ``cut`` blocks, several of which make a grid. What neither
+can say is listed shard by shard (``listed.py``).
 A cut written on a layer is taken or refused; an inherited one that the layer cannot take falls back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.graph.net import Node
+from netpart.graph.passes.listed import ListedShards
 from netpart.layers.layer import INPUT
 from netpart.layers.rows import RowInput
 from netpart.proto.cut_pb2 import CutProto, Remainder
@@ -59,19 +61,25 @@ def scaled(sizes: Sequence[int], extent: int) -> Ranges:
 
 
 class LayerPlacer:
-    """Works out the placement of one layer."""
+    """Works out the placement of one layer in the net of ``phase``."""
 
-    def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int) -> None:
-        self.node, self.layer, self.net_conf, self.workers, self.full_rows = (
-            node, node.layer, conf, workers, full_rows,
+    def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:
+        self.node, self.layer, self.net_conf, self.workers, self.full_rows, self.phase = (
+            node, node.layer, conf, workers, full_rows, phase,
         )  # fmt: skip
         self.conf: LayerProto = node.conf
         self.location = list(self.conf.location)
 
     def place(self, fallbacks: list[Fallback]) -> Placement:
+        placement = self.parts(fallbacks)
+        return replace(placement, sum_gradient=True) if self.conf.sum_gradient else placement
+
+    def parts(self, fallbacks: list[Fallback]) -> Placement:
         self.check_location(self.location, ("location",))
         if self.layer.output.dtype == RECORD:
             return self.whole()
+        if self.conf.shard:
+            return self.shards()
         if self.conf.cut:
             return self.grid([self.long_cut(c, i) for i, c in enumerate(self.conf.cut)], self.long_location())
         if len(self.location) == 1:
@@ -79,6 +87,13 @@ class LayerPlacer:
         if self.conf.HasField("partition_dim"):
             return self.written(self.conf.partition_dim)
         return self.inherited(self.net_conf.partition_dim, fallbacks)
+
+    def shards(self) -> Placement:
+        also = [name for name in ("cut", "location") if getattr(self.conf, name)]
+        if also or self.conf.HasField("partition_dim"):
+            got = f"{(also or ['partition_dim'])[0]} as well"
+            raise ConfigError(self.node.name, "shards alone", got, "remove one of the two", at=("shard",))
+        return ListedShards(self.node, self.phase, self.workers).place()
 
     def whole(self) -> Placement:
         return Placement((Shard(self.location[0] if self.location else 0, self.layer.output.whole),))

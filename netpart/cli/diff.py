@@ -1,0 +1,119 @@
+"""netpart diff: how two plans differ, in cuts, bytes, FLOPs and memory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.graph.partition import Partition
+    from netpart.plan.diff import Difference, Measure
+
+HELP = "show how two jobs, or one job with and without some options, differ in cuts, bytes, FLOPs and memory"
+EPILOG = """With one JOB, the options say what is compared with it as it is written; with two, they hold for both.
+--workers and --scheme may be given twice: once for each side. exit code: 0 the plans are the same, 1 they differ,
+2 something is wrong."""
+LAYERS = ("layer", "before", "after")
+NUMBERS = ("a training step", "", ">before", ">after", ">ratio")
+SCHEME_HINT = ": a scheme leaves alone what has a partition_dim, location, cut or shard of its own"
+TROUBLE = 2
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import positive
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("diff", help=HELP, description=HELP, epilog=EPILOG)
+    parser.add_argument("job", metavar="JOB", help="the job before")
+    parser.add_argument("other", metavar="JOB2", nargs="?", help="the job after (default: the same job, with options)")
+    parser.add_argument("--workers", type=positive, action="append", default=[], metavar="N", help="cut over N workers")
+    parser.add_argument("--scheme", action="append", default=[], metavar="NAME", help="place all layers at once")
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change a field")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
+    parser.set_defaults(trouble=TROUBLE)
+    return parser
+
+
+def call(args: argparse.Namespace) -> int:
+    """Compares; 0 if nothing differs, 1 if something does."""
+    from netpart.plan.diff import compare
+
+    difference = compare(*(cut(side)[0] for side in sides(args)))
+    if args.json:
+        print_json(difference)
+    elif difference.same:
+        print(f"The plans are the same{SCHEME_HINT if args.scheme else ''}.")
+    else:
+        print_difference(difference)
+    return 0 if difference.same else 1
+
+
+def sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namespace]:
+    """The options of a job before and of one after."""
+    from netpart.errors import ConfigError
+
+    if not (args.other or args.workers or args.scheme or args.set):
+        raise ConfigError("diff", "two jobs, or one and an option", "one job", "add JOB2, --scheme, --workers or --set")
+    workers, schemes = one_each(args, "workers"), one_each(args, "scheme")
+    changes = args.set if args.other else []
+    return (
+        side(args.job, changes, workers[0], schemes[0]),
+        side(args.other or args.job, args.set, workers[1], schemes[1]),
+    )
+
+
+def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
+    """What an option says for each side: given once, it holds for both of two jobs, or for one job's after."""
+    from netpart.errors import ConfigError
+
+    given = getattr(args, name)
+    if len(given) > 2:
+        raise ConfigError(f"--{name}", "one or two", f"{len(given)}", "there are two sides")
+    if not given:
+        return None, None
+    return (given[0] if args.other or len(given) == 2 else None), given[-1]
+
+
+def side(job: str, changes: list[str], workers: int | None, scheme: str | None) -> argparse.Namespace:
+    """One side, as ``load_job`` wants its options."""
+    return argparse.Namespace(job=job, set=changes, workers=workers, scheme=scheme, dtype=None, seed=None)
+
+
+def cut(args: argparse.Namespace) -> tuple[Partition, Path]:
+    """The partition of one side and the folder of its job; errors say where in the job they are."""
+    from netpart.cli.common import load_job, workers_of
+    from netpart.plan.partition import partition
+
+    job = load_job(args, provide=False)
+    with job.explaining():
+        return partition(job.proto, workers_of(args, job), job.folder), job.folder
+
+
+def print_json(difference: Difference) -> None:
+    """Prints all layers and numbers as one JSON object."""
+    from dataclasses import asdict
+
+    print(json.dumps({"same": difference.same, **asdict(difference)}, indent=2, ensure_ascii=False))
+
+
+def print_difference(difference: Difference) -> None:
+    """Prints the layers that differ and the numbers that do, with those of the whole in any case."""
+    from netpart.cli.table import Table
+
+    if difference.layers:
+        Table(LAYERS, [(c.layer, c.before or "-", c.after or "-") for c in difference.layers]).print()
+        print()
+    shown = [m for m in difference.measures if m.before != m.after or m.whose in ("all", "most")]
+    Table(NUMBERS, [cells(measure) for measure in shown]).print()
+
+
+def cells(measure: Measure) -> tuple[str, ...]:
+    """One number of both sides, and how many times as much it is afterwards."""
+    from netpart.units import bytes_text, count_text
+
+    write = count_text if measure.what == "FLOPs" else bytes_text
+    numbers = ("-" if n is None else write(n) for n in (measure.before, measure.after))
+    ratio = "-" if measure.ratio is None else f"{measure.ratio:.2f}"
+    return measure.what, measure.whose, *numbers, ratio

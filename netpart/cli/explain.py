@@ -1,0 +1,119 @@
+"""netpart explain: why the helpers around a layer are there, and what other cuts of it would cost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.plan.alternatives import Alternative
+    from netpart.plan.diff import Difference
+    from netpart.plan.explain import Explanation, Reason
+
+HELP = "say why each helper around a layer is there, what other cuts of it cost, and what a change would change"
+EPILOG = "--set says what if: the job is explained as it is written, and then compared with the job so changed."
+PIECES = ("part", ">worker", "computes", "needs")
+REASONS = ("helper", "worker", "why", ">forward", ">backward")
+BACKWARD = """Backward the same helpers run the other way: a Slice adds into place, a Split sums, a Concate cuts, a Sum
+hands on to every addend, a bridge returns the gradient, or nothing where none is wanted. A bridge is called as its
+receiving end (d-...); the sending one (s-...) is on the other worker."""
+OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import add_job
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("explain", help=HELP, description=HELP, epilog=EPILOG)
+    add_job(parser)
+    parser.add_argument("layer", metavar="LAYER", help="a layer, as the job names it")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
+    return parser
+
+
+def call(args: argparse.Namespace) -> int:
+    """Explains; 0 when it is done."""
+    from netpart.cli.diff import cut
+    from netpart.plan.alternatives import alternatives
+    from netpart.plan.diff import compare
+    from netpart.plan.explain import explain
+
+    found, folder = cut(argparse.Namespace(**{**vars(args), "set": []}))
+    explanation, others = explain(found, args.layer), alternatives(found, args.layer, folder)
+    change = compare(found, cut(args)[0]) if args.set else None
+    if args.json:
+        print_json(explanation, others, change)
+    else:
+        print_text(explanation, others, found.workers)
+        print_change(change, args.set)
+    return 0
+
+
+def print_json(explanation: Explanation, others: Sequence[Alternative], change: Difference | None) -> None:
+    """Prints everything as one JSON object."""
+    from dataclasses import asdict
+
+    found = {**asdict(explanation), "alternatives": [asdict(other) for other in others]}
+    what_if = {"what_if": asdict(change)} if change else {}
+    print(json.dumps({**found, **what_if}, indent=2, ensure_ascii=False))
+
+
+def print_text(explanation: Explanation, others: Sequence[Alternative], workers: int) -> None:
+    """Prints the parts, the helpers on both sides, the sums, and the alternatives."""
+    from netpart.cli.table import Table
+    from netpart.units import bytes_text, counted
+
+    print(f"{explanation.layer}: {explanation.type}, {explanation.cut} (of {counted(workers, 'worker')})\n")
+    Table(PIECES, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]).print()
+    print_reasons("before it", explanation.before)
+    print_reasons("behind it", explanation.behind)
+    if explanation.before or explanation.behind:
+        print(f"\n{BACKWARD}")
+    moves = [f"{bytes_text(nbytes)} {kind}" for kind, nbytes in explanation.moves.items()]
+    print(f"\nIts output and gradients move, in a training step: {', '.join(moves) or 'nothing'}.")
+    for text in explanation.sums:
+        print(f"  {text}")
+    if others:
+        print("\nCut otherwise, all other layers as they are:\n")
+        Table(OTHERS, [cells(other) for other in others]).print()
+
+
+def print_reasons(where: str, reasons: Sequence[Reason]) -> None:
+    """Prints the helpers on one side of the layer."""
+    from netpart.cli.table import Table
+
+    if not reasons:
+        print(f"\nNo helpers {where}.")
+        return
+    print(f"\nHelpers {where}:\n")
+    Table(REASONS, [reason_cells(reason) for reason in reasons]).print()
+
+
+def reason_cells(reason: Reason) -> tuple[str, ...]:
+    """One helper; a dash where nothing crosses workers."""
+    from netpart.units import bytes_text
+
+    crossing = (bytes_text(count) if count else "-" for count in (reason.forward, reason.backward))
+    return reason.helper, reason.where, reason.why, *crossing
+
+
+def cells(other: Alternative) -> tuple[str, ...]:
+    """One way to cut the layer."""
+    from netpart.units import bytes_text, count_text
+
+    return "now" if other.present else "", other.cut, bytes_text(other.moved), count_text(other.flops), other.written
+
+
+def print_change(change: Difference | None, options: Sequence[str]) -> None:
+    """Prints what the options would change."""
+    from netpart.cli.diff import print_difference
+
+    if change is None:
+        return
+    print(f"\nWith {' '.join(f'--set {option}' for option in options)}:\n")
+    if change.same:
+        print("Nothing changes.")
+    else:
+        print_difference(change)

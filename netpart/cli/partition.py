@@ -1,0 +1,59 @@
+"""netpart partition: writes a job's cut back as a job that says it layer by layer."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any
+
+HELP = "write the plan: a complete, commented job with every layer's cut, to run, edit and compare"
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import add_job
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("partition", help=HELP, description=HELP)
+    add_job(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
+    return parser
+
+
+def call(args: argparse.Namespace) -> int:
+    """Writes the plan; 0 when it is written."""
+    from netpart.cli.common import load_job, workers_of
+    from netpart.cli.note import note
+    from netpart.data.atomic import atomic_file
+    from netpart.plan.partition import partition
+    from netpart.plan.write import write_plan
+
+    if args.output:
+        check_output(args.output)
+    job = load_job(args, provide=False)
+    cut = partition(job.proto, workers_of(args, job), job.folder)
+    text = write_plan(job, cut, command(args), args.output.parent if args.output else Path())
+    if args.output is None:
+        print(text, end="")
+        return 0
+    with atomic_file(args.output) as file:
+        file.write(text.encode())
+    note(f"wrote {args.output}")
+    return 0
+
+
+def check_output(path: Path) -> None:
+    """Raises NetpartError rather than write over what is no plan: a job that a person wrote."""
+    from netpart.errors import NetpartError
+    from netpart.proto.comments import OWN
+
+    if path.exists() and not path.read_bytes().startswith(OWN.encode()):
+        raise NetpartError(f"{path}: expected no file or an older plan, got something else; choose another name")
+
+
+def command(args: argparse.Namespace) -> str:
+    """The command as one would type it, without where it writes to."""
+    named = [("--workers", args.workers), ("--scheme", args.scheme), ("--dtype", args.dtype), ("--seed", args.seed)]
+    options = [word for name, value in named if value is not None for word in (name, str(value))]
+    options += [word for change in args.set for word in ("--set", change)]
+    return shlex.join(["netpart", "partition", args.job, *options])

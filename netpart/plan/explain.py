@@ -1,0 +1,232 @@
+"""Why the helpers around one layer are there: which region is needed, who holds it, and what it costs to move."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from netpart.errors import ConfigError
+from netpart.graph.build import type_name
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Feed, Graph, Part
+from netpart.graph.net import Node
+from netpart.graph.partition import Partition
+from netpart.graph.passes.totals import is_total
+from netpart.plan.cost import itemsize, moved
+from netpart.plan.cuts import place_text
+from netpart.plan.diff import kind_of
+from netpart.plan.ledger import ledger
+from netpart.plan.shares import region_text, shards_text
+from netpart.program.buffers import item_size
+from netpart.proto.fields import nearest
+from netpart.spec import whole
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A helper, where it is, why it is there, and the bytes that cross workers in it, forward and backward."""
+
+    helper: str
+    where: str
+    why: str
+    forward: int = 0
+    backward: int = 0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One shard of the layer: what it computes, and what it needs of its sources and parameters for that."""
+
+    name: str
+    worker: int
+    computes: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One layer of the training net: its shards, the helpers before and behind it, what is summed, and the bytes of
+    a step that carry its output and gradients, by what they are."""
+
+    layer: str
+    type: str
+    cut: str
+    pieces: tuple[Piece, ...]
+    before: tuple[Reason, ...]
+    behind: tuple[Reason, ...]
+    sums: tuple[str, ...]
+    moves: dict[str, int]
+
+
+def explain(partition: Partition, name: str) -> Explanation:
+    """Explains layer ``name``; helpers are those of the first micro-batch, bytes those of all.
+
+    Raises ConfigError, with the nearest names, for a layer that the training net does not have.
+    """
+    node, around = find(partition, name), Surroundings(partition)
+    return Explanation(
+        name, type_name(node.conf).removeprefix("k"),
+        place_text(node.layer, partition.graph.placements[node.index]),
+        tuple(map(around.piece, around.shards(node))), tuple(map(around.reason, around.before(node))),
+        tuple(map(around.reason, around.behind(node))), tuple(sums(partition, node)), moves(partition, name),
+    )  # fmt: skip
+
+
+def find(partition: Partition, name: str) -> Node:
+    """The layer called ``name``; raises ConfigError."""
+    known = {node.name: node for node in partition.graph.net.nodes if not is_total(node)}
+    if name not in known:
+        raise ConfigError("explain", "a layer of the training net", repr(name), nearest(name, known))
+    return known[name]
+
+
+class Surroundings:
+    """What stands around the layers of a training net."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.graph: Graph = partition.graph
+        self.readers: dict[int, list[tuple[Part, Feed]]] = defaultdict(list)
+        for part in self.graph.parts:
+            for feed in part.feeds:
+                self.readers[feed.part.index].append((part, feed))
+        self.crossing = crossing(partition)
+
+    def shards(self, node: Node) -> list[Part]:
+        """The parts of a layer itself."""
+        return [part for part in self.graph.parts if part.kind == LAYER and part.node == node.index]
+
+    def before(self, node: Node) -> list[Part]:
+        """The helpers through which a layer is fed, without the sending ends of bridges."""
+        found: dict[int, Part] = {}
+        waiting = [feed.part for part in self.shards(node) for feed in part.feeds]
+        while waiting:
+            part = waiting.pop()
+            if self.helps(part) and part.index not in found:
+                found[part.index] = part
+                waiting += [feed.part for feed in part.feeds]
+        return [found[index] for index in sorted(found) if found[index].kind != BRIDGE_SRC]
+
+    def behind(self, node: Node) -> list[Part]:
+        """The helpers that carry a layer's output, and a total of it, without the sending ends of bridges."""
+        nodes = {node.index, *(n.index for n in totals(self.graph, node))}
+        return [p for p in self.graph.parts if p.node in nodes and self.helps(p) and p.kind != BRIDGE_SRC]
+
+    def helps(self, part: Part) -> bool:
+        """True for what the rewrite inserted: all but the layers of the job."""
+        return part.kind != LAYER or is_total(self.graph.net.nodes[part.node])
+
+    def piece(self, part: Part) -> Piece:
+        """What a shard computes and needs."""
+        node = self.graph.net.nodes[part.node]
+        shard = self.graph.placements[part.node].shards[part.shard]
+        needs = [f"{self.tensor(f.part)} {self.box(f)} {self.supply(f.part)}" for f in part.feeds]
+        boxes = zip(node.layer.params, node.layer.needs(part.region, part.term).params, strict=True)
+        needs += [f"{p.proto.name or p.key} {region_text(box, whole(p.shape))}" for p, box in boxes if box]
+        return Piece(part.name, part.worker, shards_text([shard], node.layer.output.whole), tuple(needs))
+
+    def supply(self, part: Part) -> str:
+        """Where what a shard needs comes from."""
+        return f"(from {part.name})" if self.helps(part) else "(held here)"
+
+    def tensor(self, part: Part) -> str:
+        """The tensor that a part holds a box of: a layer's output, or its label."""
+        layer = self.graph.net.nodes[part.node].layer
+        return layer.name + (f".{layer.output_names[part.output]}" if part.output else "")
+
+    def box(self, held: Part | Feed) -> str:
+        """The box that a part holds, or that a feed takes of one."""
+        part = held if isinstance(held, Part) else held.part
+        output = part.output if isinstance(held, Part) else max(part.output, held.output)
+        return region_text(held.region, self.graph.net.nodes[part.node].layer.outputs[output].whole)
+
+    def reason(self, part: Part) -> Reason:
+        """Why a helper is there."""
+        why = {
+            SLICE: self.why_cut, SPLIT: self.why_cut, BRIDGE_DST: self.why_bridge, CONCATE: self.why_join,
+            SUM: self.why_join, LAYER: self.why_total,
+        }[part.kind]  # fmt: skip
+        where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
+        return Reason(part.name, where, why(part), *self.crossing[part.name])
+
+    def why_cut(self, part: Part) -> str:
+        """Of a Slice or a Split: who wants which box of what one shard holds."""
+        wishes: dict[str, list[str]] = defaultdict(list)
+        for reader, feed in self.readers[part.index]:
+            there = reader.peer if reader.peer and reader.kind == BRIDGE_SRC else reader
+            wishes[self.box(feed)] += [f"{name} on {there.worker}" for name in self.users(reader)]
+        wanted = [
+            f"{'all of it' if part.kind == SPLIT else box} for {', '.join(dict.fromkeys(users))}"
+            for box, users in wishes.items()
+        ]
+        return f"{self.tensor(part)} {self.box(part)} is held here: {'; '.join(wanted)}"
+
+    def why_bridge(self, part: Part) -> str:
+        """Of a bridge: who needs a box that another worker holds."""
+        return f"{self.wish(part)}, held by worker {part.feeds[0].part.worker}"
+
+    def why_join(self, part: Part) -> str:
+        """Of a Concate or a Sum: who needs what several shards hold."""
+        origins = [f.part.feeds[0].part.worker if f.part.kind == BRIDGE_DST else f.part.worker for f in part.feeds]
+        workers, pieces = ", ".join(map(str, sorted(set(origins)))), "addends" if part.kind == SUM else "pieces"
+        return f"{self.wish(part)}, {len(origins)} {pieces} from workers {workers}"
+
+    def why_total(self, part: Part) -> str:
+        """Of a part of a total: whose addends it adds up once for all readers."""
+        return f"{self.tensor(part)} {self.box(part)} is added up here, once, and then sent to all who need it"
+
+    def wish(self, part: Part) -> str:
+        """Who needs which box, of what a helper hands on."""
+        return f"for {', '.join(dict.fromkeys(self.users(part)))}: {self.tensor(part)} {self.box(part)}"
+
+    def users(self, part: Part) -> list[str]:
+        """The shards that a part feeds in the end."""
+        if not self.helps(part):
+            return [part.name]
+        return [name for reader, _ in self.readers[part.index] for name in self.users(reader)]
+
+
+def totals(graph: Graph, node: Node) -> list[Node]:
+    """The total that the rewrite put behind a layer, if it did."""
+    behind = graph.net.nodes[node.index + 1 : node.index + 2]
+    return [found for found in behind if is_total(found) and found.sources[0].node == node.index]
+
+
+def crossing(partition: Partition) -> dict[str, tuple[int, int]]:
+    """Bytes over every bridge in a step, by the name of its receiving end: forward and backward."""
+    forward, backward = Counter[str](), Counter[str]()
+    for micro in partition.phases["train"]:
+        for bridge in micro.graph.bridges():
+            nbytes = bridge.elements * item_size(bridge.dtype, itemsize(partition))
+            forward[bridge.target.name] += nbytes
+            backward[bridge.target.name] += nbytes * bridge.backward
+    found = {name: (nbytes, backward[name]) for name, nbytes in forward.items()}
+    return defaultdict(lambda: (0, 0), found)
+
+
+def moves(partition: Partition, name: str) -> dict[str, int]:
+    """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by what they are."""
+    entries, graph = ledger(partition).entries, partition.graph
+    names = [name, *(total.name for total in totals(graph, graph.net.by_name[name]))]
+    counts = Counter[str]()
+    for kind in dict.fromkeys(map(kind_of, entries)):
+        found = moved(partition, [entry for entry in entries if kind_of(entry) == kind])
+        counts[kind] = sum(found[own] for own in names)
+    return {kind: nbytes for kind, nbytes in counts.items() if nbytes}
+
+
+def sums(partition: Partition, node: Node) -> Iterator[str]:
+    """Which gradients are summed over workers: of the layer's copies, and of its parameters."""
+    graph = partition.graph
+    if graph.reduced[node.index]:
+        yield "its copies hear from their own readers only, and add up the gradients of their output (sum_gradient)"
+    for parameter in dict.fromkeys(node.params):
+        cells = [
+            f"{region_text(cell.box, whole(parameter.spec.shape))} over workers {', '.join(map(str, bucket.workers))}"
+            for bucket in partition.buckets
+            for cell in bucket.cells
+            if cell.parameter.name == parameter.name
+        ]
+        if cells:
+            yield f"{parameter.name}: each holder sees its own part of the batch or output; summed {'; '.join(cells)}"
+        elif parameter.name in partition.trained:
+            yield f"{parameter.name}: every holder computes the whole gradient of what it holds; nothing to sum"

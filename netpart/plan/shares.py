@@ -1,0 +1,97 @@
+"""What each worker has of each layer, for one training step: regions, FLOPs, memory, and bytes it moves."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from netpart.graph.graph import LAYER
+from netpart.graph.partition import Partition
+from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, price
+from netpart.plan.ledger import ledger
+from netpart.spec import Region, Shard, size
+from netpart.updaters import updater
+
+Key = tuple[str, int]
+"""(layer, worker)."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one worker has of one layer. ``shards`` are those of the first micro-batch; the rest is of a whole step.
+
+    ``memory`` counts as the layers of ``netpart check`` do: values, gradients, parameters with state. ``received``
+    and ``sent`` are the bytes that carry the layer's output, the gradient of it and those of its parameters.
+    """
+
+    worker: int
+    shards: tuple[Shard, ...]
+    flops: int
+    memory: int
+    received: int
+    sent: int
+
+
+def shares(partition: Partition) -> dict[str, list[Share]]:
+    """The shares of every layer of the training net, by its name, for the workers that have to do with it."""
+    flops, memory = computed(partition)
+    received, sent = exchanged(partition)
+    found: dict[str, list[Share]] = {}
+    for node in partition.graph.net.nodes:
+        on: dict[int, list[Shard]] = defaultdict(list)
+        for shard in partition.graph.placements[node.index].shards:
+            on[shard.worker].append(shard)
+        keys = [(node.name, worker) for worker in range(partition.workers)]
+        found[node.name] = [
+            Share(key[1], tuple(on.get(key[1], ())), flops[key], memory[key], received[key], sent[key])
+            for key in keys
+            if key[1] in on or received[key] or sent[key]
+        ]
+    return found
+
+
+def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
+    """FLOPs and bytes held, by layer and worker."""
+    flops, memory = Counter[Key](), Counter[Key]()
+    for micro in partition.phases["train"]:
+        for part in micro.graph.parts:
+            key = micro.graph.net.nodes[part.node].name, part.worker
+            memory[key] += held_bytes(micro.graph, part, itemsize(partition))
+            if part.kind == LAYER:
+                cost = price(micro.graph, part)
+                flops[key] += cost.forward + cost.backward
+    slots, owners = len(updater(partition.job.updater).slots), owner_names(partition)
+    for worker, holdings in enumerate(partition.holdings):
+        for holding in holdings:
+            arrays = 1 + slots + (holding.parameter.name in partition.trained)
+            memory[owners[holding.parameter.name], worker] += arrays * size(holding.box) * itemsize(partition)
+    return flops, memory
+
+
+def exchanged(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
+    """Bytes received and sent, by layer and worker."""
+    received, sent = Counter[Key](), Counter[Key]()
+    entries = ledger(partition).entries
+    for worker in range(partition.workers):
+        for counts, mine in (
+            (received, [entry for entry in entries if entry.target == worker]),
+            (sent, [entry for entry in entries if entry.source == worker]),
+        ):
+            for name, nbytes in moved(partition, mine).items():
+                counts[name, worker] += nbytes
+    return received, sent
+
+
+def region_text(region: Region, whole: Region) -> str:
+    """``[0:8, :, 3:5]``: a box as Python writes it, ``:`` for all of an axis."""
+    spans = [":" if span == full else f"{span[0]}:{span[1]}" for span, full in zip(region, whole, strict=True)]
+    return f"[{', '.join(spans)}]" if spans else "records"
+
+
+def shards_text(shards: Sequence[Shard], whole: Region) -> str:
+    """The boxes of some shards; of addends also what they sum over."""
+    texts = [
+        region_text(s.region, whole) + (f" of inputs {s.term[0][0]}:{s.term[0][1]}" if s.term else "") for s in shards
+    ]
+    return " ".join(texts) or "-"

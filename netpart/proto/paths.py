@@ -1,0 +1,35 @@
+"""The files that a job names, and their names seen from another folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from google.protobuf.message import Message
+
+from netpart.proto.job_pb2 import JobProto
+
+FIELDS = ("path", "vocab_path", "mean_file", "std_file", "meanfile")
+"""Fields of an input's conf that name a file; relative ones start from the job's folder or the working directory."""
+
+
+def data_fields(job: JobProto) -> Iterator[tuple[Message, str]]:
+    """Every field that names a file of data: the block it is in, and its name."""
+    for layer in job.neuralnet.layer:
+        blocks = [value for field, value in layer.ListFields() if isinstance(value, Message)]
+        yield from ((block, field.name) for block in blocks for field, _ in block.ListFields() if field.name in FIELDS)
+
+
+def move(job: JobProto, source: Path, target: Path) -> None:
+    """Rewrites the relative paths of ``job``, read from folder ``source``, for a job in folder ``target``.
+
+    A file that is not beside the source but in the working directory is found there by any job, so its name stays.
+    """
+    if source.resolve() == target.resolve():
+        return
+    for block, name in data_fields(job):
+        path = Path(getattr(block, name))
+        beside = source / path
+        if not path.is_absolute() and (beside.exists() or not path.exists()):
+            setattr(block, name, Path(os.path.relpath(beside.resolve(), target.resolve())).as_posix())
