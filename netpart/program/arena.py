@@ -8,8 +8,11 @@ time ─▶   conv1.y ████████████████
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
+
+import numpy as np
+import numpy.typing as npt
 
 from netpart.program.buffers import ALIAS, ARENA, Buffer, View
 from netpart.program.instructions import CollectiveStart, Instruction
@@ -20,24 +23,23 @@ ALIGN = 64
 def plan_arena(buffers: list[Buffer], instructions: list[Instruction], float_size: int) -> tuple[dict[int, int], int]:
     """Offsets in bytes of all arena buffers that ``instructions`` touch, and the arena's size."""
     lives = lifetimes(buffers, instructions)
-    placed: list[tuple[int, int, int, int]] = []
-    offsets: dict[int, int] = {}
-    for b in sorted(lives, key=lambda b: (-buffers[b].nbytes(float_size), lives[b][0], b)):
-        first, last = lives[b]
-        nbytes = -(-buffers[b].nbytes(float_size) // ALIGN) * ALIGN
-        offsets[b] = lowest_gap(((o, n) for f, t, o, n in placed if f <= last and first <= t), nbytes)
-        placed.append((first, last, offsets[b], nbytes))
-    return offsets, max((o + n for _, _, o, n in placed), default=0)
+    order = sorted(lives, key=lambda b: (-buffers[b].nbytes(float_size), lives[b][0], b))
+    placed = np.empty((len(order), 4), np.int64)
+    for n, b in enumerate(order):
+        (first, last), nbytes = lives[b], -(-buffers[b].nbytes(float_size) // ALIGN) * ALIGN
+        others = placed[:n]
+        meeting = others[(others[:, 0] <= last) & (others[:, 1] >= first), 2:]
+        placed[n] = first, last, lowest_gap(meeting, nbytes), nbytes
+    ends = placed[:, 2] + placed[:, 3]
+    return dict(zip(order, placed[:, 2].tolist(), strict=True)), int(ends.max(initial=0))
 
 
-def lowest_gap(taken: Iterable[tuple[int, int]], nbytes: int) -> int:
+def lowest_gap(taken: npt.NDArray[np.int64], nbytes: int) -> int:
     """The lowest offset where ``nbytes`` fit between the taken (offset, size) ranges."""
-    start = 0
-    for offset, n in sorted(taken):
-        if start + nbytes <= offset:
-            break
-        start = max(start, offset + n)
-    return start
+    taken = taken[np.argsort(taken[:, 0])]
+    ends = np.concatenate([[0], np.maximum.accumulate(taken[:, 0] + taken[:, 1])])
+    fits = taken[:, 0] - ends[:-1] >= nbytes
+    return int(ends[fits.argmax()] if fits.any() else ends[-1])
 
 
 def lifetimes(buffers: list[Buffer], instructions: list[Instruction]) -> dict[int, tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,5 +92,5 @@ def test_a_view_of_a_buffer_keeps_it_alive() -> None:
 
 
 def test_the_lowest_gap_that_fits_is_taken() -> None:
-    taken = [(0, 64), (128, 64), (320, 64)]
+    taken = np.array([(0, 64), (128, 64), (320, 64)])
     assert [lowest_gap(taken, n) for n in (64, 128, 192)] == [64, 192, 384]
