@@ -27,7 +27,7 @@ def test_choice(wanted: str, launcher: str, chosen: str) -> None:
     ("wanted", "launcher", "says"),
     [
         ("tcp", "local", "one of auto, zeromq, shm, got 'tcp'"),
-        ("shm", "threads", "expected auto, as threads"),
+        ("shm", "threads", "expected auto, as --launcher threads has its own"),
         ("shm", "hosts", "workers of other hosts cannot see its memory; use --transport zeromq"),
     ],
 )

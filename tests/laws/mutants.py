@@ -16,6 +16,7 @@ from random import Random
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SUM, Feed, Graph, Part
 from netpart.graph.partition import Partition
+from netpart.graph.passes.collect import collect
 from netpart.graph.passes.totals import is_total
 from netpart.spec import FLOAT, Region, contains, extent, size
 from netpart.verify.report import ACTIVATION, GRADIENT, PARAMETER_GRADIENT
@@ -34,8 +35,15 @@ class Mutant:
 
 
 def mutate(graph: Graph, mutant: Mutant) -> None:
-    """Makes the mistake and forgets what was derived from the parts before: it is derived anew when it is asked for."""
+    """Makes the mistake and forgets what was derived from the parts before: it is derived anew when it is asked for.
+
+    Collectives are recognised anew: bridges that no longer form one are carried out one by one, as they are.
+    """
     mutant.edit()
+    graph.collectives.clear()
+    for part in graph.parts:
+        part.collective = None
+    collect(graph)
     for name, value in vars(type(graph)).items():
         if isinstance(value, cached_property):
             graph.__dict__.pop(name, None)

@@ -137,11 +137,17 @@ CALLS: dict[str, Callable[[int], dict[str, int]]] = {
     "NAIVE": lambda top: {"all-gather": top, "sum": top - 1},
     "GATHER_SCATTER": lambda top: {"all-gather": top, "d reduce-scatter": top - 1},
     "ALTSPLIT": lambda top: {"all-gather": (top + 1) // 2, "sum": (top - 1) // 2},
-    "COLUMN_ROW": lambda top: {"all-reduce": top // 2, "d all-reduce": (top - 1) // 2},
+    "COLUMN_ROW": lambda top: {
+        "all-reduce": (top - 1) // 2,
+        "d all-reduce": top // 2 - 1,
+        "reduce-scatter": 1 - top % 2,
+        "d all-gather": 1 - top % 2,
+    },
     "DATA": lambda top: {},
     "ONE_WEIRD_TRICK": lambda top: {"all-gather": top, "d reduce-scatter": top - 1},
 }
-"""Collectives of one step by kind, and "d" those of their gradients; "sum" are all-reduces of a layer's gradient."""
+"""Collectives of one step by kind, and "d" those of their gradients; "sum" are all-reduces of a layer's gradient.
+The topmost all-reduce of COLUMN_ROW with an even L is in two halves, for the loss between them is cut on the batch."""
 
 
 @pytest.mark.parametrize("workers", WORKERS)

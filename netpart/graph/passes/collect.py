@@ -85,7 +85,7 @@ def recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collectiv
     pairs = {(source(a).worker, a.worker): a for a in arrivals}
     outlets = {source(a).worker: source(a).feeds[0].part for a in arrivals}
     one_way = {a.feeds[0].gradient for a in arrivals}
-    alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1
+    alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1 and all(map(is_plain, arrivals))
     spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
     if (
         not alike
@@ -97,6 +97,12 @@ def recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collectiv
     regions = {worker: held(graph, outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
     shape = added_up(pairs, regions, readers) if addends else spread(pairs, regions, readers)
     return None if shape is None else mark(graph, arrivals, readers, *shape)
+
+
+def is_plain(arrival: Part) -> bool:
+    """True for a bridge that brings what it is sent, which is what its sending half reads."""
+    sender = source(arrival)
+    return len(sender.feeds) == 1 and arrival.region == sender.region == sender.feeds[0].region
 
 
 Pattern = tuple[str, tuple[int, ...], tuple[Region | None, ...], Region]
@@ -124,7 +130,7 @@ def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
         return None
     if everything:
         return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
-    wanted = {(t, r.region) for (_, t), a in pairs.items() for r in readers[a.index]}
+    wanted = {(t, r.region) for (_, t), a in pairs.items() for r in readers.get(a.index, [])}
     swapped = set(regions) == {t for t, _ in wanted} and len(wanted) == len(regions) and tile(r for _, r in wanted)
     return (ALL_TO_ALL, tuple(targets), (), hull(list(regions.values()))) if swapped else None
 
@@ -147,7 +153,9 @@ def added_up(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None
     (whole, *others), boxes = set(regions.values()), list(wanted.values())
     if others or set(pairs) != {(s, t) for s in regions for t in wanted if s != t}:
         return None
-    if not all(is_total(r, wanted[t], a) for (_, t), a in pairs.items() for r in readers[a.index]):
+    counts = {t: sum(u == t for _, u in pairs) for t in wanted}
+    everyone = [(t, a, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [a])]
+    if not all(is_total(r, a, counts[t]) and (t not in regions or len(r.feeds) > counts[t]) for t, a, r in everyone):
         return None
     if len(wanted) == 1:
         (root,) = wanted
@@ -161,14 +169,14 @@ def added_up(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None
     return REDUCE_SCATTER, tuple(regions), tuple(wanted.get(s) for s in regions), whole
 
 
-def is_total(reader: Part, region: Region, arrival: Part) -> bool:
-    """True if ``reader`` adds up one whole addend from everywhere, and its gradient goes back to all or to one."""
-    back = {f.gradient for f in reader.feeds}
+def is_total(reader: Part, arrival: Part, count: int) -> bool:
+    """True if ``reader`` adds up what ``count`` bridges bring and at most one addend of its own worker, each once and
+    whole, and its gradient goes back to all or to one."""
+    back, came = {f.gradient for f in reader.feeds}, [f.part for f in reader.feeds if f.part.kind == BRIDGE_DST]
     return (
         reader.kind == SUM
-        and reader.region == arrival.region == region
-        and sum(f.part.kind != BRIDGE_DST for f in reader.feeds) <= 1
-        and all(f.region == region for f in reader.feeds)
+        and len(set(map(id, came))) == len(came) == count >= len(reader.feeds) - 1
+        and all(f.region == reader.region == arrival.region for f in reader.feeds)
         and (len(back) == 1 or not arrival.feeds[0].gradient)
     )
 
@@ -178,7 +186,7 @@ def mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Patter
     kind, members, blocks, region = pattern
     sent = [source(a) for a in arrivals]
     first, last = min(p.index for p in sent), max(a.index for a in arrivals)
-    sums = [r for a in arrivals for r in readers[a.index] if r.kind == SUM] if kind in SUMMING else []
+    sums = [r for a in arrivals for r in readers.get(a.index, []) if r.kind == SUM] if kind in SUMMING else []
     last = max([last, *(s.index for s in sums)])
     layer = graph.net.nodes[sent[0].node].layer
     name = layer.name + (f".{layer.output_names[sent[0].output]}" if sent[0].output else "")
