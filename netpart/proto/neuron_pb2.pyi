@@ -8,20 +8,34 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Optional as _Op
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ActivationProto(_message.Message):
-    __slots__ = ("type",)
+    __slots__ = ("type", "alpha")
     class ActivationType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         RELU: _ClassVar[ActivationProto.ActivationType]
         SIGMOID: _ClassVar[ActivationProto.ActivationType]
         TANH: _ClassVar[ActivationProto.ActivationType]
         STANH: _ClassVar[ActivationProto.ActivationType]
+        GELU: _ClassVar[ActivationProto.ActivationType]
+        GELU_TANH: _ClassVar[ActivationProto.ActivationType]
+        SILU: _ClassVar[ActivationProto.ActivationType]
+        MISH: _ClassVar[ActivationProto.ActivationType]
+        ELU: _ClassVar[ActivationProto.ActivationType]
+        SOFTPLUS: _ClassVar[ActivationProto.ActivationType]
     RELU: ActivationProto.ActivationType
     SIGMOID: ActivationProto.ActivationType
     TANH: ActivationProto.ActivationType
     STANH: ActivationProto.ActivationType
+    GELU: ActivationProto.ActivationType
+    GELU_TANH: ActivationProto.ActivationType
+    SILU: ActivationProto.ActivationType
+    MISH: ActivationProto.ActivationType
+    ELU: ActivationProto.ActivationType
+    SOFTPLUS: ActivationProto.ActivationType
     TYPE_FIELD_NUMBER: _ClassVar[int]
+    ALPHA_FIELD_NUMBER: _ClassVar[int]
     type: ActivationProto.ActivationType
-    def __init__(self, type: _Optional[_Union[ActivationProto.ActivationType, str]] = ...) -> None: ...
+    alpha: float
+    def __init__(self, type: _Optional[_Union[ActivationProto.ActivationType, str]] = ..., alpha: _Optional[float] = ...) -> None: ...
 
 class ConvolutionProto(_message.Message):
     __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z")

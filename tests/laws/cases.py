@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer
 from netpart.proto.job_pb2 import LayerProto
+from netpart.proto.neuron_pb2 import ActivationProto
 from netpart.spec import FLOAT, INT, Shape, Spec
 
 
@@ -98,8 +99,8 @@ def elementwise(name: str, conf: str = "") -> st.SearchStrategy[Case]:
 
 
 def activation(name: str) -> st.SearchStrategy[Case]:
-    kinds = st.sampled_from(["RELU", "SIGMOID", "TANH", "STANH"])
-    return kinds.flatmap(lambda kind: elementwise(name, f"activation_conf {{ type: {kind} }}"))
+    kinds = st.sampled_from(ActivationProto.ActivationType.keys())
+    return kinds.flatmap(lambda kind: elementwise(name, f"activation_conf {{ type: {kind} alpha: 0.7 }}"))
 
 
 @st.composite

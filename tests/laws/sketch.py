@@ -157,7 +157,9 @@ def lrn(s: Sketch, source: str) -> str | None:
 def activation(s: Sketch, source: str) -> str | None:
     conf = s.conf(s.pick(["kReLU", "kReLU", "kSigmoid", "kSTanh", "kActivation"]), source)
     if conf.type == layer_type("kActivation"):
-        conf.activation_conf.type = s.pick([ActivationProto.RELU, ActivationProto.TANH, ActivationProto.STANH])
+        conf.activation_conf.type = s.pick(
+            [ActivationProto.RELU, ActivationProto.TANH, ActivationProto.GELU, ActivationProto.ELU]
+        )
     leaky = conf.type == layer_type("kReLU") and s.chance(2)
     if leaky:
         conf.relu_conf.negative_slope = 0.25
