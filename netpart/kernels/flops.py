@@ -8,6 +8,8 @@
 | activation                  | |y| (relu) or 4·|y|             | 2·|y|                           |
 | dropout, lrn, softmax, loss | |y|                             | |y|                             |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
+| fold                        | |src| - |dst|                   |                                 |
+| multiply, maximum of n      | (n - 1)·|y|                     | (n - 1)·|y|; |y|; and a fold    |
 | copy, zero, upload, largest | 0                               |                                 |
 
 |y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
@@ -51,5 +53,10 @@ def elementwise(y: int) -> int:
 
 
 def total(y: int, addends: int) -> int:
-    """A sum of ``addends`` arrays of ``y`` elements."""
+    """A sum, product or maximum of ``addends`` arrays of ``y`` elements."""
     return y * max(0, addends - 1)
+
+
+def fold(dst: int, src: int) -> int:
+    """A sum over axes: the additions that make ``dst`` elements of ``src``."""
+    return src - dst

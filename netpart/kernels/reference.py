@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from netpart.kernels.activation import Activation
 from netpart.kernels.arrays import Arrays
+from netpart.kernels.combine import Combine
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
 from netpart.kernels.inner_product import InnerProduct
@@ -15,6 +16,7 @@ from netpart.kernels.softmax import Softmax
 
 class Kernels(
     Arrays,
+    Combine,
     Convolution,
     Pooling,
     LocalResponseNormalization,

@@ -128,6 +128,8 @@ kEmbedding: _layer_pb2.LayerType
 kActivation: _layer_pb2.LayerType
 kBM: _layer_pb2.LayerType
 kAdd: _layer_pb2.LayerType
+kMul: _layer_pb2.LayerType
+kMax: _layer_pb2.LayerType
 kCudnnConv: _layer_pb2.LayerType
 kCudnnPool: _layer_pb2.LayerType
 kCudnnLRN: _layer_pb2.LayerType

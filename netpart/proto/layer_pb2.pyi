@@ -67,6 +67,8 @@ class LayerType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kActivation: _ClassVar[LayerType]
     kBM: _ClassVar[LayerType]
     kAdd: _ClassVar[LayerType]
+    kMul: _ClassVar[LayerType]
+    kMax: _ClassVar[LayerType]
     kCudnnConv: _ClassVar[LayerType]
     kCudnnPool: _ClassVar[LayerType]
     kCudnnLRN: _ClassVar[LayerType]
@@ -135,6 +137,8 @@ kEmbedding: LayerType
 kActivation: LayerType
 kBM: LayerType
 kAdd: LayerType
+kMul: LayerType
+kMax: LayerType
 kCudnnConv: LayerType
 kCudnnPool: LayerType
 kCudnnLRN: LayerType

@@ -111,8 +111,11 @@ def softmax(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
-def add(draw: st.DrawFn, name: str) -> Case:
-    return Case(name, "", (Spec(draw(shapes(1))),) * draw(st.integers(1, 3)))
+def combination(draw: st.DrawFn, name: str) -> Case:
+    """Sources of one shape, or some of them shrunk to 1 on some axes."""
+    shape, few = draw(shapes(1)), draw(st.sampled_from([0, 0, 1, 2]))
+    shrunk = [draw(st.sets(st.integers(0, len(shape) - 1), max_size=few)) for _ in range(draw(st.integers(1, 3)))]
+    return Case(name, "", tuple(Spec(tuple(1 if a in s else n for a, n in enumerate(shape))) for s in shrunk))
 
 
 @st.composite
@@ -163,8 +166,10 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kDropout": elementwise("kDropout", "dropout_conf { dropout_ratio: 0.4 }"),
     "kSoftmax": softmax("kSoftmax"),
     "kCudnnSoftmax": softmax("kCudnnSoftmax"),
-    "kAdd": add("kAdd"),
-    "kSum": add("kSum"),
+    "kAdd": combination("kAdd"),
+    "kSum": combination("kSum"),
+    "kMul": combination("kMul"),
+    "kMax": combination("kMax"),
     "kConcate": concate("kConcate"),
     "kSplit": elementwise("kSplit"),
     "kBridgeSrc": elementwise("kBridgeSrc"),

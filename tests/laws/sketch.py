@@ -187,10 +187,25 @@ def identity(s: Sketch, source: str) -> str | None:
 
 
 def add(s: Sketch, source: str) -> str | None:
-    """A residual sum, perhaps of a tensor with itself."""
-    same = [name for name in numbers(s) if s.shape(name) == s.shape(source)]
+    """A residual sum or a gate, perhaps of a tensor with itself, perhaps with one that is stretched."""
+    same = [name for name in numbers(s) if fits(s.shape(name), s.shape(source))]
     sources = [source, *(s.pick(same) for _ in range(s.number(1, 2)))]
-    return s.add(s.conf("kAdd", *sources), any(x in s.tied for x in sources))
+    return s.add(s.conf(s.pick(["kAdd", "kAdd", "kMul"]), *sources), any(x in s.tied for x in sources))
+
+
+def fits(shape: Shape, other: Shape) -> bool:
+    """True if ``shape`` can be stretched to ``other``."""
+    return len(shape) == len(other) and all(n in (1, m) for n, m in zip(shape, other, strict=True))
+
+
+def maximum(s: Sketch, source: str) -> str | None:
+    """Of layers of different types, as two that compute the same number may round it differently on other parts."""
+    kind = s.layers[source].conf.type
+    free = [x for x in numbers(s) if x not in s.tied and fits(s.shape(x), s.shape(source))]
+    others = [x for x in free if s.layers[x].conf.type != kind]
+    if source in s.tied or not others:
+        return None
+    return s.add(s.conf("kMax", *s.draw(st.permutations([source, s.pick(others)]))))
 
 
 def concate(s: Sketch, source: str) -> str | None:
@@ -208,7 +223,7 @@ def concate(s: Sketch, source: str) -> str | None:
 
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
-    dropout, softmax, identity, add, add, concate, concate,
+    dropout, softmax, identity, add, add, maximum, concate, concate,
 )  # fmt: skip
 
 

@@ -43,6 +43,8 @@ REFUSED: list[tuple[str, str, tuple[Spec, ...], tuple[str | int, ...]]] = [
     ("kSoftmax", "softmax_conf { num_softmax_per_instance: 3 }", (ROWS,), ("softmax_conf", "num_softmax_per_instance")),
     ("kAdd", "", (), ("srclayers",)),
     ("kAdd", "", (ROWS, Spec((4, 9))), ("srclayers", 1)),
+    ("kMul", "", (ROWS, IMAGE), ("srclayers", 1)),
+    ("kMax", "", (ROWS,) * 257, ("srclayers",)),
     ("kConcate", "", (), ("srclayers",)),
     ("kConcate", "", (ROWS, ROWS), ("concate_conf", "concate_dim")),
     ("kConcate", "concate_conf { concate_dim: 2 }", (ROWS, ROWS), ("concate_conf", "concate_dim")),
