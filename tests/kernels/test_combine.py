@@ -51,6 +51,7 @@ def test_maximum(xs: list[Array]) -> None:
     play(K.maximum(y, xs, arg))
     gradients = [K.maximum_gradient(arg.copy(), k, dy, dx) for k, dx in enumerate(dxs)]
     check(K.maximum(y, xs, arg), y, gradients, xs, dxs, dy)
+    play(K.maximum(y, xs, arg))
     close(y, expected)
 
 
