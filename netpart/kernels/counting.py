@@ -36,6 +36,8 @@ PRICES: dict[str, Callable[..., int]] = {
     ),
     "pooling": lambda x, y, arg, window, method, area: flops.pooling(y.size, window.kernel),
     "pooling_gradient": lambda dy, dx, arg, window, method, area: flops.pooling(dy.size, window.kernel),
+    "global_pooling": lambda x, y, arg, method, area: flops.elementwise(x.size),
+    "global_pooling_gradient": lambda dy, dx, arg, method, area: flops.elementwise(dx.size),
     "activation": lambda kind, x, y, slope=0.0: flops.activation(kind, y.size),
     "activation_gradient": lambda kind, x, y, dy, dx, slope=0.0: flops.activation_gradient(dy.size),
     "dropout": lambda x, y, mask, draw, ratio, clock: flops.elementwise(y.size),

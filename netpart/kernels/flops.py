@@ -5,6 +5,7 @@
 | convolution, inner product  | 2·|y|·contraction, +|y| if bias | as much for dx; for dw as well, |
 |                             |                                 | +|y| if db                      |
 | pooling                     | |y|·prod kernel                 | |y|·prod kernel                 |
+| global pooling              | |x|                             | |x|                             |
 | activation                  | |y| (relu) or 4·|y|             | 2·|y|                           |
 | dropout, lrn, softmax, loss | |y|                             | |y|                             |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |

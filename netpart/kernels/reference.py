@@ -7,6 +7,7 @@ from netpart.kernels.arrays import Arrays
 from netpart.kernels.combine import Combine
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
+from netpart.kernels.global_pooling import GlobalPooling
 from netpart.kernels.inner_product import InnerProduct
 from netpart.kernels.losses import Losses
 from netpart.kernels.lrn import LocalResponseNormalization
@@ -19,6 +20,7 @@ class Kernels(
     Combine,
     Convolution,
     Pooling,
+    GlobalPooling,
     LocalResponseNormalization,
     InnerProduct,
     Activation,

@@ -19,6 +19,7 @@ MODULES = (
     "csv_input",
     "dropout",
     "euclidean_loss",
+    "global_pooling",
     "identity",
     "image_preprocess",
     "inner_product",
@@ -30,6 +31,7 @@ MODULES = (
     "pooling",
     "record_input",
     "relu",
+    "reshape",
     "shard_data",
     "sigmoid",
     "slice",
@@ -37,6 +39,7 @@ MODULES = (
     "softmax_loss",
     "stanh",
     "synthetic",
+    "transpose",
 )
 """Every module of this package that holds a layer type."""
 

@@ -109,6 +109,24 @@ class PoolingProto(_message.Message):
     stride_z: int
     def __init__(self, kernel: _Optional[int] = ..., pool: _Optional[_Union[PoolingProto.PoolMethod, str]] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ...) -> None: ...
 
+class GlobalPoolingProto(_message.Message):
+    __slots__ = ("pool",)
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    pool: PoolingProto.PoolMethod
+    def __init__(self, pool: _Optional[_Union[PoolingProto.PoolMethod, str]] = ...) -> None: ...
+
+class ReshapeProto(_message.Message):
+    __slots__ = ("shape",)
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, shape: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class TransposeProto(_message.Message):
+    __slots__ = ("axis",)
+    AXIS_FIELD_NUMBER: _ClassVar[int]
+    axis: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, axis: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class InnerProductProto(_message.Message):
     __slots__ = ("num_output", "bias_term", "transpose")
     NUM_OUTPUT_FIELD_NUMBER: _ClassVar[int]

@@ -127,6 +127,33 @@ def concate(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def reshape(draw: st.DrawFn, name: str) -> Case:
+    """The prime factors of one row's size, put together anew."""
+    shape = draw(shapes(extent=6))
+    factors = [p for n in shape[1:] for p in {4: [2, 2], 6: [2, 3]}.get(n, [n])]
+    new = [1] * draw(st.integers(1, 4))
+    for factor in factors:
+        new[draw(st.integers(0, len(new) - 1)) if draw(st.booleans()) else -1] *= factor
+    if draw(st.booleans()):
+        new[draw(st.integers(0, len(new) - 1))] = -1
+    conf = " ".join(f"shape: {n}" for n in new)
+    return Case(name, f"reshape_conf {{ {conf} }}", (Spec(shape),))
+
+
+@st.composite
+def transpose(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes())
+    order = draw(st.permutations(range(1, len(shape))))
+    return Case(name, f"transpose_conf {{ {' '.join(f'axis: {a}' for a in order)} }}", (Spec(shape),))
+
+
+def global_pooling(name: str) -> st.SearchStrategy[Case]:
+    methods = st.sampled_from(["AVG", "MAX"])
+    confs = methods.map(lambda method: f"globalpooling_conf {{ pool: {method} }}")
+    return st.builds(lambda conf, shape: Case(name, conf, (Spec(shape),)), confs, shapes(3, 5))
+
+
+@st.composite
 def labelled(draw: st.DrawFn, name: str, field: str, more: str = "") -> Case:
     shape = draw(shapes(2, 3, 5))
     topk = draw(st.integers(1, prod(shape[1:])))
@@ -170,6 +197,10 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kSum": combination("kSum"),
     "kMul": combination("kMul"),
     "kMax": combination("kMax"),
+    "kFlatten": shapes().map(lambda shape: Case("kFlatten", "", (Spec(shape),))),
+    "kReshape": reshape("kReshape"),
+    "kTranspose": transpose("kTranspose"),
+    "kGlobalPooling": global_pooling("kGlobalPooling"),
     "kConcate": concate("kConcate"),
     "kSplit": elementwise("kSplit"),
     "kBridgeSrc": elementwise("kBridgeSrc"),

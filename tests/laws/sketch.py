@@ -221,9 +221,31 @@ def concate(s: Sketch, source: str) -> str | None:
     return s.add(conf, any(x in s.tied for x in conf.srclayers) or len(set(conf.srclayers)) < len(conf.srclayers))
 
 
+def reshape(s: Sketch, source: str) -> str | None:
+    """Flat, transposed, or two neighbouring axes in one."""
+    shape, conf = s.shape(source), s.conf(s.pick(["kFlatten", "kReshape", "kTranspose"]), source)
+    if conf.type == layer_type("kTranspose"):
+        conf.transpose_conf.axis.extend(s.draw(st.permutations(range(1, len(shape)))))
+    elif conf.type == layer_type("kReshape"):
+        at = s.number(1, len(shape) - 1)
+        conf.reshape_conf.shape.extend([*shape[1:at], prod(shape[at : at + 2]), *shape[at + 2 :]])
+    return s.add(conf, source in s.tied)
+
+
+def global_pooling(s: Sketch, source: str) -> str | None:
+    if len(s.shape(source)) < 3:
+        return None
+    conf = s.conf("kGlobalPooling", source)
+    conf.globalpooling_conf.pool = (
+        PoolingProto.AVG if source in s.tied else s.pick([PoolingProto.MAX, PoolingProto.AVG])
+    )
+    return s.add(conf, source in s.tied)
+
+
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
     dropout, softmax, identity, add, add, maximum, concate, concate,
+    reshape, global_pooling,
 )  # fmt: skip
 
 
