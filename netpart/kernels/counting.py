@@ -26,9 +26,11 @@ PRICES: dict[str, Callable[..., int]] = {
     "multiply_gradient": lambda xs, k, dy, dx: flops.total(dy.size, len(xs)) + flops.fold(dx.size, dy.size),
     "maximum": lambda y, xs, arg: flops.total(y.size, len(xs)),
     "maximum_gradient": lambda arg, k, dy, dx: dy.size + flops.fold(dx.size, dy.size),
-    "convolution": lambda x, w, b, y, window: flops.convolution(y.size, _weights(w), b is not None),
-    "convolution_data": lambda dy, w, dx, window: flops.convolution(dy.size, _weights(w), False),
-    "convolution_weights": lambda x, dy, dw, db, window: flops.convolution(dy.size, _weights(dw), db is not None),
+    "convolution": lambda x, w, b, y, window, groups=1: flops.convolution(y.size, _weights(w), b is not None),
+    "convolution_data": lambda dy, w, dx, window, groups=1: flops.convolution(dy.size, _weights(w), False),
+    "convolution_weights": lambda x, dy, dw, db, window, groups=1: flops.convolution(
+        dy.size, _weights(dw), db is not None
+    ),
     "inner_product": lambda x, w, b, y, transpose: flops.inner_product(y.size, prod(x.shape[1:]), b is not None),
     "inner_product_data": lambda dy, w, dx, transpose: flops.inner_product(dy.size, prod(dx.shape[1:]), False),
     "inner_product_weights": lambda x, dy, dw, db, transpose: flops.inner_product(

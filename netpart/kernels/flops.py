@@ -14,7 +14,7 @@
 | copy, zero, upload, largest | 0                               |                                 |
 
 |y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
-input channels times kernel elements of a convolution, input features of an inner product. Padding
+input channels (of a group) times kernel elements of a convolution, input features of an inner product. Padding
 counts like input; random draws count nothing.
 """
 

@@ -38,7 +38,7 @@ class ActivationProto(_message.Message):
     def __init__(self, type: _Optional[_Union[ActivationProto.ActivationType, str]] = ..., alpha: _Optional[float] = ...) -> None: ...
 
 class ConvolutionProto(_message.Message):
-    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z")
+    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z", "dilation", "dilation_x", "dilation_y", "dilation_z", "groups")
     NUM_FILTERS_FIELD_NUMBER: _ClassVar[int]
     KERNEL_FIELD_NUMBER: _ClassVar[int]
     PAD_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,11 @@ class ConvolutionProto(_message.Message):
     KERNEL_Z_FIELD_NUMBER: _ClassVar[int]
     PAD_Z_FIELD_NUMBER: _ClassVar[int]
     STRIDE_Z_FIELD_NUMBER: _ClassVar[int]
+    DILATION_FIELD_NUMBER: _ClassVar[int]
+    DILATION_X_FIELD_NUMBER: _ClassVar[int]
+    DILATION_Y_FIELD_NUMBER: _ClassVar[int]
+    DILATION_Z_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     num_filters: int
     kernel: int
     pad: int
@@ -69,7 +74,12 @@ class ConvolutionProto(_message.Message):
     kernel_z: int
     pad_z: int
     stride_z: int
-    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ...) -> None: ...
+    dilation: int
+    dilation_x: int
+    dilation_y: int
+    dilation_z: int
+    groups: int
+    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ..., dilation: _Optional[int] = ..., dilation_x: _Optional[int] = ..., dilation_y: _Optional[int] = ..., dilation_z: _Optional[int] = ..., groups: _Optional[int] = ...) -> None: ...
 
 class PoolingProto(_message.Message):
     __slots__ = ("kernel", "pool", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "spatial_axes", "kernel_z", "pad_z", "stride_z")

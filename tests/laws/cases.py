@@ -47,8 +47,8 @@ def params(count: int) -> str:
 
 
 @st.composite
-def windows(draw: st.DrawFn) -> tuple[str, Shape]:
-    """Text of kernel, stride and pad, and the shape they fit.
+def windows(draw: st.DrawFn, dilation: int = 1) -> tuple[str, Shape]:
+    """Text of kernel, stride and pad, and the shape they fit with kernel elements ``dilation`` apart.
 
     Aims at kernels wider than a part, strides longer than the kernel, padding wider than both, and tails
     that no window reaches.
@@ -58,7 +58,8 @@ def windows(draw: st.DrawFn) -> tuple[str, Shape]:
     kernels = [draw(st.integers(1, min(5, most))) for _ in range(axes)]
     pads = [draw(st.sampled_from([0, 0, 1, k - 1, k, k + 1])) for k in kernels]
     strides = [draw(st.integers(1, 4)) for _ in range(axes)]
-    extents = [draw(st.integers(max(1, k - 2 * p), most + 1)) for k, p in zip(kernels, pads, strict=True)]
+    least = [max(1, (k - 1) * dilation + 1 - 2 * p) for k, p in zip(kernels, pads, strict=True)]
+    extents = [draw(st.integers(low, max(low, most) + 1)) for low in least]
     fields = zip("zyx"[-axes:], kernels, pads, strides, strict=True)
     text = " ".join(f"kernel_{a}: {k} pad_{a}: {p} stride_{a}: {s}" for a, k, p, s in fields)
     channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
@@ -67,9 +68,14 @@ def windows(draw: st.DrawFn) -> tuple[str, Shape]:
 
 @st.composite
 def convolution(draw: st.DrawFn, name: str) -> Case:
-    text, shape = draw(windows())
-    conf = f"convolution_conf {{ num_filters: {draw(st.integers(1, 4))} {text} }} {params(draw(st.integers(1, 2)))}"
-    return Case(name, conf, (Spec(shape),))
+    dilation, groups = draw(st.sampled_from([1, 1, 2])), 1
+    text, shape = draw(windows(dilation))
+    if len(shape) == int(text.split()[1]) + 2 and draw(st.booleans()):
+        groups = draw(st.integers(1, 3))
+        shape = (shape[0], shape[1] * groups, *shape[2:])
+    filters = groups * draw(st.integers(1, 4 if groups == 1 else 3))
+    conf = f"num_filters: {filters} {text} dilation: {dilation} groups: {groups}"
+    return Case(name, f"convolution_conf {{ {conf} }} {params(draw(st.integers(1, 2)))}", (Spec(shape),))
 
 
 @st.composite

@@ -96,6 +96,9 @@ def convolution(s: Sketch, source: str) -> str | None:
     conf = s.conf("kConvolution", source)
     channels = windows(s, conf.convolution_conf, s.shape(source), s.number(1, 3))
     conf.convolution_conf.num_filters = s.pick([4, 3, 2, 1])
+    if channels > 1 and s.chance(3):
+        conf.convolution_conf.groups, conf.convolution_conf.num_filters = channels, channels * s.number(1, 2)
+    channels //= conf.convolution_conf.groups
     spatial = [getattr(conf.convolution_conf, f"kernel_{a}") for a in "zyx"[-conf.convolution_conf.spatial_axes :]]
     shape = conf.convolution_conf.num_filters, channels, *spatial
     s.param(conf, "weight", shape, prod(shape[1:]) ** -0.5)
