@@ -83,7 +83,7 @@ class Reshape(Layer):
 
 
 def groups(a: Shape, b: Shape) -> list[tuple[range, range]]:
-    """Pairs of neighbouring axes of ``a`` and ``b`` that hold the same elements: the batch, then as many as there are."""
+    """Pairs of neighbouring axes of ``a`` and ``b`` that hold the same elements: the batch, then the finest."""
     ends_a, ends_b = ({n: i for i, n in enumerate(accumulate(shape[1:], mul), start=2)} for shape in (a, b))
     common = [(ends_a[n], ends_b[n]) for n in sorted(ends_a.keys() & ends_b.keys())]
     return [(range(i, k), range(j, m)) for (i, j), (k, m) in pairwise([(0, 0), (1, 1), *common])]

@@ -190,10 +190,18 @@ def identity(s: Sketch, source: str) -> str | None:
 
 
 def add(s: Sketch, source: str) -> str | None:
-    """A residual sum or a gate, perhaps of a tensor with itself, perhaps with one that is stretched."""
+    """A residual sum, perhaps of a tensor with itself, perhaps with one that is stretched."""
     same = [name for name in numbers(s) if fits(s.shape(name), s.shape(source))]
     sources = [source, *(s.pick(same) for _ in range(s.number(1, 2)))]
-    return s.add(s.conf(s.pick(["kAdd", "kAdd", "kMul"]), *sources), any(x in s.tied for x in sources))
+    return s.add(s.conf("kAdd", *sources), any(x in s.tied for x in sources))
+
+
+def multiply(s: Sketch, source: str) -> str | None:
+    """A gate between 0 and 1, perhaps stretched: products of anything else grow without bound."""
+    same = [name for name in numbers(s) if fits(s.shape(name), s.shape(source))]
+    gate = s.pick(same)
+    gate = s.add(s.conf("kSigmoid", gate), gate in s.tied)
+    return s.add(s.conf("kMul", source, gate), source in s.tied)
 
 
 def fits(shape: Shape, other: Shape) -> bool:
@@ -247,7 +255,7 @@ def global_pooling(s: Sketch, source: str) -> str | None:
 
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
-    dropout, softmax, identity, add, add, maximum, concate, concate,
+    dropout, softmax, identity, add, add, multiply, maximum, concate, concate,
     reshape, global_pooling,
 )  # fmt: skip
 
