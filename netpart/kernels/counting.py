@@ -38,6 +38,9 @@ PRICES: dict[str, Callable[..., int]] = {
     ),
     "pooling": lambda x, y, arg, window, method, area: flops.pooling(y.size, window.kernel),
     "pooling_gradient": lambda dy, dx, arg, window, method, area: flops.pooling(dy.size, window.kernel),
+    "resample": lambda x, y, weights, transpose=False: flops.resample(
+        [w.shape for w in weights], prod(x.shape[:2]) if not transpose else prod(y.shape[:2])
+    ),
     "global_pooling": lambda x, y, arg, method, area: flops.elementwise(x.size),
     "global_pooling_gradient": lambda dy, dx, arg, method, area: flops.elementwise(dx.size),
     "activation": lambda kind, x, y, slope=0.0: flops.activation(kind, y.size),

@@ -5,6 +5,7 @@
 | convolution, inner product  | 2·|y|·contraction, +|y| if bias | as much for dx; for dw as well, |
 |                             |                                 | +|y| if db                      |
 | pooling                     | |y|·prod kernel                 | |y|·prod kernel                 |
+| resampling, per axis        | 2·|y|·input positions           | 2·|y|·input positions           |
 | global pooling              | |x|                             | |x|                             |
 | activation                  | |y| (relu) or 4·|y|             | 2·|y|                           |
 | dropout, lrn, softmax, loss | |y|                             | |y|                             |
@@ -61,3 +62,12 @@ def total(y: int, addends: int) -> int:
 def fold(dst: int, src: int) -> int:
     """A sum over axes: the additions that make ``dst`` elements of ``src``."""
     return src - dst
+
+
+def resample(weights: Sequence[tuple[int, int]], images: int) -> int:
+    """Interpolation of ``images`` one axis after the other, or its gradient: a product with each matrix (out, in)."""
+    price, rest = 0, [inputs for _, inputs in weights]
+    for axis, (outputs, inputs) in enumerate(weights):
+        rest[axis] = outputs
+        price += 2 * images * prod(rest) * inputs
+    return price

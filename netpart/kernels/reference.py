@@ -12,6 +12,7 @@ from netpart.kernels.inner_product import InnerProduct
 from netpart.kernels.losses import Losses
 from netpart.kernels.lrn import LocalResponseNormalization
 from netpart.kernels.pooling import Pooling
+from netpart.kernels.resample import Resample
 from netpart.kernels.softmax import Softmax
 
 
@@ -21,6 +22,7 @@ class Kernels(
     Convolution,
     Pooling,
     GlobalPooling,
+    Resample,
     LocalResponseNormalization,
     InnerProduct,
     Activation,

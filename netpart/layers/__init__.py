@@ -40,6 +40,8 @@ MODULES = (
     "stanh",
     "synthetic",
     "transpose",
+    "transposed_convolution",
+    "upsampling",
 )
 """Every module of this package that holds a layer type."""
 

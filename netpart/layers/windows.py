@@ -65,7 +65,7 @@ class Sliding:
         return (start, end), (start - first, stop - end)
 
 
-def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
+def read_sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
     """Reads spatial_axes, kernel, stride, pad and, where there is one, dilation of ``field``; raises ConfigError.
 
     ``kernel`` sets all axes, ``kernel_x`` (the last), ``kernel_y`` and ``kernel_z`` override one; so do the others.
@@ -84,7 +84,12 @@ def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
         return tuple(at_least(layer, low, int(getattr(conf, f)), field, f) for f in used)
 
     dilation = each("dilation", 1) if hasattr(conf, "dilation") else (1,) * axes
-    found = Sliding(spec.shape[-axes:], each("kernel", 1), each("stride", 1), each("pad", 0), dilation)
+    return Sliding(spec.shape[-axes:], each("kernel", 1), each("stride", 1), each("pad", 0), dilation)
+
+
+def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
+    """``read_sliding``; raises ConfigError also for a window that does not fit into the padded input."""
+    found = read_sliding(layer, field, spec)
     for n, k, p in zip(found.extent, found.reach, found.pad, strict=True):
         if k > n + 2 * p:
             got = f"{k} over {n} + 2 * {p}"

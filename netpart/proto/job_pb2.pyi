@@ -35,6 +35,7 @@ from netpart.proto.neuron_pb2 import ActivationProto as ActivationProto
 from netpart.proto.neuron_pb2 import ConvolutionProto as ConvolutionProto
 from netpart.proto.neuron_pb2 import PoolingProto as PoolingProto
 from netpart.proto.neuron_pb2 import GlobalPoolingProto as GlobalPoolingProto
+from netpart.proto.neuron_pb2 import UpsamplingProto as UpsamplingProto
 from netpart.proto.neuron_pb2 import ReshapeProto as ReshapeProto
 from netpart.proto.neuron_pb2 import TransposeProto as TransposeProto
 from netpart.proto.neuron_pb2 import InnerProductProto as InnerProductProto
@@ -135,6 +136,8 @@ kMul: _layer_pb2.LayerType
 kMax: _layer_pb2.LayerType
 kFlatten: _layer_pb2.LayerType
 kReshape: _layer_pb2.LayerType
+kTransposedConvolution: _layer_pb2.LayerType
+kUpsampling: _layer_pb2.LayerType
 kTranspose: _layer_pb2.LayerType
 kGlobalPooling: _layer_pb2.LayerType
 kCudnnConv: _layer_pb2.LayerType

@@ -38,7 +38,7 @@ class ActivationProto(_message.Message):
     def __init__(self, type: _Optional[_Union[ActivationProto.ActivationType, str]] = ..., alpha: _Optional[float] = ...) -> None: ...
 
 class ConvolutionProto(_message.Message):
-    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z", "dilation", "dilation_x", "dilation_y", "dilation_z", "groups")
+    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z", "dilation", "dilation_x", "dilation_y", "dilation_z", "groups", "output_pad")
     NUM_FILTERS_FIELD_NUMBER: _ClassVar[int]
     KERNEL_FIELD_NUMBER: _ClassVar[int]
     PAD_FIELD_NUMBER: _ClassVar[int]
@@ -59,6 +59,7 @@ class ConvolutionProto(_message.Message):
     DILATION_Y_FIELD_NUMBER: _ClassVar[int]
     DILATION_Z_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_PAD_FIELD_NUMBER: _ClassVar[int]
     num_filters: int
     kernel: int
     pad: int
@@ -79,7 +80,8 @@ class ConvolutionProto(_message.Message):
     dilation_y: int
     dilation_z: int
     groups: int
-    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ..., dilation: _Optional[int] = ..., dilation_x: _Optional[int] = ..., dilation_y: _Optional[int] = ..., dilation_z: _Optional[int] = ..., groups: _Optional[int] = ...) -> None: ...
+    output_pad: int
+    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ..., dilation: _Optional[int] = ..., dilation_x: _Optional[int] = ..., dilation_y: _Optional[int] = ..., dilation_z: _Optional[int] = ..., groups: _Optional[int] = ..., output_pad: _Optional[int] = ...) -> None: ...
 
 class PoolingProto(_message.Message):
     __slots__ = ("kernel", "pool", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "spatial_axes", "kernel_z", "pad_z", "stride_z")
@@ -124,6 +126,20 @@ class GlobalPoolingProto(_message.Message):
     POOL_FIELD_NUMBER: _ClassVar[int]
     pool: PoolingProto.PoolMethod
     def __init__(self, pool: _Optional[_Union[PoolingProto.PoolMethod, str]] = ...) -> None: ...
+
+class UpsamplingProto(_message.Message):
+    __slots__ = ("factor", "method")
+    class Method(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        NEAREST: _ClassVar[UpsamplingProto.Method]
+        LINEAR: _ClassVar[UpsamplingProto.Method]
+    NEAREST: UpsamplingProto.Method
+    LINEAR: UpsamplingProto.Method
+    FACTOR_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    factor: int
+    method: UpsamplingProto.Method
+    def __init__(self, factor: _Optional[int] = ..., method: _Optional[_Union[UpsamplingProto.Method, str]] = ...) -> None: ...
 
 class ReshapeProto(_message.Message):
     __slots__ = ("shape",)

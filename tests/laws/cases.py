@@ -79,6 +79,26 @@ def convolution(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def transposed_convolution(draw: st.DrawFn, name: str) -> Case:
+    """Strides longer than the kernel, and pads that swallow whole windows."""
+    axes, dilation, extra = draw(st.integers(1, 3)), draw(st.sampled_from([1, 1, 2])), draw(st.integers(0, 2))
+    kernel, stride = draw(st.integers(1, 4 - axes // 3)), draw(st.integers(1, 3))
+    extents = [draw(st.integers(1, 6 - axes)) for _ in range(axes)]
+    most = min((n - 1) * stride + (kernel - 1) * dilation + extra for n in extents) // 2
+    fields = f"kernel: {kernel} stride: {stride} pad: {draw(st.integers(0, most))} dilation: {dilation}"
+    conf = f"num_filters: {draw(st.integers(1, 3))} spatial_axes: {axes} {fields} output_pad: {extra}"
+    channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
+    shape = draw(st.integers(1, 3)), *channels, *extents
+    return Case(name, f"convolution_conf {{ {conf} }} {params(draw(st.integers(1, 2)))}", (Spec(shape),))
+
+
+@st.composite
+def upsampling(draw: st.DrawFn, name: str) -> Case:
+    factor, method = draw(st.integers(1, 4)), draw(st.sampled_from(["NEAREST", "LINEAR"]))
+    return Case(name, f"upsampling_conf {{ factor: {factor} method: {method} }}", (Spec(draw(shapes(3, 5, 3))),))
+
+
+@st.composite
 def pooling(draw: st.DrawFn, name: str) -> Case:
     text, shape = draw(windows())
     return Case(name, f"pooling_conf {{ pool: {draw(st.sampled_from(['MAX', 'AVG']))} {text} }}", (Spec(shape),))
@@ -185,6 +205,8 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kConvolution": convolution("kConvolution"),
     "kCConvolution": convolution("kCConvolution"),
     "kCudnnConv": convolution("kCudnnConv"),
+    "kTransposedConvolution": transposed_convolution("kTransposedConvolution"),
+    "kUpsampling": upsampling("kUpsampling"),
     "kPooling": pooling("kPooling"),
     "kCPooling": pooling("kCPooling"),
     "kCudnnPool": pooling("kCudnnPool"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
-from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto
+from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto, UpsamplingProto
 from netpart.proto.param_pb2 import InitMethod
 from netpart.spec import FLOAT, Shape, Spec, size
 
@@ -105,6 +105,26 @@ def convolution(s: Sketch, source: str) -> str | None:
     if s.chance(2):
         s.param(conf, "bias", shape[:1], 0.3)
     return s.add(conf, source in s.tied or any_pad(conf.convolution_conf))
+
+
+def enlarging(s: Sketch, source: str) -> str | None:
+    """A transposed convolution of another stride and pad, or an interpolation, which repeats elements at the border."""
+    shape, axes = s.shape(source), len(s.shape(source)) - 2
+    if axes not in (1, 2, 3):
+        return None
+    if s.chance(2):
+        conf = s.conf("kUpsampling", source)
+        conf.upsampling_conf.method = s.pick([UpsamplingProto.LINEAR, UpsamplingProto.NEAREST])
+        return s.add(conf, True)
+    conf = s.conf("kTransposedConvolution", source)
+    field = conf.convolution_conf
+    field.spatial_axes, field.num_filters, field.output_pad = axes, s.number(1, 3), s.number(0, 1)
+    field.kernel, field.stride = s.number(1, 3), s.number(1, 2)
+    field.pad = s.number(0, min((n - 1) * field.stride + field.kernel - 1 for n in shape[2:]) // 2)
+    weight = shape[1], field.num_filters, *[field.kernel] * axes
+    s.param(conf, "weight", weight, prod((weight[0], *weight[2:])) ** -0.5)
+    s.param(conf, "bias", weight[1:2], 0.3)
+    return s.add(conf, True)
 
 
 def pooling(s: Sketch, source: str) -> str | None:
@@ -256,7 +276,7 @@ def global_pooling(s: Sketch, source: str) -> str | None:
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
     dropout, softmax, identity, add, add, multiply, maximum, concate, concate,
-    reshape, global_pooling,
+    reshape, global_pooling, enlarging,
 )  # fmt: skip
 
 
