@@ -14,7 +14,7 @@ class Combine(Verbs):
 
     def fold(self, dst: Array, src: Array) -> Op:
         """dst = src, added up over the axes on which dst has extent 1: the gradient of stretching."""
-        axes = _stretched(dst, src)
+        axes = stretched(dst, src)
         return Op(lambda: fold(self.xp, dst, src, axes))
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
@@ -29,7 +29,7 @@ class Combine(Verbs):
 
     def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
         """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors."""
-        axes, others = _stretched(dx, dy), [x for j, x in enumerate(xs) if j != k]
+        axes, others = stretched(dx, dy), [x for j, x in enumerate(xs) if j != k]
 
         def run(part: Array) -> None:
             self.xp.copyto(part, dy)
@@ -55,7 +55,7 @@ class Combine(Verbs):
 
     def maximum_gradient(self, arg: Array, k: int, dy: Array, dx: Array) -> Op:
         """Overwrites dx with the gradient of ``xs[k]``: dy where it had the maximum."""
-        axes = _stretched(dx, dy)
+        axes = stretched(dx, dy)
 
         def run(won: Array, part: Array) -> None:
             self.xp.equal(arg, k, out=won)
@@ -74,5 +74,6 @@ def fold(xp: Any, dst: Array, src: Array, axes: tuple[int, ...]) -> None:
         xp.copyto(dst, src)
 
 
-def _stretched(dst: Array, src: Array) -> tuple[int, ...]:
+def stretched(dst: Array, src: Array) -> tuple[int, ...]:
+    """The axes on which ``dst`` has extent 1 and ``src`` has not."""
     return tuple(a for a, (n, m) in enumerate(zip(dst.shape, src.shape, strict=True)) if n != m)

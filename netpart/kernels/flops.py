@@ -9,6 +9,7 @@
 | global pooling              | |x|                             | |x|                             |
 | activation                  | |y| (relu) or 4·|y|             | 2·|y|                           |
 | dropout, lrn, softmax, loss | |y|                             | |y|                             |
+| normalise                   | |x|                             | |x|; |y| for each of dw, db     |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
 | fold                        | |src| - |dst|                   |                                 |
 | multiply, maximum of n      | (n - 1)·|y|                     | (n - 1)·|y|; |y|; and a fold    |

@@ -11,6 +11,7 @@ from netpart.kernels.global_pooling import GlobalPooling
 from netpart.kernels.inner_product import InnerProduct
 from netpart.kernels.losses import Losses
 from netpart.kernels.lrn import LocalResponseNormalization
+from netpart.kernels.normalisation import Normalisation
 from netpart.kernels.pooling import Pooling
 from netpart.kernels.resample import Resample
 from netpart.kernels.softmax import Softmax
@@ -24,6 +25,7 @@ class Kernels(
     GlobalPooling,
     Resample,
     LocalResponseNormalization,
+    Normalisation,
     InnerProduct,
     Activation,
     Dropout,

@@ -1,4 +1,4 @@
-"""Transposed convolution: the gradient of a convolution as a layer; its windows lie on the output, spread by the stride.
+"""Transposed convolution: the gradient of a convolution as a layer; its windows lie on the output, a stride apart.
 
 One axis, stride 2, kernel 3, pad 1 over 3 inputs, the part that makes outputs 2 and 3:
 

@@ -36,6 +36,7 @@ from netpart.proto.neuron_pb2 import ConvolutionProto as ConvolutionProto
 from netpart.proto.neuron_pb2 import PoolingProto as PoolingProto
 from netpart.proto.neuron_pb2 import GlobalPoolingProto as GlobalPoolingProto
 from netpart.proto.neuron_pb2 import UpsamplingProto as UpsamplingProto
+from netpart.proto.neuron_pb2 import NormProto as NormProto
 from netpart.proto.neuron_pb2 import ReshapeProto as ReshapeProto
 from netpart.proto.neuron_pb2 import TransposeProto as TransposeProto
 from netpart.proto.neuron_pb2 import InnerProductProto as InnerProductProto
@@ -138,6 +139,9 @@ kFlatten: _layer_pb2.LayerType
 kReshape: _layer_pb2.LayerType
 kTransposedConvolution: _layer_pb2.LayerType
 kUpsampling: _layer_pb2.LayerType
+kLayerNorm: _layer_pb2.LayerType
+kRMSNorm: _layer_pb2.LayerType
+kGroupNorm: _layer_pb2.LayerType
 kTranspose: _layer_pb2.LayerType
 kGlobalPooling: _layer_pb2.LayerType
 kCudnnConv: _layer_pb2.LayerType

@@ -141,6 +141,16 @@ class UpsamplingProto(_message.Message):
     method: UpsamplingProto.Method
     def __init__(self, factor: _Optional[int] = ..., method: _Optional[_Union[UpsamplingProto.Method, str]] = ...) -> None: ...
 
+class NormProto(_message.Message):
+    __slots__ = ("axis", "groups", "epsilon")
+    AXIS_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    axis: int
+    groups: int
+    epsilon: float
+    def __init__(self, axis: _Optional[int] = ..., groups: _Optional[int] = ..., epsilon: _Optional[float] = ...) -> None: ...
+
 class ReshapeProto(_message.Message):
     __slots__ = ("shape",)
     SHAPE_FIELD_NUMBER: _ClassVar[int]

@@ -99,6 +99,21 @@ def upsampling(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def feature_norm(draw: st.DrawFn, name: str, most: int) -> Case:
+    shape = draw(shapes())
+    axis = draw(st.sampled_from([a for a in range(1 - len(shape), len(shape)) if a]))
+    conf = f"norm_conf {{ axis: {axis} epsilon: 0.01 }} {params(draw(st.integers(0, most)))}"
+    return Case(name, conf, (Spec(shape),))
+
+
+@st.composite
+def group_norm(draw: st.DrawFn, name: str) -> Case:
+    groups, (rows, share, *space) = draw(st.integers(1, 3)), draw(shapes(extent=3))
+    conf = f"norm_conf {{ groups: {groups} epsilon: 0.01 }} {params(draw(st.integers(0, 2)))}"
+    return Case(name, conf, (Spec((rows, groups * share, *space)),))
+
+
+@st.composite
 def pooling(draw: st.DrawFn, name: str) -> Case:
     text, shape = draw(windows())
     return Case(name, f"pooling_conf {{ pool: {draw(st.sampled_from(['MAX', 'AVG']))} {text} }}", (Spec(shape),))
@@ -211,6 +226,9 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kCPooling": pooling("kCPooling"),
     "kCudnnPool": pooling("kCudnnPool"),
     "kInnerProduct": inner_product("kInnerProduct"),
+    "kLayerNorm": feature_norm("kLayerNorm", 2),
+    "kRMSNorm": feature_norm("kRMSNorm", 1),
+    "kGroupNorm": group_norm("kGroupNorm"),
     "kLRN": lrn("kLRN"),
     "kCudnnLRN": lrn("kCudnnLRN"),
     "kReLU": elementwise("kReLU", "relu_conf { negative_slope: 0.25 }") | elementwise("kReLU"),

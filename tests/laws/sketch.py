@@ -177,6 +177,17 @@ def lrn(s: Sketch, source: str) -> str | None:
     return s.add(conf, source in s.tied)
 
 
+def norm(s: Sketch, source: str) -> str | None:
+    conf, shape = s.conf(s.pick(["kLayerNorm", "kRMSNorm", "kGroupNorm"]), source), s.shape(source)
+    conf.norm_conf.axis, conf.norm_conf.epsilon = s.number(1, len(shape) - 1), 0.1
+    features = shape[conf.norm_conf.axis :]
+    if conf.type == layer_type("kGroupNorm"):
+        conf.norm_conf.groups, features = s.pick([n for n in (1, 2, shape[1]) if shape[1] % n == 0]), shape[1:2]
+    for _ in range(s.number(0, 1 if conf.type == layer_type("kRMSNorm") else 2)):
+        s.param(conf, "norm", features, 0.5)
+    return s.add(conf, source in s.tied)
+
+
 def activation(s: Sketch, source: str) -> str | None:
     conf = s.conf(s.pick(["kReLU", "kReLU", "kSigmoid", "kSTanh", "kActivation"]), source)
     if conf.type == layer_type("kActivation"):
@@ -276,7 +287,7 @@ def global_pooling(s: Sketch, source: str) -> str | None:
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
     dropout, softmax, identity, add, add, multiply, maximum, concate, concate,
-    reshape, global_pooling, enlarging,
+    reshape, global_pooling, enlarging, norm, norm,
 )  # fmt: skip
 
 
