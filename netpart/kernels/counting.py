@@ -49,6 +49,16 @@ PRICES: dict[str, Callable[..., int]] = {
     "dropout_gradient": lambda dy, mask, dx: flops.elementwise(dy.size),
     "lrn": lambda x, y, *_, **__: flops.elementwise(y.size),
     "lrn_gradient": lambda x, y, *_, **__: flops.elementwise(y.size),
+    "matmul": lambda a, b, y, ta=False, tb=False: flops.matmul(y.size, a.shape[-2 if ta else -1]),
+    "attention": lambda q, k, v, y, p, *_: p.size + flops.matmul(p.size, q.shape[-1] + v.shape[-1]),
+    "attention_gradient": lambda q, k, v, p, dy, dq, dk, dv, scale: (
+        (dq is not None or dk is not None) * (p.size + flops.matmul(p.size, v.shape[-1]))
+        + ((dq is not None) + (dk is not None)) * flops.matmul(p.size, q.shape[-1])
+        + (dv is not None) * flops.matmul(p.size, v.shape[-1])
+    ),
+    "rotate": lambda x, y, *_: flops.rotate(y.size),
+    "embedding": lambda tokens, w, y, *_: 0,
+    "embedding_gradient": lambda tokens, dy, *_: flops.elementwise(dy.size),
     "normalise": lambda x, *_: flops.elementwise(x.size),
     "normalise_gradient": lambda unit, *_: flops.elementwise(unit.size),
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),

@@ -9,6 +9,10 @@
 | global pooling              | |x|                             | |x|                             |
 | activation                  | |y| (relu) or 4·|y|             | 2·|y|                           |
 | dropout, lrn, softmax, loss | |y|                             | |y|                             |
+| matmul                      | 2·|y|·terms                     | a matmul for each gradient      |
+| attention, p of T·S pairs   | 2·|p|·(D + E) + |p|             | 4·|p|·(D + E) + |p|             |
+| embedding                   | 0                               | |y|                             |
+| rotate                      | 3·|y|                           | 3·|y|                           |
 | normalise                   | |x|                             | |x|; |y| for each of dw, db     |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
 | fold                        | |src| - |dst|                   |                                 |
@@ -33,6 +37,16 @@ def convolution(y: int, contraction: int, bias: bool) -> int:
 
 inner_product = convolution
 """The same convention with the input features as contraction."""
+
+
+def matmul(y: int, terms: int) -> int:
+    """A matrix product of ``y`` elements, each the sum of ``terms`` products."""
+    return 2 * y * terms
+
+
+def rotate(y: int) -> int:
+    """Two products and a sum for each element."""
+    return 3 * y
 
 
 def pooling(y: int, kernel: Sequence[int]) -> int:

@@ -54,9 +54,9 @@ class Normalisation(Layer):
         return (extent(seen), FLOAT), ((self.blocks(seen), 1), FLOAT)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        w, b = self._views(call.w)
-        arrays, blocks = (call.x[0], w, b, call.y[0], *call.aux), self.blocks(self.touched(call.region))
-        return kernels.normalise(*arrays, blocks, self._own(call), self.conf.norm_conf.epsilon, self.centred)
+        (w, b), (unit, rstd), blocks = self._views(call.w), call.aux, self.blocks(self.touched(call.region))
+        arrays, epsilon = (call.x[0], w, b, call.y[0], unit, rstd), self.conf.norm_conf.epsilon
+        return kernels.normalise(*arrays, blocks, self._own(call), epsilon, self.centred)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (unit, rstd), own, ops = call.aux, self._own(call), []

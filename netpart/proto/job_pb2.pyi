@@ -37,6 +37,9 @@ from netpart.proto.neuron_pb2 import PoolingProto as PoolingProto
 from netpart.proto.neuron_pb2 import GlobalPoolingProto as GlobalPoolingProto
 from netpart.proto.neuron_pb2 import UpsamplingProto as UpsamplingProto
 from netpart.proto.neuron_pb2 import NormProto as NormProto
+from netpart.proto.neuron_pb2 import MatmulProto as MatmulProto
+from netpart.proto.neuron_pb2 import AttentionProto as AttentionProto
+from netpart.proto.neuron_pb2 import RotaryProto as RotaryProto
 from netpart.proto.neuron_pb2 import ReshapeProto as ReshapeProto
 from netpart.proto.neuron_pb2 import TransposeProto as TransposeProto
 from netpart.proto.neuron_pb2 import InnerProductProto as InnerProductProto
@@ -142,6 +145,10 @@ kUpsampling: _layer_pb2.LayerType
 kLayerNorm: _layer_pb2.LayerType
 kRMSNorm: _layer_pb2.LayerType
 kGroupNorm: _layer_pb2.LayerType
+kMatmul: _layer_pb2.LayerType
+kAttention: _layer_pb2.LayerType
+kPositions: _layer_pb2.LayerType
+kRotary: _layer_pb2.LayerType
 kTranspose: _layer_pb2.LayerType
 kGlobalPooling: _layer_pb2.LayerType
 kCudnnConv: _layer_pb2.LayerType

@@ -151,6 +151,28 @@ class NormProto(_message.Message):
     epsilon: float
     def __init__(self, axis: _Optional[int] = ..., groups: _Optional[int] = ..., epsilon: _Optional[float] = ...) -> None: ...
 
+class MatmulProto(_message.Message):
+    __slots__ = ("transpose_a", "transpose_b")
+    TRANSPOSE_A_FIELD_NUMBER: _ClassVar[int]
+    TRANSPOSE_B_FIELD_NUMBER: _ClassVar[int]
+    transpose_a: bool
+    transpose_b: bool
+    def __init__(self, transpose_a: bool = ..., transpose_b: bool = ...) -> None: ...
+
+class AttentionProto(_message.Message):
+    __slots__ = ("causal", "scale")
+    CAUSAL_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    causal: bool
+    scale: float
+    def __init__(self, causal: bool = ..., scale: _Optional[float] = ...) -> None: ...
+
+class RotaryProto(_message.Message):
+    __slots__ = ("base",)
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    base: float
+    def __init__(self, base: _Optional[float] = ...) -> None: ...
+
 class ReshapeProto(_message.Message):
     __slots__ = ("shape",)
     SHAPE_FIELD_NUMBER: _ClassVar[int]

@@ -74,6 +74,7 @@ def test_a_type_can_be_cut_as_the_table_says(name: str, cuts: str) -> None:
         layer = find(CASES[name], lambda case: case.layer().output.rank > 1).layer()
         said: dict[str, set[int | str]] = {
             "any": {*range(layer.output.rank)}, "batch": {0}, "channels": {1}, "leading axes": {1}, "inputs": {INPUT},
+            "all but the last axis": {*range(layer.output.rank - 1)},
             "axes before the features": {*range(1, layer.axes.start)} if isinstance(layer, LayerNorm) else set(),
         }  # fmt: skip
     else:  # the cuts of inputs and of what is refused ask nothing of a layer

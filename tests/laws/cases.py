@@ -114,6 +114,38 @@ def group_norm(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def matmul(draw: st.DrawFn, name: str) -> Case:
+    lead, (rows, terms, columns) = draw(shapes(1, 3, 3)), draw(shapes(3, 3))
+    flips = draw(st.tuples(st.booleans(), st.booleans()))
+    pairs = [pair[::-1] if flip else pair for pair, flip in zip(((rows, terms), (terms, columns)), flips, strict=True)]
+    conf = f"matmul_conf {{ transpose_a: {str(flips[0]).lower()} transpose_b: {str(flips[1]).lower()} }}"
+    return Case(name, conf, tuple(Spec((*lead, *pair)) for pair in pairs))
+
+
+@st.composite
+def attention(draw: st.DrawFn, name: str) -> Case:
+    lead, (queries, keys, width, values) = draw(shapes(1, 3, 3)), draw(shapes(4, 4))
+    causal = draw(st.booleans())
+    keys = queries if causal else keys
+    conf = f"attention_conf {{ causal: {str(causal).lower()} scale: {draw(st.sampled_from([0, 2]))} }}"
+    pairs = (queries, width), (keys, width), (keys, values)
+    return Case(name, conf, tuple(Spec((*lead, *pair)) for pair in pairs))
+
+
+@st.composite
+def embedding(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes(1, 3))
+    vocabulary = prod(shape[1:]) + draw(st.integers(0, 3))
+    conf = f"embedding_conf {{ vocab_size: {vocabulary} feature_dim: {draw(st.integers(1, 4))} }} {params(1)}"
+    return Case(name, conf, (Spec(shape, INT),))
+
+
+def rotary(name: str) -> st.SearchStrategy[Case]:
+    sources = shapes(3, 4).map(lambda shape: (Spec((*shape[:-1], 2 * shape[-1])),))
+    return sources.map(lambda inputs: Case(name, "rotary_conf { base: 10 }", inputs))
+
+
+@st.composite
 def pooling(draw: st.DrawFn, name: str) -> Case:
     text, shape = draw(windows())
     return Case(name, f"pooling_conf {{ pool: {draw(st.sampled_from(['MAX', 'AVG']))} {text} }}", (Spec(shape),))
@@ -229,6 +261,11 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kLayerNorm": feature_norm("kLayerNorm", 2),
     "kRMSNorm": feature_norm("kRMSNorm", 1),
     "kGroupNorm": group_norm("kGroupNorm"),
+    "kMatmul": matmul("kMatmul"),
+    "kAttention": attention("kAttention"),
+    "kEmbedding": embedding("kEmbedding"),
+    "kPositions": shapes().map(lambda shape: Case("kPositions", params(1), (Spec(shape),))),
+    "kRotary": rotary("kRotary"),
     "kLRN": lrn("kLRN"),
     "kCudnnLRN": lrn("kCudnnLRN"),
     "kReLU": elementwise("kReLU", "relu_conf { negative_slope: 0.25 }") | elementwise("kReLU"),

@@ -188,6 +188,26 @@ def norm(s: Sketch, source: str) -> str | None:
     return s.add(conf, source in s.tied)
 
 
+def attention(s: Sketch, source: str) -> str | None:
+    """Of rows with themselves, with or without positions; products only of what is bounded, lest they grow."""
+    if len(s.shape(source)) < 3:
+        return None
+    kind = s.pick(["kAttention", "kMatmul", "kPositions", "kRotary"])
+    if kind == "kRotary" and s.shape(source)[-1] % 2:
+        return None
+    if kind == "kMatmul":
+        bounded = s.add(s.conf("kSigmoid", source), source in s.tied)
+        conf = s.conf(kind, bounded, bounded)
+        conf.matmul_conf.transpose_a, conf.matmul_conf.transpose_b = s.pick([(False, True), (True, False)])
+        return s.add(conf, True)
+    conf = s.conf(kind, *[source] * (3 if kind == "kAttention" else 1))
+    if kind == "kAttention":
+        conf.attention_conf.causal = s.chance(2)
+    if kind == "kPositions":
+        s.param(conf, "positions", s.shape(source)[1:], 0.5)
+    return s.add(conf, source in s.tied)
+
+
 def activation(s: Sketch, source: str) -> str | None:
     conf = s.conf(s.pick(["kReLU", "kReLU", "kSigmoid", "kSTanh", "kActivation"]), source)
     if conf.type == layer_type("kActivation"):
@@ -287,7 +307,7 @@ def global_pooling(s: Sketch, source: str) -> str | None:
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
     dropout, softmax, identity, add, add, multiply, maximum, concate, concate,
-    reshape, global_pooling, enlarging, norm, norm,
+    reshape, global_pooling, enlarging, norm, norm, attention, attention,
 )  # fmt: skip
 
 
