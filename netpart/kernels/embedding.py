@@ -61,5 +61,5 @@ class Embedding(Verbs):
         if low < 0 or high >= vocabulary:
             got = low if low < 0 else high
             raise DataError(
-                f"token: expected 0 to {vocabulary - 1}, got {got}; check the store, or set vocab_size to its vocabulary"
+                f"token: expected 0 to {vocabulary - 1}, got {got}; check the store, or set vocab_size to what it has"
             )

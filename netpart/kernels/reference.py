@@ -17,6 +17,7 @@ from netpart.kernels.matmul import Matmul
 from netpart.kernels.normalisation import Normalisation
 from netpart.kernels.pooling import Pooling
 from netpart.kernels.resample import Resample
+from netpart.kernels.rotary import Rotary
 from netpart.kernels.softmax import Softmax
 
 
@@ -32,6 +33,7 @@ class Kernels(
     InnerProduct,
     Matmul,
     Attention,
+    Rotary,
     Embedding,
     Activation,
     Dropout,

@@ -14,7 +14,7 @@ class Resample(Verbs):
     """x (B, C, *in), y (B, C, *out), weights: per spatial axis (out, in)."""
 
     def resample(self, x: Array, y: Array, weights: Sequence[Array], transpose: bool = False) -> Op:
-        """y = x with every axis multiplied by its weights; ``transpose``: overwrites x with its gradient, given that of y."""
+        """y = x with every axis multiplied by its weights; ``transpose``: overwrites x, its gradient, given y's."""
         if not x.size or not y.size:
             return NOTHING if not transpose else Op(lambda: x.fill(0))
         stages = _stages(x.shape, [len(w) for w in weights])

@@ -54,13 +54,14 @@ class Attention(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         first = call.region[-2][0] if self.conf.attention_conf.causal else None
-        return kernels.attention(*call.x, call.y[0], call.aux[0], self.scale, first)
+        q, k, v = call.x
+        return kernels.attention(q, k, v, call.y[0], call.aux[0], self.scale, first)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        gradients = [wanted(call.dx, k) for k in range(3)]
-        if all(dx is None for dx in gradients):
+        (q, k, v), (dq, dk, dv) = call.x, (wanted(call.dx, i) for i in range(3))
+        if dq is None and dk is None and dv is None:
             return chain()
-        return kernels.attention_gradient(*call.x, call.aux[0], call.dy[0], *gradients, self.scale)
+        return kernels.attention_gradient(q, k, v, call.aux[0], call.dy[0], dq, dk, dv, self.scale)
 
     def _seen(self, region: Region) -> tuple[int, int]:
         """The keys that the queries of ``region`` see."""

@@ -51,7 +51,7 @@ class Matmul(Layer):
         return Cost(price, (price, price))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return kernels.matmul(*call.x, call.y[0], *self.flips)
+        return kernels.matmul(call.x[0], call.x[1], call.y[0], *self.flips)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (a, b), (ta, tb), dy, ops = call.x, self.flips, call.dy[0], []

@@ -186,14 +186,16 @@ class TransposeProto(_message.Message):
     def __init__(self, axis: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class InnerProductProto(_message.Message):
-    __slots__ = ("num_output", "bias_term", "transpose")
+    __slots__ = ("num_output", "bias_term", "transpose", "axis")
     NUM_OUTPUT_FIELD_NUMBER: _ClassVar[int]
     BIAS_TERM_FIELD_NUMBER: _ClassVar[int]
     TRANSPOSE_FIELD_NUMBER: _ClassVar[int]
+    AXIS_FIELD_NUMBER: _ClassVar[int]
     num_output: int
     bias_term: bool
     transpose: bool
-    def __init__(self, num_output: _Optional[int] = ..., bias_term: bool = ..., transpose: bool = ...) -> None: ...
+    axis: int
+    def __init__(self, num_output: _Optional[int] = ..., bias_term: bool = ..., transpose: bool = ..., axis: _Optional[int] = ...) -> None: ...
 
 class LRNProto(_message.Message):
     __slots__ = ("local_size", "alpha", "beta", "knorm")
@@ -278,12 +280,14 @@ class DummyProto(_message.Message):
     def __init__(self, input: bool = ..., output: bool = ..., shape: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SoftmaxLossProto(_message.Message):
-    __slots__ = ("topk", "scale")
+    __slots__ = ("topk", "scale", "label_smoothing")
     TOPK_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
+    LABEL_SMOOTHING_FIELD_NUMBER: _ClassVar[int]
     topk: int
     scale: float
-    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ...) -> None: ...
+    label_smoothing: float
+    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ...) -> None: ...
 
 class ArgSortProto(_message.Message):
     __slots__ = ("topk",)

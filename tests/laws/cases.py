@@ -154,9 +154,11 @@ def pooling(draw: st.DrawFn, name: str) -> Case:
 @st.composite
 def inner_product(draw: st.DrawFn, name: str) -> Case:
     bias, transpose = draw(st.booleans()), draw(st.booleans())
-    flags = f"bias_term: {str(bias).lower()} transpose: {str(transpose).lower()}"
+    shape = draw(shapes())
+    axis = draw(st.integers(1, len(shape) - 1))
+    flags = f"bias_term: {str(bias).lower()} transpose: {str(transpose).lower()} axis: {axis}"
     conf = f"innerproduct_conf {{ num_output: {draw(st.integers(1, 5))} {flags} }} {params(1 + bias)}"
-    return Case(name, conf, (Spec(draw(shapes())),))
+    return Case(name, conf, (Spec(shape),))
 
 
 @st.composite
@@ -288,7 +290,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kSplit": elementwise("kSplit"),
     "kBridgeSrc": elementwise("kBridgeSrc"),
     "kBridgeDst": elementwise("kBridgeDst"),
-    "kSoftmaxLoss": labelled("kSoftmaxLoss", "softmaxloss_conf", "scale: 1.5"),
+    "kSoftmaxLoss": labelled("kSoftmaxLoss", "softmaxloss_conf", "scale: 1.5 label_smoothing: 0.3"),
     "kCudnnSoftmaxLoss": labelled("kCudnnSoftmaxLoss", "softmaxloss_conf"),
     "kEuclideanLoss": euclidean_loss("kEuclideanLoss"),
     "kAccuracy": labelled("kAccuracy", "argsort_conf"),

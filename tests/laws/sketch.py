@@ -158,8 +158,10 @@ def any_pad(field: object) -> bool:
 
 
 def inner_product(s: Sketch, source: str, outputs: int = 0) -> str:
-    conf, features = s.conf("kInnerProduct", source), s.shape(source)[1:]
+    conf = s.conf("kInnerProduct", source)
     field = conf.innerproduct_conf
+    field.axis = 1 if outputs else s.pick([1, 1, len(s.shape(source)) - 1])
+    features = s.shape(source)[field.axis :]
     field.num_output, field.transpose, field.bias_term = outputs or s.number(1, 6), s.chance(3), s.chance(2)
     tied = [shape for _, kind, shape in s.weights if kind == "weight" and shape[:-1] == features]
     if tied and not outputs and s.chance(2):  # the transpose of a weight above, as in an auto-encoder
@@ -337,6 +339,7 @@ def finish(s: Sketch, data: str) -> None:
             top = inner_product(s, source, s.number(2, 5))
             conf = s.conf("kSoftmaxLoss", top, data)
             conf.softmaxloss_conf.scale = s.pick([1.0, 0.5])
+            conf.softmaxloss_conf.label_smoothing = s.pick([0.0, 0.1])
             s.add(conf)
             if s.chance(3):
                 s.add(s.conf("kAccuracy", top, data))
