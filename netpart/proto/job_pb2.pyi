@@ -140,6 +140,8 @@ kMul: _layer_pb2.LayerType
 kMax: _layer_pb2.LayerType
 kFlatten: _layer_pb2.LayerType
 kReshape: _layer_pb2.LayerType
+kTranspose: _layer_pb2.LayerType
+kGlobalPooling: _layer_pb2.LayerType
 kTransposedConvolution: _layer_pb2.LayerType
 kUpsampling: _layer_pb2.LayerType
 kLayerNorm: _layer_pb2.LayerType
@@ -149,8 +151,6 @@ kMatmul: _layer_pb2.LayerType
 kAttention: _layer_pb2.LayerType
 kPositions: _layer_pb2.LayerType
 kRotary: _layer_pb2.LayerType
-kTranspose: _layer_pb2.LayerType
-kGlobalPooling: _layer_pb2.LayerType
 kCudnnConv: _layer_pb2.LayerType
 kCudnnPool: _layer_pb2.LayerType
 kCudnnLRN: _layer_pb2.LayerType
