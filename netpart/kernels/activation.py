@@ -1,31 +1,45 @@
-"""Element-wise activations; gradients are taken from the output, so that the input may be dropped."""
+"""Element-wise activations. Where the derivative is a function of the output, the gradient reads no input."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Literal
 
+from netpart.kernels.gates import GATES, sigmoid
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import Verbs
 
-Kind = Literal["relu", "sigmoid", "tanh", "stanh"]
+Kind = Literal["relu", "sigmoid", "tanh", "stanh", "elu", "softplus", "silu", "mish", "gelu", "gelu_tanh"]
 
 STANH_OUTER, STANH_INNER = 1.7159047, 0.66666667
 """The scaled tanh of LeCun et al. 1998, Efficient BackProp, section 4.4, in SINGA's digits."""
 
 
 class Activation(Verbs):
-    """x, y, dy, dx: one shape; ``slope`` is relu's factor for negative x."""
+    """x, y, dy, dx: one shape; ``slope`` is relu's factor for negative x, and of elu the limit there is -slope."""
 
     def activation(self, kind: Kind, x: Array, y: Array, slope: float = 0.0) -> Op:
         """y = kind(x); y must not be x."""
-        forward = {"relu": self._relu, "sigmoid": self._sigmoid, "tanh": self._tanh, "stanh": self._stanh}
+        if kind in GATES:
+            return self._gated(kind, x, y)
+        if kind == "elu":
+            return self._elu(x, y, slope)
+        forward = {
+            "relu": self._relu, "sigmoid": self._sigmoid, "tanh": self._tanh, "stanh": self._stanh,
+            "softplus": self._softplus,
+        }  # fmt: skip
         return Op(forward[kind](x, y, slope))
 
     def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
-        """Overwrites dx = kind'(x) · dy; of x and y only y is read, except for a relu of negative slope."""
+        """Overwrites dx = kind'(x) · dy; of x and y only y is read, but for gates, elu and a relu of negative slope."""
+        if kind in GATES:
+            return self._gated_gradient(kind, x, dy, dx)
         if kind == "relu":
             return self._relu_gradient(x if slope < 0 else y, dy, dx, slope)
+        if kind == "elu":
+            return self._elu_gradient(x, y, dy, dx, slope)
+        if kind == "softplus":
+            return self._softplus_gradient(y, dy, dx)
         # Each derivative is a quadratic in y: y - y², 1 - y² and A·B - B/A·y².
         linear, square, constant = {
             "sigmoid": (1.0, -1.0, 0.0),
@@ -69,16 +83,7 @@ class Activation(Verbs):
         return Op(run, [(source.shape, bool)])
 
     def _sigmoid(self, x: Array, y: Array, slope: float) -> Callable[[], None]:
-        """(1 + tanh(x/2)) / 2, which cannot overflow."""
-        xp = self.xp
-
-        def run() -> None:
-            xp.multiply(x, 0.5, out=y)
-            xp.tanh(y, out=y)
-            xp.add(y, 1, out=y)
-            xp.multiply(y, 0.5, out=y)
-
-        return run
+        return lambda: sigmoid(self.xp, x, y)
 
     def _tanh(self, x: Array, y: Array, slope: float) -> Callable[[], None]:
         return lambda: self.xp.tanh(x, out=y)
@@ -92,3 +97,63 @@ class Activation(Verbs):
             xp.multiply(y, STANH_OUTER, out=y)
 
         return run
+
+    def _softplus(self, x: Array, y: Array, slope: float) -> Callable[[], None]:
+        return lambda: self.xp.logaddexp(x, 0, out=y)
+
+    def _softplus_gradient(self, y: Array, dy: Array, dx: Array) -> Op:
+        """The derivative is 1 - exp(-y)."""
+        xp = self.xp
+
+        def run() -> None:
+            xp.negative(y, out=dx)
+            xp.expm1(dx, out=dx)
+            xp.multiply(dx, dy, out=dx)
+            xp.negative(dx, out=dx)
+
+        return Op(run)
+
+    def _elu(self, x: Array, y: Array, slope: float) -> Op:
+        xp = self.xp
+
+        def run(positive: Array) -> None:
+            xp.minimum(x, 0, out=y)
+            xp.expm1(y, out=y)
+            xp.multiply(y, slope, out=y)
+            xp.greater(x, 0, out=positive)
+            xp.copyto(y, x, where=positive)
+
+        return Op(run, [(x.shape, bool)])
+
+    def _elu_gradient(self, x: Array, y: Array, dy: Array, dx: Array, slope: float) -> Op:
+        xp = self.xp
+
+        def run(positive: Array) -> None:
+            xp.greater(x, 0, out=positive)
+            xp.add(y, slope, out=dx)
+            xp.multiply(dx, dy, out=dx)
+            xp.copyto(dx, dy, where=positive)
+
+        return Op(run, [(x.shape, bool)])
+
+    def _gated(self, kind: str, x: Array, y: Array) -> Op:
+        xp, (gate, _) = self.xp, GATES[kind]
+
+        def run(a: Array, b: Array) -> None:
+            gate(xp, x, y, a, b)
+            xp.multiply(y, x, out=y)
+
+        return Op(run, [(x.shape, self.dtype)] * 2)
+
+    def _gated_gradient(self, kind: str, x: Array, dy: Array, dx: Array) -> Op:
+        """dx = (g + x · g') · dy."""
+        xp, (gate, slope) = self.xp, GATES[kind]
+
+        def run(g: Array, a: Array, b: Array) -> None:
+            gate(xp, x, g, a, b)
+            slope(xp, x, g, dx, a)
+            xp.multiply(dx, x, out=dx)
+            xp.add(dx, g, out=dx)
+            xp.multiply(dx, dy, out=dx)
+
+        return Op(run, [(x.shape, self.dtype)] * 3)

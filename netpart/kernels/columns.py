@@ -43,8 +43,9 @@ class Columns:
     def __init__(self, xp: Any, x_shape: Shape, y_shape: Shape, window: Window, itemsize: int) -> None:
         self.xp, self.kernel, self.out = xp, window.kernel, y_shape[2:]
         self.batch, self.channels, self.filters = x_shape[0], x_shape[1], y_shape[1]
-        sides = list(zip(self.out, window.kernel, window.stride, strict=True))
-        self.padded = tuple((n - 1) * s + k for n, k, s in sides)
+        self.dilation = window.dilation or tuple(1 for _ in window.kernel)
+        sides = zip(self.out, window.kernel, window.stride, self.dilation, strict=True)
+        self.padded = tuple((n - 1) * s + (k - 1) * d + 1 for n, k, s, d in sides)
         low = [min(lo, size) for (lo, _), size in zip(window.pads, self.padded, strict=True)]
         read = [max(0, min(n, size - lo)) for n, size, lo in zip(x_shape[2:], self.padded, low, strict=True)]
         self.read = tuple(slice(0, n) for n in read)
@@ -67,8 +68,8 @@ class Columns:
         spans = [(lo, hi), *((0, n) for n in self.out[1:])]
 
         def box(offset: tuple[int, ...]) -> Box:
-            sides = zip(offset, spans, stride, strict=True)
-            return (ALL, *(slice(o + a * s, o + (b - 1) * s + 1, s) for o, (a, b), s in sides))
+            sides = zip(offset, self.dilation, spans, stride, strict=True)
+            return (ALL, *(slice(o * d + a * s, o * d + (b - 1) * s + 1, s) for o, d, (a, b), s in sides))
 
         return Rows(lo, hi, tuple(((ALL, *o), box(o)) for o in product(*map(range, self.kernel))))
 

@@ -1,6 +1,8 @@
-"""Convolution over 1 to 3 spatial axes as im2col and one large matrix product per chunk of images."""
+"""Convolution over 1 to 3 spatial axes as im2col and one large matrix product per chunk of images and group."""
 
 from __future__ import annotations
+
+from math import prod
 
 from netpart.kernels.columns import Columns, Rows
 from netpart.kernels.op import Array, Op, Window
@@ -8,13 +10,18 @@ from netpart.kernels.verbs import NOTHING, Verbs, column, matrix
 
 
 class Convolution(Verbs):
-    """x (B, C, *in), w (F, C, *k), b (F,), y (B, F, *out); a window may lie wholly in padding."""
+    """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); a window may lie wholly in padding.
 
-    def convolution(self, x: Array, w: Array, b: Array | None, y: Array, window: Window) -> Op:
+    x, y and their gradients may be views of some of the channels of a contiguous array. With several ``groups`` equal
+    shares of the filters see equal shares of the channels, in order; as columns and outputs have the channels
+    outermost, a group is a block of their rows.
+    """
+
+    def convolution(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int = 1) -> Op:
         """y = w * x + b (cross-correlation); low and high padding may differ."""
         if not y.size:
             return NOTHING
-        xp, columns, weights = self.xp, self._columns(x, y, window), matrix(w)
+        xp, columns, weights = self.xp, self._columns(x, y, window), _grouped(matrix(w), groups)
         bias = None if b is None else column(b, y.ndim - 1)
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
@@ -22,7 +29,8 @@ class Convolution(Verbs):
                 padded = columns.pad(x, padded_flat, images)
                 for rows in columns.rows:
                     product = columns.matrix(outputs_flat, len(w), rows, images)
-                    xp.matmul(weights, columns.gather(padded, columns_flat, rows), out=product)
+                    gathered = _grouped(columns.gather(padded, columns_flat, rows), groups)
+                    xp.matmul(weights, gathered, out=_grouped(product, groups))
                     target = columns.outputs(y, rows, images)
                     product = product.reshape(target.shape)
                     if bias is None:
@@ -32,30 +40,34 @@ class Convolution(Verbs):
 
         return Op(run, columns.scratch(self.dtype))
 
-    def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window) -> Op:
+    def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
         """Overwrites dx with the gradient of x; input that no window reads gets 0."""
         if not dx.size or not dy.size:
             return Op(lambda: dx.fill(0))
-        xp, columns, weights = self.xp, self._columns(dx, dy, window), matrix(w).T
+        xp, columns, weights = self.xp, self._columns(dx, dy, window), _grouped(matrix(w), groups).swapaxes(1, 2)
+        depth = columns.channels * prod(columns.kernel)
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
             for images in columns.images:
                 padded = columns.blank(padded_flat, images)
                 padded.fill(0)
                 for rows in columns.rows:
-                    target = columns.matrix(columns_flat, len(weights), rows, images)
-                    xp.matmul(weights, self._batch_last(columns, dy, outputs_flat, rows, images), out=target)
+                    target = columns.matrix(columns_flat, depth, rows, images)
+                    outputs = self._batch_last(columns, dy, outputs_flat, rows, images)
+                    xp.matmul(weights, _grouped(outputs, groups), out=_grouped(target, groups))
                     columns.scatter(padded, columns_flat, rows)
                 columns.crop(padded, dx, images)
 
         return Op(run, columns.scratch(self.dtype))
 
-    def convolution_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window) -> Op:
+    def convolution_weights(
+        self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
+    ) -> Op:
         """Overwrites dw and db with the gradients of the weights and the bias."""
         if not dy.size:
             return self._zeros([dw] if db is None else [dw, db])
-        xp, columns, total = self.xp, self._columns(x, dy, window), matrix(dw)
-        dy_bfp = dy.reshape(*dy.shape[:2], -1)
+        xp, columns, total = self.xp, self._columns(x, dy, window), _grouped(matrix(dw), groups)
+        others = (0, *range(2, dy.ndim))
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array, part: Array) -> None:
             total.fill(0)
@@ -63,10 +75,11 @@ class Convolution(Verbs):
                 padded = columns.pad(x, padded_flat, images)
                 for rows in columns.rows:
                     outputs = self._batch_last(columns, dy, outputs_flat, rows, images)
-                    xp.matmul(outputs, columns.gather(padded, columns_flat, rows).T, out=part)
+                    gathered = _grouped(columns.gather(padded, columns_flat, rows), groups)
+                    xp.matmul(_grouped(outputs, groups), gathered.swapaxes(1, 2), out=part)
                     xp.add(total, part, out=total)
             if db is not None:
-                xp.sum(dy_bfp, axis=(0, 2), out=db)
+                xp.sum(dy, axis=others, out=db)
 
         return Op(run, [*columns.scratch(self.dtype), (total.shape, self.dtype)])
 
@@ -86,3 +99,8 @@ class Convolution(Verbs):
         source = columns.outputs(dy, rows, images)
         self.xp.copyto(chunk.reshape(source.shape), source)
         return chunk
+
+
+def _grouped(rows: Array, groups: int) -> Array:
+    """A matrix as ``groups`` matrices, one above the other."""
+    return rows.reshape(groups, len(rows) // groups, rows.shape[1])

@@ -21,9 +21,16 @@ PRICES: dict[str, Callable[..., int]] = {
     "upload": lambda dst, host: 0,
     "add": lambda dst, src: flops.elementwise(dst.size),
     "total": lambda dst, srcs: flops.total(dst.size, len(srcs)),
-    "convolution": lambda x, w, b, y, window: flops.convolution(y.size, _weights(w), b is not None),
-    "convolution_data": lambda dy, w, dx, window: flops.convolution(dy.size, _weights(w), False),
-    "convolution_weights": lambda x, dy, dw, db, window: flops.convolution(dy.size, _weights(dw), db is not None),
+    "fold": lambda dst, src: flops.fold(dst.size, src.size),
+    "multiply": lambda y, xs: flops.total(y.size, len(xs)),
+    "multiply_gradient": lambda xs, k, dy, dx: flops.total(dy.size, len(xs)) + flops.fold(dx.size, dy.size),
+    "maximum": lambda y, xs, arg: flops.total(y.size, len(xs)),
+    "maximum_gradient": lambda arg, k, dy, dx: dy.size + flops.fold(dx.size, dy.size),
+    "convolution": lambda x, w, b, y, window, groups=1: flops.convolution(y.size, _weights(w), b is not None),
+    "convolution_data": lambda dy, w, dx, window, groups=1: flops.convolution(dy.size, _weights(w), False),
+    "convolution_weights": lambda x, dy, dw, db, window, groups=1: flops.convolution(
+        dy.size, _weights(dw), db is not None
+    ),
     "inner_product": lambda x, w, b, y, transpose: flops.inner_product(y.size, prod(x.shape[1:]), b is not None),
     "inner_product_data": lambda dy, w, dx, transpose: flops.inner_product(dy.size, prod(dx.shape[1:]), False),
     "inner_product_weights": lambda x, dy, dw, db, transpose: flops.inner_product(
@@ -31,16 +38,34 @@ PRICES: dict[str, Callable[..., int]] = {
     ),
     "pooling": lambda x, y, arg, window, method, area: flops.pooling(y.size, window.kernel),
     "pooling_gradient": lambda dy, dx, arg, window, method, area: flops.pooling(dy.size, window.kernel),
+    "resample": lambda x, y, weights, transpose=False: flops.resample(
+        [w.shape for w in weights], prod(x.shape[:2]) if not transpose else prod(y.shape[:2])
+    ),
+    "global_pooling": lambda x, y, arg, method, area: flops.elementwise(x.size),
+    "global_pooling_gradient": lambda dy, dx, arg, method, area: flops.elementwise(dx.size),
     "activation": lambda kind, x, y, slope=0.0: flops.activation(kind, y.size),
     "activation_gradient": lambda kind, x, y, dy, dx, slope=0.0: flops.activation_gradient(dy.size),
     "dropout": lambda x, y, mask, draw, ratio, clock: flops.elementwise(y.size),
     "dropout_gradient": lambda dy, mask, dx: flops.elementwise(dy.size),
     "lrn": lambda x, y, *_, **__: flops.elementwise(y.size),
     "lrn_gradient": lambda x, y, *_, **__: flops.elementwise(y.size),
+    "matmul": lambda a, b, y, ta=False, tb=False: flops.matmul(y.size, a.shape[-2 if ta else -1]),
+    "attention": lambda q, k, v, y, p, *_: p.size + flops.matmul(p.size, q.shape[-1] + v.shape[-1]),
+    "attention_gradient": lambda q, k, v, p, dy, dq, dk, dv, scale: (
+        (dq is not None or dk is not None) * (p.size + flops.matmul(p.size, v.shape[-1]))
+        + ((dq is not None) + (dk is not None)) * flops.matmul(p.size, q.shape[-1])
+        + (dv is not None) * flops.matmul(p.size, v.shape[-1])
+    ),
+    "rotate": lambda x, y, *_: flops.rotate(y.size),
+    "embedding": lambda tokens, w, y, *_: 0,
+    "embedding_gradient": lambda tokens, dy, *_: flops.elementwise(dy.size),
+    "normalise": lambda x, *_: flops.elementwise(x.size),
+    "normalise_gradient": lambda unit, *_: flops.elementwise(unit.size),
+    "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
     "softmax": lambda x, y, groups=1: flops.elementwise(y.size),
     "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise(dy.size),
-    "softmax_loss": lambda x, label, y, metrics, owned, topk, scale: flops.elementwise(y.size),
-    "softmax_loss_gradient": lambda y, label, dx, owned, factor: flops.elementwise(y.size),
+    "softmax_loss": lambda x, label, y, metrics, owned, topk, scale, *_: flops.elementwise(y.size),
+    "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise(y.size),
     "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise(y.size),
     "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise(y.size),
     "accuracy": lambda x, label, metrics, topk, owned: flops.elementwise(x.size),

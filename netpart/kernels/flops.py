@@ -5,13 +5,22 @@
 | convolution, inner product  | 2·|y|·contraction, +|y| if bias | as much for dx; for dw as well, |
 |                             |                                 | +|y| if db                      |
 | pooling                     | |y|·prod kernel                 | |y|·prod kernel                 |
+| resampling, per axis        | 2·|y|·input positions           | 2·|y|·input positions           |
+| global pooling              | |x|                             | |x|                             |
 | activation                  | |y| (relu) or 4·|y|             | 2·|y|                           |
 | dropout, lrn, softmax, loss | |y|                             | |y|                             |
+| matmul                      | 2·|y|·terms                     | a matmul for each gradient      |
+| attention, p of T·S pairs   | 2·|p|·(D + E) + |p|             | 4·|p|·(D + E) + |p|             |
+| embedding                   | 0                               | |y|                             |
+| rotate                      | 3·|y|                           | 3·|y|                           |
+| normalise                   | |x|                             | |x|; |y| for each of dw, db     |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
+| fold                        | |src| - |dst|                   |                                 |
+| multiply, maximum of n      | (n - 1)·|y|                     | (n - 1)·|y|; |y|; and a fold    |
 | copy, zero, upload, largest | 0                               |                                 |
 
 |y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
-input channels times kernel elements of a convolution, input features of an inner product. Padding
+input channels (of a group) times kernel elements of a convolution, input features of an inner product. Padding
 counts like input; random draws count nothing.
 """
 
@@ -28,6 +37,16 @@ def convolution(y: int, contraction: int, bias: bool) -> int:
 
 inner_product = convolution
 """The same convention with the input features as contraction."""
+
+
+def matmul(y: int, terms: int) -> int:
+    """A matrix product of ``y`` elements, each the sum of ``terms`` products."""
+    return 2 * y * terms
+
+
+def rotate(y: int) -> int:
+    """Two products and a sum for each element."""
+    return 3 * y
 
 
 def pooling(y: int, kernel: Sequence[int]) -> int:
@@ -51,5 +70,19 @@ def elementwise(y: int) -> int:
 
 
 def total(y: int, addends: int) -> int:
-    """A sum of ``addends`` arrays of ``y`` elements."""
+    """A sum, product or maximum of ``addends`` arrays of ``y`` elements."""
     return y * max(0, addends - 1)
+
+
+def fold(dst: int, src: int) -> int:
+    """A sum over axes: the additions that make ``dst`` elements of ``src``."""
+    return src - dst
+
+
+def resample(weights: Sequence[tuple[int, int]], images: int) -> int:
+    """Interpolation of ``images`` one axis after the other, or its gradient: a product with each matrix (out, in)."""
+    price, rest = 0, [inputs for _, inputs in weights]
+    for axis, (outputs, inputs) in enumerate(weights):
+        rest[axis] = outputs
+        price += 2 * images * prod(rest) * inputs
+    return price

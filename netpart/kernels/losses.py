@@ -12,11 +12,14 @@ class Losses(Verbs):
     """x (B, *F), label int32 (B,), owned bool (B,) or None; n classes = prod F."""
 
     def softmax_loss(
-        self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float
-    ) -> Op:
+        self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float,
+        smoothing: float = 0.0,
+    ) -> Op:  # fmt: skip
         """y (B, n) = softmax(x); metrics (2,) += [Σ -log max(p_label, tiny) · scale, hits].
 
-        A hit is a row whose label is among the ``topk`` most probable (ties: the lower class first).
+        With ``smoothing`` s, log p_label becomes (1 - s) · log p_label + s · mean log p over all classes
+        (Szegedy et al., Rethinking the Inception Architecture, 2016, section 7). A hit is a row whose label is
+        among the ``topk`` most probable (ties: the lower class first).
         ``run`` raises DataError if a label is not a class.
         """
         if not x.size:
@@ -32,14 +35,28 @@ class Losses(Verbs):
             report.add(1, value, total)
             xp.maximum(picked, tiny, out=picked)
             xp.log(picked, out=picked)
+            if smoothing:
+                self._smooth(y_bn, picked, smoothing, tiny, *scratch[2:])
             xp.multiply(picked, -scale, out=picked)
             xp.copyto(value, picked)
             report.add(0, value, total)
 
         return Op(run, [((rows, 1), self.dtype), *report.scratch(rows), *ranking.scratch])
 
-    def softmax_loss_gradient(self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float) -> Op:
-        """Overwrites dx = (y - onehot(label)) · factor in the owned rows, 0 in the others."""
+    def _smooth(self, y_bn: Array, picked: Array, smoothing: float, tiny: float, logs: Array, mean: Array) -> None:
+        """Mixes the mean of log p into ``picked``, which holds log p_label."""
+        xp = self.xp
+        xp.maximum(y_bn, tiny, out=logs)
+        xp.log(logs, out=logs)
+        xp.sum(logs, axis=1, keepdims=True, out=mean)
+        xp.multiply(mean, smoothing / y_bn.shape[1], out=mean)
+        xp.multiply(picked, 1 - smoothing, out=picked)
+        xp.add(picked, mean, out=picked)
+
+    def softmax_loss_gradient(
+        self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float, smoothing: float = 0.0
+    ) -> Op:
+        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor in the owned rows, 0 in the others."""
         if not dx.size:
             return NOTHING
         xp, y_bn, dx_bn, foreign = self.xp, matrix(y), matrix(dx), _foreign(self, owned)
@@ -48,6 +65,9 @@ class Losses(Verbs):
         def run(onehot: Array) -> None:
             xp.equal(classes, labels, out=onehot)
             xp.copyto(dx_bn, onehot)
+            if smoothing:
+                xp.multiply(dx_bn, 1 - smoothing, out=dx_bn)
+                xp.add(dx_bn, smoothing / dx_bn.shape[1], out=dx_bn)
             xp.subtract(y_bn, dx_bn, out=dx_bn)
             xp.multiply(dx_bn, factor, out=dx_bn)
             if foreign is not None:

@@ -36,12 +36,14 @@ class Window:
 
     ``pads`` are (low, high) and may differ: padding exists only at the border of the *uncut* tensor,
     so an inner part has 0 where the border part has the layer's pad (regions.md, D3). A negative high
-    pad does not occur; unused input rows at the high end (floor shapes) are simply not read.
+    pad does not occur; unused input rows at the high end (floor shapes) are simply not read. ``dilation``
+    is the distance of neighbouring kernel elements; empty: 1 on every axis.
     """
 
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
     pads: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...] = ()
 
 
 def chain(*ops: Op) -> Op:

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from netpart.kernels.activation import Activation
 from netpart.kernels.arrays import Arrays
+from netpart.kernels.attention import Attention
+from netpart.kernels.combine import Combine
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
+from netpart.kernels.embedding import Embedding
+from netpart.kernels.global_pooling import GlobalPooling
 from netpart.kernels.inner_product import InnerProduct
 from netpart.kernels.losses import Losses
 from netpart.kernels.lrn import LocalResponseNormalization
+from netpart.kernels.matmul import Matmul
+from netpart.kernels.normalisation import Normalisation
 from netpart.kernels.pooling import Pooling
+from netpart.kernels.resample import Resample
+from netpart.kernels.rotary import Rotary
 from netpart.kernels.softmax import Softmax
 
 
 class Kernels(
     Arrays,
+    Combine,
     Convolution,
     Pooling,
+    GlobalPooling,
+    Resample,
     LocalResponseNormalization,
+    Normalisation,
     InnerProduct,
+    Matmul,
+    Attention,
+    Rotary,
+    Embedding,
     Activation,
     Dropout,
     Softmax,

@@ -6,14 +6,22 @@ from typing import ClassVar, final
 
 from netpart.kernels.activation import Kind
 from netpart.layers.elementwise import Elementwise
+from netpart.spec import Spec
 
 
 @final
 class Activation(Elementwise):
-    """RELU, SIGMOID, TANH or STANH."""
+    """Any kind of the activation kernel; ``alpha`` is elu's."""
 
     types: ClassVar[tuple[str, ...]] = ("kActivation", "kCudnnActivation")
 
+    def infer(self) -> tuple[Spec, ...]:
+        from netpart.proto.neuron_pb2 import ActivationProto
+
+        conf = self.conf.activation_conf
+        self.named: Kind = ActivationProto.ActivationType.Name(conf.type).lower()  # type: ignore[assignment]
+        self.slope = conf.alpha if self.named == "elu" else 0.0
+        return super().infer()
+
     def kind(self) -> Kind:
-        kinds: tuple[Kind, ...] = ("relu", "sigmoid", "tanh", "stanh")
-        return kinds[self.conf.activation_conf.type - 1]
+        return self.named

@@ -1,12 +1,20 @@
-"""Convolution over one to three spatial axes: every output channel sees all input channels under its window."""
+"""Convolution over one to three spatial axes: every output channel sees the input channels of its group.
+
+Groups of 3 filters over groups of 2 channels, the part that makes filters 2 to 7, and the calls it makes:
+
+    filters     0  1 [2| 3  4  5| 6  7] 8
+    channels    0     1| 2     3| 4     5       all six are needed
+    calls            .  -------  ----           one for each partial group, one for the whole ones between them
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
-from netpart.layers.checks import at_least, has_conf, one_source
+from netpart.layers.checks import at_least, fault, has_conf, one_source
 from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
 from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
 from netpart.layers.windows import channels, nothing, sliding, with_channels
@@ -18,7 +26,10 @@ if TYPE_CHECKING:
 
 @final
 class Convolution(Layer):
-    """y[b, f] = sum over c of x[b, c] * w[f, c] + bias[f]; input (batch, [channels,] spatial...)."""
+    """y[b, f] = sum over c of x[b, c] * w[f, c] + bias[f]; input (batch, [channels,] spatial...).
+
+    With ``groups`` the sum runs over the channels of f's group. Cut on the inputs only without.
+    """
 
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
 
@@ -28,46 +39,82 @@ class Convolution(Layer):
         self.filters = at_least(self, 1, conf.num_filters, "convolution_conf", "num_filters")
         self.sliding = sliding(self, "convolution_conf", source)
         self.channels = channels(source, self.sliding)
+        self.groups = at_least(self, 1, conf.groups, "convolution_conf", "groups")
+        if self.channels % self.groups or self.filters % self.groups:
+            got, hint = f"{self.groups} over {self.channels} and {self.filters}", "change groups or num_filters"
+            expected = "groups that divide the channels and the filters"
+            raise fault(self, expected, got, hint, "convolution_conf", "groups")
+        self.seen, self.share = self.channels // self.groups, self.filters // self.groups
         return (Spec((source.shape[0], self.filters, *self.sliding.outputs)),)
 
     def parameters(self) -> tuple[ParamSpec, ...]:
         kernel = self.sliding.kernel
-        matrix = self.filters, self.channels * prod(kernel)
-        return weight_and_bias(self, (self.filters, self.channels, *kernel), matrix, matrix)
+        matrix = self.filters, self.seen * prod(kernel)
+        return weight_and_bias(self, (self.filters, self.seen, *kernel), matrix, matrix)
 
     def cuts(self) -> tuple[int | str, ...]:
-        return (*range(self.output.rank), INPUT)
+        return (*range(self.output.rank), INPUT) if self.groups == 1 else tuple(range(self.output.rank))
 
     def contraction(self) -> Shape | None:
-        return (self.channels,)
+        return (self.channels,) if self.groups == 1 else None
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        seen = term or ((0, self.channels),)
         ranges = self.sliding.reads(region[2:])
         empty = any(lo == hi for lo, hi in ranges)
-        middle = seen if self.inputs[0].rank == self.output.rank else ()
-        weight = (region[1], *seen, *((0, k) for k in self.sliding.kernel))
+        middle = (term or (self._channels(region[1]),)) if self.inputs[0].rank == self.output.rank else ()
+        weight = (region[1], *(term or ((0, self.seen),)), *((0, k) for k in self.sliding.kernel))
         return Needs((None if empty else (region[0], *middle, *ranges),), (weight, *bias_need(self, region[1], term)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         needs = self.needs(region, term)
-        return product_cost(needs, size(region), size(term or ((0, self.channels),)) * prod(self.sliding.kernel))
+        return product_cost(needs, size(region), size(term or ((0, self.seen),)) * prod(self.sliding.kernel))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        window = self.sliding.window(call.region[2:])
-        return kernels.convolution(self._input(kernels, call), call.w[0], bias(call, call.w), call.y[0], window)
+        window, x, w, b = (
+            self.sliding.window(call.region[2:]),
+            self._input(kernels, call),
+            call.w[0],
+            bias(call, call.w),
+        )
+        ops = [
+            kernels.convolution(x[:, c], w[f], None if b is None else b[f], call.y[0][:, f], window, groups)
+            for f, c, groups in self._calls(call)
+        ]
+        return chain(*ops)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        window, ops = self.sliding.window(call.region[2:]), []
-        dx, dw, dy = wanted(call.dx, 0), wanted(call.dw, 0), call.dy[0]
+        window, ops, calls = self.sliding.window(call.region[2:]), [], self._calls(call)
+        dx, dw, dy, w = with_channels(wanted(call.dx, 0), self.sliding), wanted(call.dw, 0), call.dy[0], call.w[0]
         if dx is not None:
-            ops.append(kernels.convolution_data(dy, call.w[0], with_channels(dx, self.sliding), window))
+            ops += [kernels.convolution_data(dy[:, f], w[f], dx[:, c], window, groups) for f, c, groups in calls]
         if dw is not None:
-            ops.append(kernels.convolution_weights(self._input(kernels, call), dy, dw, bias(call, call.dw), window))
+            x, db = self._input(kernels, call), bias(call, call.dw)
+            ops += [
+                kernels.convolution_weights(x[:, c], dy[:, f], dw[f], None if db is None else db[f], window, groups)
+                for f, c, groups in calls
+            ]
         return chain(*ops)
+
+    def _channels(self, filters: tuple[int, int]) -> tuple[int, int]:
+        """The input channels of all groups that ``filters`` touch."""
+        return filters[0] // self.share * self.seen, -(-filters[1] // self.share) * self.seen
+
+    def _calls(self, call: Call) -> list[tuple[slice, slice, int]]:
+        """(filters, channels, groups) of kernel calls, relative to the part: each of equal groups."""
+        if self.groups == 1:
+            return [(slice(None), slice(None), 1)]
+        (lo, hi), first = call.region[1], self._channels(call.region[1])[0]
+        up, down = min(-(-lo // self.share) * self.share, hi), max(hi // self.share * self.share, lo)
+        bounds = sorted({lo, up, down, hi})
+        found = []
+        for a, b in pairwise(bounds):
+            c, d = self._channels((a, b))
+            found.append((slice(a - lo, b - lo), slice(c - first, d - first), (d - c) // self.seen))
+        return found
 
     def _input(self, kernels: Kernels, call: Call) -> Array:
         if call.needs.inputs[0] is not None:
             return with_channels(call.x[0], self.sliding)
-        ranges = self.sliding.reads(call.region[2:])
-        return nothing(kernels, len(call.y[0]), call.w[0].shape[1], *extent(ranges))
+        lo, hi = self._channels(call.region[1])
+        channels = hi - lo if call.term is None else call.w[0].shape[1]
+        return nothing(kernels, len(call.y[0]), channels, *extent(self.sliding.reads(call.region[2:])))

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Elementwise(Layer):
-    """An activation; a subclass says which by ``kind`` and, for relu, its slope below zero."""
+    """An activation; a subclass says which by ``kind`` and, for relu and elu, its slope."""
 
     slope: float = 0.0
 
     @abstractmethod
     def kind(self) -> Kind:
-        """Name of the activation: relu, sigmoid, tanh or stanh."""
+        """Name of the activation."""
 
     def infer(self) -> tuple[Spec, ...]:
         return (one_source(self, least=1),)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import at_least, has_conf, one_source
+from netpart.kernels.op import Array, Op, chain
+from netpart.layers.checks import at_least, fault, has_conf, one_source
 from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
 from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
 from netpart.spec import Region, Shape, Spec, size, whole
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class InnerProduct(Layer):
     """y = x W' + b; W is (outputs, *features), or (*features, outputs) with ``transpose``.
 
+    The features are the axes from ``axis`` on; every position on those before it is a row.
     W keeps the input's axes, so that a cut on one of them is a box of W (regions.md, D5).
     """
 
@@ -27,9 +28,13 @@ class InnerProduct(Layer):
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.innerproduct_conf
         has_conf(self, "innerproduct_conf", "num_output: 10")
-        self.features, self.transpose = source.shape[1:], conf.transpose
+        self.axis, self.transpose = at_least(self, 1, conf.axis, "innerproduct_conf", "axis"), conf.transpose
+        if self.axis >= source.rank:
+            expected, hint = f"an axis below {source.rank}", f"its source is {source.shape}"
+            raise fault(self, expected, str(self.axis), hint, "innerproduct_conf", "axis")
+        self.features = source.shape[self.axis :]
         self.outputs_count = at_least(self, 1, conf.num_output, "innerproduct_conf", "num_output")
-        return (Spec((source.shape[0], self.outputs_count)),)
+        return (Spec((*source.shape[: self.axis], self.outputs_count)),)
 
     def parameters(self) -> tuple[ParamSpec, ...]:
         out, size = self.outputs_count, prod(self.features)
@@ -38,26 +43,32 @@ class InnerProduct(Layer):
         return weight_and_bias(self, shape, (out, size), saved, (1 + self.conf.innerproduct_conf.bias_term,))
 
     def cuts(self) -> tuple[int | str, ...]:
-        return (0, 1, INPUT)
+        return (*range(self.output.rank), INPUT)
 
     def contraction(self) -> Shape | None:
         return self.features
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         seen = term or whole(self.features)
-        weight = (*seen, region[1]) if self.transpose else (region[1], *seen)
-        return Needs(((region[0], *seen),), (weight, *bias_need(self, region[1], term)))
+        weight = (*seen, region[-1]) if self.transpose else (region[-1], *seen)
+        return Needs(((*region[:-1], *seen),), (weight, *bias_need(self, region[-1], term)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         return product_cost(self.needs(region, term), size(region), size(term or whole(self.features)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return kernels.inner_product(call.x[0], call.w[0], bias(call, call.w), call.y[0], self.transpose)
+        x, y = self._rows(call.x[0]), self._rows(call.y[0])
+        return kernels.inner_product(x, call.w[0], bias(call, call.w), y, self.transpose)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        ops, dx, dw, dy = [], wanted(call.dx, 0), wanted(call.dw, 0), call.dy[0]
+        ops, dx, dw, dy = [], wanted(call.dx, 0), wanted(call.dw, 0), self._rows(call.dy[0])
         if dx is not None:
-            ops.append(kernels.inner_product_data(dy, call.w[0], dx, self.transpose))
+            ops.append(kernels.inner_product_data(dy, call.w[0], self._rows(dx), self.transpose))
         if dw is not None:
-            ops.append(kernels.inner_product_weights(call.x[0], dy, dw, bias(call, call.dw), self.transpose))
+            x = self._rows(call.x[0])
+            ops.append(kernels.inner_product_weights(x, dy, dw, bias(call, call.dw), self.transpose))
         return chain(*ops)
+
+    def _rows(self, a: Array) -> Array:
+        """A view of a part's array with one axis for all rows."""
+        return a.reshape(prod(a.shape[: self.axis]), *a.shape[self.axis :])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class SoftmaxLoss(Layer):
     """Objective: scale * mean over the rows of the global mini-batch of -log p(label); y are the probabilities.
 
+    With label_smoothing the target is not the label alone: all classes divide that share of it.
     Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes.
     """
 
@@ -36,6 +37,10 @@ class SoftmaxLoss(Layer):
         if self.topk > classes:
             hint = "write a smaller topk"
             raise fault(self, f"topk up to the {classes} classes", str(self.topk), hint, "softmaxloss_conf", "topk")
+        self.smoothing = float(conf.label_smoothing)
+        if not 0 <= self.smoothing < 1:
+            got, hint = f"{self.smoothing:g}", "write the share that all classes divide"
+            raise fault(self, "0 <= label_smoothing < 1", got, hint, "softmaxloss_conf", "label_smoothing")
         return (prediction,)
 
     @classmethod
@@ -53,10 +58,11 @@ class SoftmaxLoss(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         arrays = call.x[0], call.x[1], call.y[0], call.metrics
-        return kernels.softmax_loss(*arrays, call.owned, self.topk, self.scale)
+        return kernels.softmax_loss(*arrays, call.owned, self.topk, self.scale, self.smoothing)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted(call.dx, 0)
         if dx is None:
             return chain()
-        return kernels.softmax_loss_gradient(call.y[0], call.x[1], dx, call.owned, self.scale / call.rows)
+        factor = self.scale / call.rows
+        return kernels.softmax_loss_gradient(call.y[0], call.x[1], dx, call.owned, factor, self.smoothing)

@@ -32,11 +32,17 @@ class Sliding:
     kernel: Shape
     stride: Shape
     pad: Shape
+    dilation: Shape
+
+    @property
+    def reach(self) -> Shape:
+        """Inputs from the first to the last under a window, per axis."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     @property
     def outputs(self) -> Shape:
-        """Number of window positions per axis: floor((n + 2 pad - kernel) / stride) + 1."""
-        fields = zip(self.extent, self.kernel, self.stride, self.pad, strict=True)
+        """Number of window positions per axis: floor((n + 2 pad - reach) / stride) + 1."""
+        fields = zip(self.extent, self.reach, self.stride, self.pad, strict=True)
         return tuple((n + 2 * p - k) // s + 1 for n, k, s, p in fields)
 
     def reads(self, outputs: Region) -> Region:
@@ -46,10 +52,10 @@ class Sliding:
     def window(self, outputs: Region) -> Window:
         """Geometry of a part: its pads fill the inputs of ``reads`` up to what its windows cover."""
         pads = tuple(self._axis(i, *span)[1] for i, span in enumerate(outputs))
-        return Window(self.kernel, self.stride, pads)
+        return Window(self.kernel, self.stride, pads, self.dilation)
 
     def _axis(self, axis: int, lo: int, hi: int) -> tuple[Range, Range]:
-        n, k, s, p = self.extent[axis], self.kernel[axis], self.stride[axis], self.pad[axis]
+        n, k, s, p = self.extent[axis], self.reach[axis], self.stride[axis], self.pad[axis]
         first, stop = lo * s - p, (hi - 1) * s - p + k
         if hi == self.outputs[axis]:
             stop = max(stop, n)  # whoever owns the last output owns the tail, so the whole needs the whole
@@ -59,10 +65,10 @@ class Sliding:
         return (start, end), (start - first, stop - end)
 
 
-def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
-    """Reads spatial_axes, kernel, stride and pad of the conf named ``field``; raises ConfigError.
+def read_sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
+    """Reads spatial_axes, kernel, stride, pad and, where there is one, dilation of ``field``; raises ConfigError.
 
-    ``kernel`` sets all axes, ``kernel_x`` (the last), ``kernel_y`` and ``kernel_z`` override one; so do pad, stride.
+    ``kernel`` sets all axes, ``kernel_x`` (the last), ``kernel_y`` and ``kernel_z`` override one; so do the others.
     """
     conf = getattr(layer.conf, field)
     axes: int = conf.spatial_axes
@@ -77,8 +83,14 @@ def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
         used = [f if conf.HasField(f) else name for f in fields]
         return tuple(at_least(layer, low, int(getattr(conf, f)), field, f) for f in used)
 
-    found = Sliding(spec.shape[-axes:], each("kernel", 1), each("stride", 1), each("pad", 0))
-    for n, k, p in zip(found.extent, found.kernel, found.pad, strict=True):
+    dilation = each("dilation", 1) if hasattr(conf, "dilation") else (1,) * axes
+    return Sliding(spec.shape[-axes:], each("kernel", 1), each("stride", 1), each("pad", 0), dilation)
+
+
+def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
+    """``read_sliding``; raises ConfigError also for a window that does not fit into the padded input."""
+    found = read_sliding(layer, field, spec)
+    for n, k, p in zip(found.extent, found.reach, found.pad, strict=True):
         if k > n + 2 * p:
             got = f"{k} over {n} + 2 * {p}"
             raise fault(layer, "a kernel no larger than the padded input", got, "use a smaller kernel", field, "kernel")

@@ -35,6 +35,14 @@ from netpart.proto.layer_pb2 import LayerType as LayerType
 from netpart.proto.neuron_pb2 import ActivationProto as ActivationProto
 from netpart.proto.neuron_pb2 import ConvolutionProto as ConvolutionProto
 from netpart.proto.neuron_pb2 import PoolingProto as PoolingProto
+from netpart.proto.neuron_pb2 import GlobalPoolingProto as GlobalPoolingProto
+from netpart.proto.neuron_pb2 import UpsamplingProto as UpsamplingProto
+from netpart.proto.neuron_pb2 import NormProto as NormProto
+from netpart.proto.neuron_pb2 import MatmulProto as MatmulProto
+from netpart.proto.neuron_pb2 import AttentionProto as AttentionProto
+from netpart.proto.neuron_pb2 import RotaryProto as RotaryProto
+from netpart.proto.neuron_pb2 import ReshapeProto as ReshapeProto
+from netpart.proto.neuron_pb2 import TransposeProto as TransposeProto
 from netpart.proto.neuron_pb2 import InnerProductProto as InnerProductProto
 from netpart.proto.neuron_pb2 import LRNProto as LRNProto
 from netpart.proto.neuron_pb2 import ReLUProto as ReLUProto
@@ -129,6 +137,21 @@ kEmbedding: _layer_pb2.LayerType
 kActivation: _layer_pb2.LayerType
 kBM: _layer_pb2.LayerType
 kAdd: _layer_pb2.LayerType
+kMul: _layer_pb2.LayerType
+kMax: _layer_pb2.LayerType
+kFlatten: _layer_pb2.LayerType
+kReshape: _layer_pb2.LayerType
+kTranspose: _layer_pb2.LayerType
+kGlobalPooling: _layer_pb2.LayerType
+kTransposedConvolution: _layer_pb2.LayerType
+kUpsampling: _layer_pb2.LayerType
+kLayerNorm: _layer_pb2.LayerType
+kRMSNorm: _layer_pb2.LayerType
+kGroupNorm: _layer_pb2.LayerType
+kMatmul: _layer_pb2.LayerType
+kAttention: _layer_pb2.LayerType
+kPositions: _layer_pb2.LayerType
+kRotary: _layer_pb2.LayerType
 kCudnnConv: _layer_pb2.LayerType
 kCudnnPool: _layer_pb2.LayerType
 kCudnnLRN: _layer_pb2.LayerType

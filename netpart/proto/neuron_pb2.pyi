@@ -8,23 +8,37 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Optional as _Op
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ActivationProto(_message.Message):
-    __slots__ = ("type",)
+    __slots__ = ("type", "alpha")
     class ActivationType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         RELU: _ClassVar[ActivationProto.ActivationType]
         SIGMOID: _ClassVar[ActivationProto.ActivationType]
         TANH: _ClassVar[ActivationProto.ActivationType]
         STANH: _ClassVar[ActivationProto.ActivationType]
+        GELU: _ClassVar[ActivationProto.ActivationType]
+        GELU_TANH: _ClassVar[ActivationProto.ActivationType]
+        SILU: _ClassVar[ActivationProto.ActivationType]
+        MISH: _ClassVar[ActivationProto.ActivationType]
+        ELU: _ClassVar[ActivationProto.ActivationType]
+        SOFTPLUS: _ClassVar[ActivationProto.ActivationType]
     RELU: ActivationProto.ActivationType
     SIGMOID: ActivationProto.ActivationType
     TANH: ActivationProto.ActivationType
     STANH: ActivationProto.ActivationType
+    GELU: ActivationProto.ActivationType
+    GELU_TANH: ActivationProto.ActivationType
+    SILU: ActivationProto.ActivationType
+    MISH: ActivationProto.ActivationType
+    ELU: ActivationProto.ActivationType
+    SOFTPLUS: ActivationProto.ActivationType
     TYPE_FIELD_NUMBER: _ClassVar[int]
+    ALPHA_FIELD_NUMBER: _ClassVar[int]
     type: ActivationProto.ActivationType
-    def __init__(self, type: _Optional[_Union[ActivationProto.ActivationType, str]] = ...) -> None: ...
+    alpha: float
+    def __init__(self, type: _Optional[_Union[ActivationProto.ActivationType, str]] = ..., alpha: _Optional[float] = ...) -> None: ...
 
 class ConvolutionProto(_message.Message):
-    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z")
+    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z", "dilation", "dilation_x", "dilation_y", "dilation_z", "groups", "output_pad")
     NUM_FILTERS_FIELD_NUMBER: _ClassVar[int]
     KERNEL_FIELD_NUMBER: _ClassVar[int]
     PAD_FIELD_NUMBER: _ClassVar[int]
@@ -40,6 +54,12 @@ class ConvolutionProto(_message.Message):
     KERNEL_Z_FIELD_NUMBER: _ClassVar[int]
     PAD_Z_FIELD_NUMBER: _ClassVar[int]
     STRIDE_Z_FIELD_NUMBER: _ClassVar[int]
+    DILATION_FIELD_NUMBER: _ClassVar[int]
+    DILATION_X_FIELD_NUMBER: _ClassVar[int]
+    DILATION_Y_FIELD_NUMBER: _ClassVar[int]
+    DILATION_Z_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_PAD_FIELD_NUMBER: _ClassVar[int]
     num_filters: int
     kernel: int
     pad: int
@@ -55,7 +75,13 @@ class ConvolutionProto(_message.Message):
     kernel_z: int
     pad_z: int
     stride_z: int
-    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ...) -> None: ...
+    dilation: int
+    dilation_x: int
+    dilation_y: int
+    dilation_z: int
+    groups: int
+    output_pad: int
+    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ..., dilation: _Optional[int] = ..., dilation_x: _Optional[int] = ..., dilation_y: _Optional[int] = ..., dilation_z: _Optional[int] = ..., groups: _Optional[int] = ..., output_pad: _Optional[int] = ...) -> None: ...
 
 class PoolingProto(_message.Message):
     __slots__ = ("kernel", "pool", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "spatial_axes", "kernel_z", "pad_z", "stride_z")
@@ -95,15 +121,81 @@ class PoolingProto(_message.Message):
     stride_z: int
     def __init__(self, kernel: _Optional[int] = ..., pool: _Optional[_Union[PoolingProto.PoolMethod, str]] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ...) -> None: ...
 
+class GlobalPoolingProto(_message.Message):
+    __slots__ = ("pool",)
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    pool: PoolingProto.PoolMethod
+    def __init__(self, pool: _Optional[_Union[PoolingProto.PoolMethod, str]] = ...) -> None: ...
+
+class UpsamplingProto(_message.Message):
+    __slots__ = ("factor", "method")
+    class Method(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        NEAREST: _ClassVar[UpsamplingProto.Method]
+        LINEAR: _ClassVar[UpsamplingProto.Method]
+    NEAREST: UpsamplingProto.Method
+    LINEAR: UpsamplingProto.Method
+    FACTOR_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    factor: int
+    method: UpsamplingProto.Method
+    def __init__(self, factor: _Optional[int] = ..., method: _Optional[_Union[UpsamplingProto.Method, str]] = ...) -> None: ...
+
+class NormProto(_message.Message):
+    __slots__ = ("axis", "groups", "epsilon")
+    AXIS_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    axis: int
+    groups: int
+    epsilon: float
+    def __init__(self, axis: _Optional[int] = ..., groups: _Optional[int] = ..., epsilon: _Optional[float] = ...) -> None: ...
+
+class MatmulProto(_message.Message):
+    __slots__ = ("transpose_a", "transpose_b")
+    TRANSPOSE_A_FIELD_NUMBER: _ClassVar[int]
+    TRANSPOSE_B_FIELD_NUMBER: _ClassVar[int]
+    transpose_a: bool
+    transpose_b: bool
+    def __init__(self, transpose_a: bool = ..., transpose_b: bool = ...) -> None: ...
+
+class AttentionProto(_message.Message):
+    __slots__ = ("causal", "scale")
+    CAUSAL_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    causal: bool
+    scale: float
+    def __init__(self, causal: bool = ..., scale: _Optional[float] = ...) -> None: ...
+
+class RotaryProto(_message.Message):
+    __slots__ = ("base",)
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    base: float
+    def __init__(self, base: _Optional[float] = ...) -> None: ...
+
+class ReshapeProto(_message.Message):
+    __slots__ = ("shape",)
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, shape: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class TransposeProto(_message.Message):
+    __slots__ = ("axis",)
+    AXIS_FIELD_NUMBER: _ClassVar[int]
+    axis: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, axis: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class InnerProductProto(_message.Message):
-    __slots__ = ("num_output", "bias_term", "transpose")
+    __slots__ = ("num_output", "bias_term", "transpose", "axis")
     NUM_OUTPUT_FIELD_NUMBER: _ClassVar[int]
     BIAS_TERM_FIELD_NUMBER: _ClassVar[int]
     TRANSPOSE_FIELD_NUMBER: _ClassVar[int]
+    AXIS_FIELD_NUMBER: _ClassVar[int]
     num_output: int
     bias_term: bool
     transpose: bool
-    def __init__(self, num_output: _Optional[int] = ..., bias_term: bool = ..., transpose: bool = ...) -> None: ...
+    axis: int
+    def __init__(self, num_output: _Optional[int] = ..., bias_term: bool = ..., transpose: bool = ..., axis: _Optional[int] = ...) -> None: ...
 
 class LRNProto(_message.Message):
     __slots__ = ("local_size", "alpha", "beta", "knorm")
@@ -188,12 +280,14 @@ class DummyProto(_message.Message):
     def __init__(self, input: bool = ..., output: bool = ..., shape: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SoftmaxLossProto(_message.Message):
-    __slots__ = ("topk", "scale")
+    __slots__ = ("topk", "scale", "label_smoothing")
     TOPK_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
+    LABEL_SMOOTHING_FIELD_NUMBER: _ClassVar[int]
     topk: int
     scale: float
-    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ...) -> None: ...
+    label_smoothing: float
+    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ...) -> None: ...
 
 class ArgSortProto(_message.Message):
     __slots__ = ("topk",)

@@ -99,7 +99,7 @@ MISTAKES = {
     ),
     "a cut on inputs that are not summed": Mistake(
         LOSS, LOSS + "    cut { over: INPUT parts: 2 }\n", "cut { over",
-        "loss: expected a cut on an axis, got a cut over INPUT; only convolutions and inner products",
+        "loss: expected a cut on an axis, got a cut over INPUT; only a layer that adds up its inputs",
     ),
     "an axis shorter than its parts": Mistake(
         CONV, CONV + "    partition_dim: 1 location: [0, 1, 2, 0, 1]\n", "partition_dim: 1",

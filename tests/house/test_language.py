@@ -11,6 +11,7 @@ from netpart import initialisers, layers
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
 from netpart.layers.layer import INPUT
+from netpart.layers.layer_norm import LayerNorm
 from netpart.plan.cuts import cut_text
 from netpart.proto import reader
 from netpart.proto.job_pb2 import LayerProto
@@ -71,7 +72,11 @@ def test_the_confs_are_fields_of_a_layer(row: list[str]) -> None:
 def test_a_type_can_be_cut_as_the_table_says(name: str, cuts: str) -> None:
     if name in CASES:
         layer = find(CASES[name], lambda case: case.layer().output.rank > 1).layer()
-        said: dict[str, set[int | str]] = {"any": {*range(layer.output.rank)}, "batch": {0}, "inputs": {INPUT}}
+        said: dict[str, set[int | str]] = {
+            "any": {*range(layer.output.rank)}, "batch": {0}, "channels": {1}, "leading axes": {1}, "inputs": {INPUT},
+            "all but the last axis": {*range(layer.output.rank - 1)},
+            "axes before the features": {*range(1, layer.axes.start)} if isinstance(layer, LayerNorm) else set(),
+        }  # fmt: skip
     else:  # the cuts of inputs and of what is refused ask nothing of a layer
         layer = object.__new__(layers.layer_class(name))
         said = {"batch": {0}, "none": set()}

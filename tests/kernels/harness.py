@@ -100,12 +100,13 @@ def window_boxes(
     sizes: Sequence[int], outs: Sequence[int], window: Window
 ) -> list[tuple[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]]:
     """For each output position its (offset in the window, input position) pairs that are not padding."""
-    found = []
+    found, dilation = [], window.dilation or (1,) * len(sizes)
     for at in np.ndindex(*outs):
         inside = []
         for offset in np.ndindex(*window.kernel):
             where = tuple(
-                i * s - lo + o for i, s, (lo, _), o in zip(at, window.stride, window.pads, offset, strict=True)
+                i * s - lo + o * d
+                for i, s, (lo, _), o, d in zip(at, window.stride, window.pads, offset, dilation, strict=True)
             )
             if all(0 <= p < n for p, n in zip(where, sizes, strict=True)):
                 inside.append((offset, where))

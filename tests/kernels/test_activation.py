@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from math import exp, tanh
+from math import erfc, exp, log1p, pi, sqrt, tanh
 
 import numpy as np
 import pytest
@@ -11,15 +11,25 @@ from netpart.kernels.activation import Kind
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
-KINDS: tuple[Kind, ...] = "relu", "sigmoid", "tanh", "stanh"
+KINDS: tuple[Kind, ...] = (
+    "relu", "sigmoid", "tanh", "stanh", "elu", "softplus", "silu", "mish", "gelu", "gelu_tanh",
+)  # fmt: skip
 
 
 def naive(kind: Kind, x: float, slope: float) -> float:
-    if kind == "relu":
-        return x if x > 0 else slope * x
-    if kind == "sigmoid":
-        return 1 / (1 + exp(-x))
-    return tanh(x) if kind == "tanh" else 1.7159047 * tanh(0.66666667 * x)
+    values = {
+        "relu": x if x > 0 else slope * x,
+        "sigmoid": 1 / (1 + exp(-x)),
+        "tanh": tanh(x),
+        "stanh": 1.7159047 * tanh(0.66666667 * x),
+        "elu": x if x > 0 else slope * (exp(x) - 1),
+        "softplus": log1p(exp(x)),
+        "silu": x / (1 + exp(-x)),
+        "mish": x * tanh(log1p(exp(x))),
+        "gelu": x * erfc(-x / sqrt(2)) / 2,
+        "gelu_tanh": x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2,
+    }
+    return values[kind]
 
 
 @settings(max_examples=100, deadline=None)
@@ -54,6 +64,13 @@ def test_extreme_values_raise_no_warning(kind: Kind) -> None:
         play(kernels.activation_gradient(kind, x, y, np.ones_like(x), dx, 0.0))
     assert np.isfinite(y).all()
     assert np.isfinite(dx).all()
+
+
+def test_gelu_is_exact_to_the_last_digits_far_out_too() -> None:
+    x = np.linspace(-30, 30, 2001)
+    y = rubbish(2001)
+    play(K.activation("gelu", x, y))
+    np.testing.assert_allclose(y, [naive("gelu", v, 0) for v in x], rtol=1e-12, atol=1e-15)
 
 
 def test_the_gradient_of_relu_at_zero_is_the_slope() -> None:

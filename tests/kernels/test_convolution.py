@@ -72,6 +72,26 @@ def test_gradients_are_the_adjoints_of_forward(case: tuple[Array, Array, Array |
     close(np.vdot(dy, y), np.vdot(dw, w), 1e-9)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 2), st.integers(1, 2), st.tuples(st.integers(1, 3), st.integers(1, 2)))
+def test_a_group_is_a_convolution_of_its_own(groups: int, seen: int, share: int, dilation: tuple[int, int]) -> None:
+    window = Window((2, 3), (1, 2), ((1, 0), (2, 1)), dilation)
+    outs = 6 + 1 - dilation[0], (7 + 3 - 2 * dilation[1] - 1) // 2 + 1
+    x, w, b = normal(1, 2, groups * seen, 6, 7), normal(2, groups * share, seen, 2, 3), normal(3, groups * share)
+    y, dy = rubbish(2, groups * share, *outs), normal(4, 2, groups * share, *outs)
+    dx, dw, db = rubbish(*x.shape), rubbish(*w.shape), rubbish(*b.shape)
+    play(K.convolution(x, w, b, y, window, groups))
+    play(K.convolution_data(dy, w, dx, window, groups))
+    play(K.convolution_weights(x, dy, dw, db, window, groups))
+    for g in range(groups):
+        c, f = slice(g * seen, (g + 1) * seen), slice(g * share, (g + 1) * share)
+        wanted_dx, wanted_dw = naive_gradients(x[:, c], w[f], dy[:, f], window)
+        close(y[:, f], naive(x[:, c], w[f], b[f], dy[:, f].shape, window))
+        close(dx[:, c], wanted_dx)
+        close(dw[f], wanted_dw)
+    close(db, dy.sum(axis=(0, 2, 3)))
+
+
 def test_one_image_larger_than_the_limit_is_cut_into_rows() -> None:
     geometry = columns.Columns(
         np, (2, 64, 40, 40, 40), (2, 8, 38, 38, 38), Window((3,) * 3, (1,) * 3, ((0, 0),) * 3), 4

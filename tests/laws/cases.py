@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer
 from netpart.proto.job_pb2 import LayerProto
+from netpart.proto.neuron_pb2 import ActivationProto
 from netpart.spec import FLOAT, INT, Shape, Spec
 
 
@@ -46,8 +47,8 @@ def params(count: int) -> str:
 
 
 @st.composite
-def windows(draw: st.DrawFn) -> tuple[str, Shape]:
-    """Text of kernel, stride and pad, and the shape they fit.
+def windows(draw: st.DrawFn, dilation: int = 1) -> tuple[str, Shape]:
+    """Text of kernel, stride and pad, and the shape they fit with kernel elements ``dilation`` apart.
 
     Aims at kernels wider than a part, strides longer than the kernel, padding wider than both, and tails
     that no window reaches.
@@ -57,7 +58,8 @@ def windows(draw: st.DrawFn) -> tuple[str, Shape]:
     kernels = [draw(st.integers(1, min(5, most))) for _ in range(axes)]
     pads = [draw(st.sampled_from([0, 0, 1, k - 1, k, k + 1])) for k in kernels]
     strides = [draw(st.integers(1, 4)) for _ in range(axes)]
-    extents = [draw(st.integers(max(1, k - 2 * p), most + 1)) for k, p in zip(kernels, pads, strict=True)]
+    least = [max(1, (k - 1) * dilation + 1 - 2 * p) for k, p in zip(kernels, pads, strict=True)]
+    extents = [draw(st.integers(low, max(low, most) + 1)) for low in least]
     fields = zip("zyx"[-axes:], kernels, pads, strides, strict=True)
     text = " ".join(f"kernel_{a}: {k} pad_{a}: {p} stride_{a}: {s}" for a, k, p, s in fields)
     channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
@@ -66,9 +68,81 @@ def windows(draw: st.DrawFn) -> tuple[str, Shape]:
 
 @st.composite
 def convolution(draw: st.DrawFn, name: str) -> Case:
-    text, shape = draw(windows())
-    conf = f"convolution_conf {{ num_filters: {draw(st.integers(1, 4))} {text} }} {params(draw(st.integers(1, 2)))}"
+    dilation, groups = draw(st.sampled_from([1, 1, 2])), 1
+    text, shape = draw(windows(dilation))
+    if len(shape) == int(text.split()[1]) + 2 and draw(st.booleans()):
+        groups = draw(st.integers(1, 3))
+        shape = (shape[0], shape[1] * groups, *shape[2:])
+    filters = groups * draw(st.integers(1, 4 if groups == 1 else 3))
+    conf = f"num_filters: {filters} {text} dilation: {dilation} groups: {groups}"
+    return Case(name, f"convolution_conf {{ {conf} }} {params(draw(st.integers(1, 2)))}", (Spec(shape),))
+
+
+@st.composite
+def transposed_convolution(draw: st.DrawFn, name: str) -> Case:
+    """Strides longer than the kernel, and pads that swallow whole windows."""
+    axes, dilation, extra = draw(st.integers(1, 3)), draw(st.sampled_from([1, 1, 2])), draw(st.integers(0, 2))
+    kernel, stride = draw(st.integers(1, 4 - axes // 3)), draw(st.integers(1, 3))
+    extents = [draw(st.integers(1, 6 - axes)) for _ in range(axes)]
+    most = min((n - 1) * stride + (kernel - 1) * dilation + extra for n in extents) // 2
+    fields = f"kernel: {kernel} stride: {stride} pad: {draw(st.integers(0, most))} dilation: {dilation}"
+    conf = f"num_filters: {draw(st.integers(1, 3))} spatial_axes: {axes} {fields} output_pad: {extra}"
+    channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
+    shape = draw(st.integers(1, 3)), *channels, *extents
+    return Case(name, f"convolution_conf {{ {conf} }} {params(draw(st.integers(1, 2)))}", (Spec(shape),))
+
+
+@st.composite
+def upsampling(draw: st.DrawFn, name: str) -> Case:
+    factor, method = draw(st.integers(1, 4)), draw(st.sampled_from(["NEAREST", "LINEAR"]))
+    return Case(name, f"upsampling_conf {{ factor: {factor} method: {method} }}", (Spec(draw(shapes(3, 5, 3))),))
+
+
+@st.composite
+def feature_norm(draw: st.DrawFn, name: str, most: int) -> Case:
+    shape = draw(shapes())
+    axis = draw(st.sampled_from([a for a in range(1 - len(shape), len(shape)) if a]))
+    conf = f"norm_conf {{ axis: {axis} epsilon: 0.01 }} {params(draw(st.integers(0, most)))}"
     return Case(name, conf, (Spec(shape),))
+
+
+@st.composite
+def group_norm(draw: st.DrawFn, name: str) -> Case:
+    groups, (rows, share, *space) = draw(st.integers(1, 3)), draw(shapes(extent=3))
+    conf = f"norm_conf {{ groups: {groups} epsilon: 0.01 }} {params(draw(st.integers(0, 2)))}"
+    return Case(name, conf, (Spec((rows, groups * share, *space)),))
+
+
+@st.composite
+def matmul(draw: st.DrawFn, name: str) -> Case:
+    lead, (rows, terms, columns) = draw(shapes(1, 3, 3)), draw(shapes(3, 3))
+    flips = draw(st.tuples(st.booleans(), st.booleans()))
+    pairs = [pair[::-1] if flip else pair for pair, flip in zip(((rows, terms), (terms, columns)), flips, strict=True)]
+    conf = f"matmul_conf {{ transpose_a: {str(flips[0]).lower()} transpose_b: {str(flips[1]).lower()} }}"
+    return Case(name, conf, tuple(Spec((*lead, *pair)) for pair in pairs))
+
+
+@st.composite
+def attention(draw: st.DrawFn, name: str) -> Case:
+    lead, (queries, keys, width, values) = draw(shapes(1, 3, 3)), draw(shapes(4, 4))
+    causal = draw(st.booleans())
+    keys = queries if causal else keys
+    conf = f"attention_conf {{ causal: {str(causal).lower()} scale: {draw(st.sampled_from([0, 2]))} }}"
+    pairs = (queries, width), (keys, width), (keys, values)
+    return Case(name, conf, tuple(Spec((*lead, *pair)) for pair in pairs))
+
+
+@st.composite
+def embedding(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes(1, 3))
+    vocabulary = prod(shape[1:]) + draw(st.integers(0, 3))
+    conf = f"embedding_conf {{ vocab_size: {vocabulary} feature_dim: {draw(st.integers(1, 4))} }} {params(1)}"
+    return Case(name, conf, (Spec(shape, INT),))
+
+
+def rotary(name: str) -> st.SearchStrategy[Case]:
+    sources = shapes(3, 4).map(lambda shape: (Spec((*shape[:-1], 2 * shape[-1])),))
+    return sources.map(lambda inputs: Case(name, "rotary_conf { base: 10 }", inputs))
 
 
 @st.composite
@@ -80,9 +154,11 @@ def pooling(draw: st.DrawFn, name: str) -> Case:
 @st.composite
 def inner_product(draw: st.DrawFn, name: str) -> Case:
     bias, transpose = draw(st.booleans()), draw(st.booleans())
-    flags = f"bias_term: {str(bias).lower()} transpose: {str(transpose).lower()}"
+    shape = draw(shapes())
+    axis = draw(st.integers(1, len(shape) - 1))
+    flags = f"bias_term: {str(bias).lower()} transpose: {str(transpose).lower()} axis: {axis}"
     conf = f"innerproduct_conf {{ num_output: {draw(st.integers(1, 5))} {flags} }} {params(1 + bias)}"
-    return Case(name, conf, (Spec(draw(shapes())),))
+    return Case(name, conf, (Spec(shape),))
 
 
 @st.composite
@@ -98,8 +174,8 @@ def elementwise(name: str, conf: str = "") -> st.SearchStrategy[Case]:
 
 
 def activation(name: str) -> st.SearchStrategy[Case]:
-    kinds = st.sampled_from(["RELU", "SIGMOID", "TANH", "STANH"])
-    return kinds.flatmap(lambda kind: elementwise(name, f"activation_conf {{ type: {kind} }}"))
+    kinds = st.sampled_from(ActivationProto.ActivationType.keys())
+    return kinds.flatmap(lambda kind: elementwise(name, f"activation_conf {{ type: {kind} alpha: 0.7 }}"))
 
 
 @st.composite
@@ -110,8 +186,11 @@ def softmax(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
-def add(draw: st.DrawFn, name: str) -> Case:
-    return Case(name, "", (Spec(draw(shapes(1))),) * draw(st.integers(1, 3)))
+def combination(draw: st.DrawFn, name: str) -> Case:
+    """Sources of one shape, or some of them shrunk to 1 on some axes."""
+    shape, few = draw(shapes(1)), draw(st.sampled_from([0, 0, 1, 2]))
+    shrunk = [draw(st.sets(st.integers(0, len(shape) - 1), max_size=few)) for _ in range(draw(st.integers(1, 3)))]
+    return Case(name, "", tuple(Spec(tuple(1 if a in s else n for a, n in enumerate(shape))) for s in shrunk))
 
 
 @st.composite
@@ -120,6 +199,33 @@ def concate(draw: st.DrawFn, name: str) -> Case:
     axis, widths = draw(st.integers(1, len(shape) - 1)), draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     specs = tuple(Spec((*shape[:axis], width, *shape[axis + 1 :])) for width in widths)
     return Case(name, f"concate_conf {{ concate_dim: {axis} }}", specs)
+
+
+@st.composite
+def reshape(draw: st.DrawFn, name: str) -> Case:
+    """The prime factors of one row's size, put together anew."""
+    shape = draw(shapes(extent=6))
+    factors = [p for n in shape[1:] for p in {4: [2, 2], 6: [2, 3]}.get(n, [n])]
+    new = [1] * draw(st.integers(1, 4))
+    for factor in factors:
+        new[draw(st.integers(0, len(new) - 1)) if draw(st.booleans()) else -1] *= factor
+    if draw(st.booleans()):
+        new[draw(st.integers(0, len(new) - 1))] = -1
+    conf = " ".join(f"shape: {n}" for n in new)
+    return Case(name, f"reshape_conf {{ {conf} }}", (Spec(shape),))
+
+
+@st.composite
+def transpose(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes())
+    order = draw(st.permutations(range(1, len(shape))))
+    return Case(name, f"transpose_conf {{ {' '.join(f'axis: {a}' for a in order)} }}", (Spec(shape),))
+
+
+def global_pooling(name: str) -> st.SearchStrategy[Case]:
+    methods = st.sampled_from(["AVG", "MAX"])
+    confs = methods.map(lambda method: f"globalpooling_conf {{ pool: {method} }}")
+    return st.builds(lambda conf, shape: Case(name, conf, (Spec(shape),)), confs, shapes(3, 5))
 
 
 @st.composite
@@ -148,10 +254,20 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kConvolution": convolution("kConvolution"),
     "kCConvolution": convolution("kCConvolution"),
     "kCudnnConv": convolution("kCudnnConv"),
+    "kTransposedConvolution": transposed_convolution("kTransposedConvolution"),
+    "kUpsampling": upsampling("kUpsampling"),
     "kPooling": pooling("kPooling"),
     "kCPooling": pooling("kCPooling"),
     "kCudnnPool": pooling("kCudnnPool"),
     "kInnerProduct": inner_product("kInnerProduct"),
+    "kLayerNorm": feature_norm("kLayerNorm", 2),
+    "kRMSNorm": feature_norm("kRMSNorm", 1),
+    "kGroupNorm": group_norm("kGroupNorm"),
+    "kMatmul": matmul("kMatmul"),
+    "kAttention": attention("kAttention"),
+    "kEmbedding": embedding("kEmbedding"),
+    "kPositions": shapes().map(lambda shape: Case("kPositions", params(1), (Spec(shape),))),
+    "kRotary": rotary("kRotary"),
     "kLRN": lrn("kLRN"),
     "kCudnnLRN": lrn("kCudnnLRN"),
     "kReLU": elementwise("kReLU", "relu_conf { negative_slope: 0.25 }") | elementwise("kReLU"),
@@ -162,13 +278,19 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kDropout": elementwise("kDropout", "dropout_conf { dropout_ratio: 0.4 }"),
     "kSoftmax": softmax("kSoftmax"),
     "kCudnnSoftmax": softmax("kCudnnSoftmax"),
-    "kAdd": add("kAdd"),
-    "kSum": add("kSum"),
+    "kAdd": combination("kAdd"),
+    "kSum": combination("kSum"),
+    "kMul": combination("kMul"),
+    "kMax": combination("kMax"),
+    "kFlatten": shapes().map(lambda shape: Case("kFlatten", "", (Spec(shape),))),
+    "kReshape": reshape("kReshape"),
+    "kTranspose": transpose("kTranspose"),
+    "kGlobalPooling": global_pooling("kGlobalPooling"),
     "kConcate": concate("kConcate"),
     "kSplit": elementwise("kSplit"),
     "kBridgeSrc": elementwise("kBridgeSrc"),
     "kBridgeDst": elementwise("kBridgeDst"),
-    "kSoftmaxLoss": labelled("kSoftmaxLoss", "softmaxloss_conf", "scale: 1.5"),
+    "kSoftmaxLoss": labelled("kSoftmaxLoss", "softmaxloss_conf", "scale: 1.5 label_smoothing: 0.3"),
     "kCudnnSoftmaxLoss": labelled("kCudnnSoftmaxLoss", "softmaxloss_conf"),
     "kEuclideanLoss": euclidean_loss("kEuclideanLoss"),
     "kAccuracy": labelled("kAccuracy", "argsort_conf"),

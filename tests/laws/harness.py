@@ -43,15 +43,21 @@ class Data:
 
 
 def make_data(layer: Layer, seed: int) -> Data:
-    """Random data with distinct numbers, none near 0, so that neither a tie nor a kink is near."""
+    """Random data with distinct numbers, none near 0, so that neither a tie nor a kink is near.
+
+    The offsets of the sources differ, and not by a fraction of their sizes: nor do two sources have a number in common.
+    """
     rng = np.random.default_rng(seed)
 
-    def numbers(shape: Shape) -> Any:
-        n = prod(shape)
-        return ((rng.permutation(n) + 0.25) / max(n, 1) * 2 - 1).reshape(shape)
+    def numbers(shape: Shape, k: int = 0) -> Any:
+        n, offset = prod(shape), 0.25 + 0.1 * (2**0.5 - 1) * k
+        return ((rng.permutation(n) + offset) / max(n, 1) * 2 - 1).reshape(shape)
 
     classes = prod(layer.inputs[0].shape[1:]) if layer.inputs else 1
-    x = [numbers(s.shape) if s.dtype == FLOAT else rng.integers(0, classes, s.shape, "int32") for s in layer.inputs]
+    x = [
+        numbers(s.shape, k) if s.dtype == FLOAT else rng.integers(0, classes, s.shape, "int32")
+        for k, s in enumerate(layer.inputs)
+    ]
     return Data(x, [numbers(p.shape) for p in layer.params], numbers(layer.output.shape))
 
 

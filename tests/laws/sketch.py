@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
-from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto
+from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto, UpsamplingProto
 from netpart.proto.param_pb2 import InitMethod
 from netpart.spec import FLOAT, Shape, Spec, size
 
@@ -96,12 +96,35 @@ def convolution(s: Sketch, source: str) -> str | None:
     conf = s.conf("kConvolution", source)
     channels = windows(s, conf.convolution_conf, s.shape(source), s.number(1, 3))
     conf.convolution_conf.num_filters = s.pick([4, 3, 2, 1])
+    if channels > 1 and s.chance(3):
+        conf.convolution_conf.groups, conf.convolution_conf.num_filters = channels, channels * s.number(1, 2)
+    channels //= conf.convolution_conf.groups
     spatial = [getattr(conf.convolution_conf, f"kernel_{a}") for a in "zyx"[-conf.convolution_conf.spatial_axes :]]
     shape = conf.convolution_conf.num_filters, channels, *spatial
     s.param(conf, "weight", shape, prod(shape[1:]) ** -0.5)
     if s.chance(2):
         s.param(conf, "bias", shape[:1], 0.3)
     return s.add(conf, source in s.tied or any_pad(conf.convolution_conf))
+
+
+def enlarging(s: Sketch, source: str) -> str | None:
+    """A transposed convolution of another stride and pad, or an interpolation, which repeats elements at the border."""
+    shape, axes = s.shape(source), len(s.shape(source)) - 2
+    if axes not in (1, 2, 3):
+        return None
+    if s.chance(2):
+        conf = s.conf("kUpsampling", source)
+        conf.upsampling_conf.method = s.pick([UpsamplingProto.LINEAR, UpsamplingProto.NEAREST])
+        return s.add(conf, True)
+    conf = s.conf("kTransposedConvolution", source)
+    field = conf.convolution_conf
+    field.spatial_axes, field.num_filters, field.output_pad = axes, s.number(1, 3), s.number(0, 1)
+    field.kernel, field.stride = s.number(1, 3), s.number(1, 2)
+    field.pad = s.number(0, min((n - 1) * field.stride + field.kernel - 1 for n in shape[2:]) // 2)
+    weight = shape[1], field.num_filters, *[field.kernel] * axes
+    s.param(conf, "weight", weight, prod((weight[0], *weight[2:])) ** -0.5)
+    s.param(conf, "bias", weight[1:2], 0.3)
+    return s.add(conf, True)
 
 
 def pooling(s: Sketch, source: str) -> str | None:
@@ -135,8 +158,10 @@ def any_pad(field: object) -> bool:
 
 
 def inner_product(s: Sketch, source: str, outputs: int = 0) -> str:
-    conf, features = s.conf("kInnerProduct", source), s.shape(source)[1:]
+    conf = s.conf("kInnerProduct", source)
     field = conf.innerproduct_conf
+    field.axis = 1 if outputs else s.pick([1, 1, len(s.shape(source)) - 1])
+    features = s.shape(source)[field.axis :]
     field.num_output, field.transpose, field.bias_term = outputs or s.number(1, 6), s.chance(3), s.chance(2)
     tied = [shape for _, kind, shape in s.weights if kind == "weight" and shape[:-1] == features]
     if tied and not outputs and s.chance(2):  # the transpose of a weight above, as in an auto-encoder
@@ -154,10 +179,43 @@ def lrn(s: Sketch, source: str) -> str | None:
     return s.add(conf, source in s.tied)
 
 
+def norm(s: Sketch, source: str) -> str | None:
+    conf, shape = s.conf(s.pick(["kLayerNorm", "kRMSNorm", "kGroupNorm"]), source), s.shape(source)
+    conf.norm_conf.axis, conf.norm_conf.epsilon = s.number(1, len(shape) - 1), 0.1
+    features = shape[conf.norm_conf.axis :]
+    if conf.type == layer_type("kGroupNorm"):
+        conf.norm_conf.groups, features = s.pick([n for n in (1, 2, shape[1]) if shape[1] % n == 0]), shape[1:2]
+    for _ in range(s.number(0, 1 if conf.type == layer_type("kRMSNorm") else 2)):
+        s.param(conf, "norm", features, 0.5)
+    return s.add(conf, source in s.tied)
+
+
+def attention(s: Sketch, source: str) -> str | None:
+    """Of rows with themselves, with or without positions; products only of what is bounded, lest they grow."""
+    if len(s.shape(source)) < 3:
+        return None
+    kind = s.pick(["kAttention", "kMatmul", "kPositions", "kRotary"])
+    if kind == "kRotary" and s.shape(source)[-1] % 2:
+        return None
+    if kind == "kMatmul":
+        bounded = s.add(s.conf("kSigmoid", source), source in s.tied)
+        conf = s.conf(kind, bounded, bounded)
+        conf.matmul_conf.transpose_a, conf.matmul_conf.transpose_b = s.pick([(False, True), (True, False)])
+        return s.add(conf, True)
+    conf = s.conf(kind, *[source] * (3 if kind == "kAttention" else 1))
+    if kind == "kAttention":
+        conf.attention_conf.causal = s.chance(2)
+    if kind == "kPositions":
+        s.param(conf, "positions", s.shape(source)[1:], 0.5)
+    return s.add(conf, source in s.tied)
+
+
 def activation(s: Sketch, source: str) -> str | None:
     conf = s.conf(s.pick(["kReLU", "kReLU", "kSigmoid", "kSTanh", "kActivation"]), source)
     if conf.type == layer_type("kActivation"):
-        conf.activation_conf.type = s.pick([ActivationProto.RELU, ActivationProto.TANH, ActivationProto.STANH])
+        conf.activation_conf.type = s.pick(
+            [ActivationProto.RELU, ActivationProto.TANH, ActivationProto.GELU, ActivationProto.ELU]
+        )
     leaky = conf.type == layer_type("kReLU") and s.chance(2)
     if leaky:
         conf.relu_conf.negative_slope = 0.25
@@ -185,10 +243,33 @@ def identity(s: Sketch, source: str) -> str | None:
 
 
 def add(s: Sketch, source: str) -> str | None:
-    """A residual sum, perhaps of a tensor with itself."""
-    same = [name for name in numbers(s) if s.shape(name) == s.shape(source)]
+    """A residual sum, perhaps of a tensor with itself, perhaps with one that is stretched."""
+    same = [name for name in numbers(s) if fits(s.shape(name), s.shape(source))]
     sources = [source, *(s.pick(same) for _ in range(s.number(1, 2)))]
     return s.add(s.conf("kAdd", *sources), any(x in s.tied for x in sources))
+
+
+def multiply(s: Sketch, source: str) -> str | None:
+    """A gate between 0 and 1, perhaps stretched: products of anything else grow without bound."""
+    same = [name for name in numbers(s) if fits(s.shape(name), s.shape(source))]
+    gate = s.pick(same)
+    gate = s.add(s.conf("kSigmoid", gate), gate in s.tied)
+    return s.add(s.conf("kMul", source, gate), source in s.tied)
+
+
+def fits(shape: Shape, other: Shape) -> bool:
+    """True if ``shape`` can be stretched to ``other``."""
+    return len(shape) == len(other) and all(n in (1, m) for n, m in zip(shape, other, strict=True))
+
+
+def maximum(s: Sketch, source: str) -> str | None:
+    """Of layers of different types, as two that compute the same number may round it differently on other parts."""
+    kind = s.layers[source].conf.type
+    free = [x for x in numbers(s) if x not in s.tied and fits(s.shape(x), s.shape(source))]
+    others = [x for x in free if s.layers[x].conf.type != kind]
+    if source in s.tied or not others:
+        return None
+    return s.add(s.conf("kMax", *s.draw(st.permutations([source, s.pick(others)]))))
 
 
 def concate(s: Sketch, source: str) -> str | None:
@@ -204,9 +285,31 @@ def concate(s: Sketch, source: str) -> str | None:
     return s.add(conf, any(x in s.tied for x in conf.srclayers) or len(set(conf.srclayers)) < len(conf.srclayers))
 
 
+def reshape(s: Sketch, source: str) -> str | None:
+    """Flat, transposed, or two neighbouring axes in one."""
+    shape, conf = s.shape(source), s.conf(s.pick(["kFlatten", "kReshape", "kTranspose"]), source)
+    if conf.type == layer_type("kTranspose"):
+        conf.transpose_conf.axis.extend(s.draw(st.permutations(range(1, len(shape)))))
+    elif conf.type == layer_type("kReshape"):
+        at = s.number(1, len(shape) - 1)
+        conf.reshape_conf.shape.extend([*shape[1:at], prod(shape[at : at + 2]), *shape[at + 2 :]])
+    return s.add(conf, source in s.tied)
+
+
+def global_pooling(s: Sketch, source: str) -> str | None:
+    if len(s.shape(source)) < 3:
+        return None
+    conf = s.conf("kGlobalPooling", source)
+    conf.globalpooling_conf.pool = (
+        PoolingProto.AVG if source in s.tied else s.pick([PoolingProto.MAX, PoolingProto.AVG])
+    )
+    return s.add(conf, source in s.tied)
+
+
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
-    dropout, softmax, identity, add, add, concate, concate,
+    dropout, softmax, identity, add, add, multiply, maximum, concate, concate,
+    reshape, global_pooling, enlarging, norm, norm, attention, attention,
 )  # fmt: skip
 
 
@@ -236,6 +339,7 @@ def finish(s: Sketch, data: str) -> None:
             top = inner_product(s, source, s.number(2, 5))
             conf = s.conf("kSoftmaxLoss", top, data)
             conf.softmaxloss_conf.scale = s.pick([1.0, 0.5])
+            conf.softmaxloss_conf.label_smoothing = s.pick([0.0, 0.1])
             s.add(conf)
             if s.chance(3):
                 s.add(s.conf("kAccuracy", top, data))

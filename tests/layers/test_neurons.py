@@ -60,6 +60,24 @@ def test_softmax_loss_reports_sums_and_counts_the_topk() -> None:
     assert hits == 1
 
 
+def test_label_smoothing_divides_a_share_of_the_target() -> None:
+    conf = "softmaxloss_conf { label_smoothing: 0.25 }"
+    layer = Case("kSoftmaxLoss", conf, (Spec((1, 2)), Spec((1,), INT))).layer()
+    _, (loss, hits) = outputs(layer, np.log([[0.6, 0.4]]), [1])
+    assert np.isclose(loss, -(0.125 * np.log(0.6) + 0.875 * np.log(0.4)))
+    assert hits == 0
+
+
+def test_an_inner_product_of_an_axis_keeps_those_before_it() -> None:
+    layer = Case(
+        "kInnerProduct", f"innerproduct_conf {{ num_output: 5 axis: 2 }} {params(2)}", (Spec((4, 2, 3)),)
+    ).layer()
+    assert [p.shape for p in layer.params] == [(5, 3), (5,)]
+    assert layer.output == Spec((4, 2, 5))
+    x, w, b = np.arange(24.0).reshape(4, 2, 3), np.arange(15.0).reshape(5, 3), np.arange(5.0)
+    assert np.allclose(play(layer, Data([x], [w, b], None), backward=False).y, x @ w.T + b)
+
+
 def test_euclidean_loss_reports_the_squared_distance() -> None:
     layer = Case("kEuclideanLoss", "", (Spec((2, 2)), Spec((2, 2)))).layer()
     assert outputs(layer, [[1, 2], [3, 4]], [[1, 0], [0, 4]]) == ([[0, 2], [3, 0]], [13])

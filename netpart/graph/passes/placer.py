@@ -164,7 +164,7 @@ class LayerPlacer:
     def input_ranges(self, parts: int, sizes: list[int], at: FieldPath) -> Ranges:
         space = self.layer.contraction()
         if space is None or INPUT not in self.layer.cuts():
-            hint = "only convolutions and inner products can be cut on their inputs"
+            hint = "only a layer that adds up its inputs can be cut on them, such as an inner product"
             raise ConfigError(self.node.name, "a cut on an axis", "a cut over INPUT", hint, at=at)
         if sizes:
             self.check_sizes(sizes, parts, space[0], at)

@@ -1,0 +1,60 @@
+"""Scaled dot-product attention (Vaswani et al., Attention Is All You Need, 2017, section 3.2.1)."""
+
+from __future__ import annotations
+
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs
+
+
+class Attention(Verbs):
+    """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T, S): one distribution for each query."""
+
+    def attention(self, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None) -> Op:
+        """y = p v with p = softmax(scale · q kᵀ), which is kept for the gradient.
+
+        ``first``: query i sees the keys up to ``first`` + i only; None: all keys.
+        """
+        if not y.size:
+            return NOTHING
+        xp, keys, future = self.xp, k.swapaxes(-1, -2), None
+        if first is not None:
+            future = xp.arange(p.shape[-1]) > first + xp.arange(p.shape[-2]).reshape(-1, 1)
+
+        def run(row: Array) -> None:
+            xp.matmul(q, keys, out=p)
+            xp.multiply(p, scale, out=p)
+            if future is not None:
+                xp.copyto(p, -xp.inf, where=future)
+            xp.max(p, axis=-1, keepdims=True, out=row)
+            xp.subtract(p, row, out=p)
+            xp.exp(p, out=p)
+            xp.sum(p, axis=-1, keepdims=True, out=row)
+            xp.divide(p, row, out=p)
+            xp.matmul(p, v, out=y)
+
+        return Op(run, [((*p.shape[:-1], 1), self.dtype)])
+
+    def attention_gradient(
+        self, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None,
+        scale: float,
+    ) -> Op:  # fmt: skip
+        """Overwrites the wanted gradients; that of the scores is p · (dp - Σ dp · p) with dp = dy vᵀ."""
+        xp, values, weights = self.xp, v.swapaxes(-1, -2), p.swapaxes(-1, -2)
+
+        def run(dp: Array, product: Array, row: Array) -> None:
+            if dv is not None:
+                xp.matmul(weights, dy, out=dv)
+            if dq is None and dk is None:
+                return
+            xp.matmul(dy, values, out=dp)
+            xp.multiply(dp, p, out=product)
+            xp.sum(product, axis=-1, keepdims=True, out=row)
+            xp.subtract(dp, row, out=dp)
+            xp.multiply(dp, p, out=dp)
+            xp.multiply(dp, scale, out=dp)
+            if dq is not None:
+                xp.matmul(dp, k, out=dq)
+            if dk is not None:
+                xp.matmul(dp.swapaxes(-1, -2), q, out=dk)
+
+        return Op(run, [(p.shape, self.dtype), (p.shape, self.dtype), ((*p.shape[:-1], 1), self.dtype)])

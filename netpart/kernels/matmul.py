@@ -1,0 +1,17 @@
+"""Matrix products of batches of matrices."""
+
+from __future__ import annotations
+
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs
+
+
+class Matmul(Verbs):
+    """a, b, y: (..., rows, columns), equal on the axes before."""
+
+    def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:
+        """y = a b, each of them transposed first if it is said so."""
+        if not y.size:
+            return NOTHING
+        left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
+        return Op(lambda: self.xp.matmul(left, right, out=y))

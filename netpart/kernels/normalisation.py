@@ -1,0 +1,91 @@
+"""Normalisation of blocks of features, each by its own mean and variance: nothing from other blocks is needed."""
+
+from __future__ import annotations
+
+from netpart.kernels.combine import fold, stretched
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs
+
+Box = tuple[slice, ...]
+
+
+class Normalisation(Verbs):
+    """x and unit: one shape, contiguous, ``blocks`` blocks of neighbouring elements; y and dy: its box ``own``.
+
+    w, b, dw, db: of y's rank, with extent 1 on the axes that they do not depend on. rstd (blocks, 1).
+    """
+
+    def normalise(
+        self, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, blocks: int, own: Box,
+        epsilon: float, centred: bool,
+    ) -> Op:  # fmt: skip
+        """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon), kept for the gradient.
+
+        Not ``centred``: the mean counts as 0.
+        """
+        if not x.size:
+            return NOTHING
+        xp, x_bf, unit_bf, n = self.xp, x.reshape(blocks, -1), unit.reshape(blocks, -1), x.size // blocks
+
+        def run(square: Array) -> None:
+            if centred:
+                xp.sum(x_bf, axis=1, keepdims=True, out=rstd)
+                xp.divide(rstd, n, out=rstd)
+                xp.subtract(x_bf, rstd, out=unit_bf)
+            else:
+                xp.copyto(unit_bf, x_bf)
+            xp.multiply(unit_bf, unit_bf, out=square)
+            xp.sum(square, axis=1, keepdims=True, out=rstd)
+            xp.divide(rstd, n, out=rstd)
+            xp.add(rstd, epsilon, out=rstd)
+            xp.sqrt(rstd, out=rstd)
+            xp.divide(1, rstd, out=rstd)
+            xp.multiply(unit_bf, rstd, out=unit_bf)
+            xp.copyto(y, unit[own])
+            if w is not None:
+                xp.multiply(y, w, out=y)
+            if b is not None:
+                xp.add(y, b, out=y)
+
+        return Op(run, [(x_bf.shape, self.dtype)])
+
+    def normalise_gradient(
+        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
+    ) -> Op:
+        """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
+        if not dx.size:
+            return NOTHING
+        xp, blocks, n = self.xp, len(rstd), dx.size // len(rstd)
+        unit_bf, dx_bf = unit.reshape(blocks, -1), dx.reshape(blocks, -1)
+
+        def run(g: Array, mean: Array) -> None:
+            if dy.shape != g.shape:
+                g.fill(0)
+            xp.multiply(dy, 1 if w is None else w, out=g[own])
+            g_bf = g.reshape(blocks, -1)
+            xp.multiply(g_bf, unit_bf, out=dx_bf)
+            xp.sum(dx_bf, axis=1, keepdims=True, out=mean)
+            xp.divide(mean, n, out=mean)
+            xp.multiply(unit_bf, mean, out=dx_bf)
+            xp.subtract(g_bf, dx_bf, out=dx_bf)
+            if centred:
+                xp.sum(g_bf, axis=1, keepdims=True, out=mean)
+                xp.divide(mean, n, out=mean)
+                xp.subtract(dx_bf, mean, out=dx_bf)
+            xp.multiply(dx_bf, rstd, out=dx_bf)
+
+        return Op(run, [(dx.shape, self.dtype), (rstd.shape, self.dtype)])
+
+    def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
+        """Overwrites dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
+        xp, mine = self.xp, unit[own]
+        w_axes, b_axes = (() if d is None else stretched(d, dy) for d in (dw, db))
+
+        def run(product: Array) -> None:
+            if dw is not None:
+                xp.multiply(dy, mine, out=product)
+                fold(xp, dw, product, w_axes)
+            if db is not None:
+                fold(xp, db, dy, b_axes)
+
+        return Op(run, [(dy.shape, self.dtype)])

@@ -1,0 +1,71 @@
+"""kAttention: each query takes the mean of the values, weighted by how well their keys match it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, numbers, sources
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Attention(Layer):
+    """y = softmax(scale * q k') v of q (batch, ..., T, D), k (batch, ..., S, D) and v (batch, ..., S, E).
+
+    A part of the queries needs all keys and values; a causal one only those up to its last query.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kAttention",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        sources(self, "the queries", "the keys", "the values")
+        q, k, v = (numbers(self, i, least=3).shape for i in range(3))
+        conf = self.conf.attention_conf
+        if (*k[:-2], k[-1]) != (*q[:-2], q[-1]):
+            raise fault(self, f"keys like the queries {q}, of any number", str(k), "make them match", "srclayers", 1)
+        if v[:-1] != k[:-1]:
+            raise fault(self, f"values for the keys {k}, of any width", str(v), "make them match", "srclayers", 2)
+        if conf.causal and q[-2] != k[-2]:
+            got, hint = f"{k[-2]} keys", "leave causal out"
+            raise fault(self, f"a key for each of the {q[-2]} queries", got, hint, "attention_conf", "causal")
+        self.scale = conf.scale or q[-1] ** -0.5
+        self.keys, self.width = k[-2], q[-1]
+        return (Spec((*q[:-1], v[-1])),)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        *lead, rows, columns = region
+        seen, width = self._seen(region), (0, self.width)
+        return Needs(((*lead, rows, width), (*lead, seen, width), (*lead, seen, columns)))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        pairs = size(self._pairs(region))
+        scores, values = (flops.matmul(pairs, n) for n in (self.width, extent(region)[-1]))
+        return Cost(scores + pairs + values, (values + pairs + scores, scores, values))
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        return ((extent(self._pairs(region)), FLOAT),)
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        first = call.region[-2][0] if self.conf.attention_conf.causal else None
+        q, k, v = call.x
+        return kernels.attention(q, k, v, call.y[0], call.aux[0], self.scale, first)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        (q, k, v), (dq, dk, dv) = call.x, (wanted(call.dx, i) for i in range(3))
+        if dq is None and dk is None and dv is None:
+            return chain()
+        return kernels.attention_gradient(q, k, v, call.aux[0], call.dy[0], dq, dk, dv, self.scale)
+
+    def _seen(self, region: Region) -> tuple[int, int]:
+        """The keys that the queries of ``region`` see."""
+        return 0, region[-2][1] if self.conf.attention_conf.causal else self.keys
+
+    def _pairs(self, region: Region) -> Region:
+        return (*region[:-1], self._seen(region))

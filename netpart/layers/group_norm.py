@@ -1,0 +1,39 @@
+"""kGroupNorm: every group of channels of an image by its own mean and variance."""
+
+from __future__ import annotations
+
+from typing import ClassVar, final
+
+from netpart.layers.checks import at_least, fault, one_source
+from netpart.layers.normalisation import Normalisation
+from netpart.spec import Region, Spec
+
+
+@final
+class GroupNorm(Normalisation):
+    """Input (batch, channels, ...); as many groups as channels is instance normalisation.
+
+    Wu and He, Group Normalization, 2018. A cut through a group makes both sides compute its statistics.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kGroupNorm",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        source, at = one_source(self), ("norm_conf", "groups")
+        groups = at_least(self, 1, self.conf.norm_conf.groups, *at)
+        if source.shape[1] % groups:
+            got = f"{groups} over {source.shape[1]} channels"
+            raise fault(self, "groups that divide the channels", got, "change groups", *at)
+        self.axes, self.share = range(1, 2), source.shape[1] // groups
+        return (source,)
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (0, 1)
+
+    def touched(self, region: Region) -> Region:
+        lo, hi = region[1]
+        return (region[0], (lo // self.share * self.share, -(-hi // self.share) * self.share), *region[2:])
+
+    def blocks(self, region: Region) -> int:
+        (lo, hi), (first, stop) = region[:2]
+        return (hi - lo) * (stop - first) // self.share

@@ -1,0 +1,40 @@
+"""kLayerNorm and kRMSNorm: every row of features by its own mean and variance, or by its mean square alone."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import ClassVar, final
+
+from netpart.layers.checks import fault, one_source
+from netpart.layers.normalisation import Normalisation
+from netpart.spec import Region, Spec, extent
+
+
+@final
+class LayerNorm(Normalisation):
+    """Over the axes from norm_conf.axis on; may be cut on those before it.
+
+    Ba, Kiros and Hinton, Layer Normalization, 2016; Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kLayerNorm", "kRMSNorm")
+
+    def infer(self) -> tuple[Spec, ...]:
+        from netpart.proto.job_pb2 import LayerType
+
+        source, axis = one_source(self), self.conf.norm_conf.axis
+        first = axis + source.rank if axis < 0 else axis
+        if not 0 < first < source.rank:
+            hint = "axis 0 is the batch; -1 is the last axis"
+            raise fault(self, f"an axis from 1 to {source.rank - 1}", str(axis), hint, "norm_conf", "axis")
+        self.axes, self.centred = range(first, source.rank), self.conf.type == LayerType.kLayerNorm
+        return (source,)
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return tuple(range(self.axes.start))
+
+    def touched(self, region: Region) -> Region:
+        return region
+
+    def blocks(self, region: Region) -> int:
+        return prod(extent(region)[: self.axes.start])

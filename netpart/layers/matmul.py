@@ -1,0 +1,63 @@
+"""kMatmul: the matrix product of two sources, matrix by matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, numbers, sources
+from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Shape, Spec, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Matmul(Layer):
+    """y = a b of sources (batch, ..., rows, columns), each perhaps transposed; cut on its inputs, parts are addends."""
+
+    types: ClassVar[tuple[str, ...]] = ("kMatmul",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        sources(self, "the left matrices", "the right matrices")
+        a, b = numbers(self, 0, least=3).shape, numbers(self, 1, least=3).shape
+        conf = self.conf.matmul_conf
+        self.flips = bool(conf.transpose_a), bool(conf.transpose_b)
+        (rows, self.terms), (terms, columns) = (
+            s[-2:][:: -1 if t else 1] for s, t in zip((a, b), self.flips, strict=True)
+        )
+        if a[:-2] != b[:-2] or terms != self.terms:
+            expected = f"matrices of {self.terms} rows for each of {a[:-2]}"
+            raise fault(self, expected, str(b), "make the sources match, or transpose one", "srclayers", 1)
+        return (Spec((*a[:-2], rows, columns)),)
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (*range(self.output.rank), INPUT)
+
+    def contraction(self) -> Shape | None:
+        return (self.terms,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        *lead, rows, columns = region
+        (seen,) = term or ((0, self.terms),)
+        pairs = zip(((rows, seen), (seen, columns)), self.flips, strict=True)
+        return Needs(tuple((*lead, *pair[:: -1 if flip else 1]) for pair, flip in pairs))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        price = flops.matmul(size(region), size(term or ((0, self.terms),)))
+        return Cost(price, (price, price))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.matmul(call.x[0], call.x[1], call.y[0], *self.flips)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        (a, b), (ta, tb), dy, ops = call.x, self.flips, call.dy[0], []
+        da, db = wanted(call.dx, 0), wanted(call.dx, 1)
+        if da is not None:
+            ops.append(kernels.matmul(b, dy, da, tb, True) if ta else kernels.matmul(dy, b, da, False, not tb))
+        if db is not None:
+            ops.append(kernels.matmul(dy, a, db, True, ta) if tb else kernels.matmul(a, dy, db, not ta, False))
+        return chain(*ops)

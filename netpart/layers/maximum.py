@@ -1,0 +1,48 @@
+"""kMax: the largest of the sources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault
+from netpart.layers.combination import Combination
+from netpart.layers.layer import Call, Cost
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Shape, Spec, extent, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+MOST = 256
+"""Sources that a uint8 can number."""
+
+
+@final
+class Maximum(Combination):
+    """y = max(x0, x1, ...), element by element; of equal ones the first gets the gradient (maxout of layers)."""
+
+    types: ClassVar[tuple[str, ...]] = ("kMax",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        if len(self.inputs) > MOST:
+            hint = "take the maximum of maxima"
+            raise fault(self, f"at most {MOST} sources", str(len(self.inputs)), hint, "srclayers")
+        return super().infer()
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        return Cost(
+            flops.total(size(region), len(self.inputs)), tuple(size(region) + fold for fold in self.folds(region))
+        )
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        return ((extent(region), "uint8"),)
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.maximum(call.y[0], call.x, call.aux[0])
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        gradients = [(k, wanted(call.dx, k)) for k in range(len(self.inputs))]
+        arg, dy = call.aux[0], call.dy[0]
+        return chain(*(kernels.maximum_gradient(arg, k, dy, dx) for k, dx in gradients if dx is not None))

@@ -1,0 +1,78 @@
+"""What layer, group and RMS normalisation share: blocks of neighbouring elements, then a scale and a shift."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from netpart.kernels.op import Array, Op, chain
+from netpart.layers.checks import fault
+from netpart.layers.layer import Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.weights import wanted
+from netpart.spec import FLOAT, Region, Shape, extent, relative, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+class Normalisation(Layer):
+    """A part reads the blocks that it touches as a whole, and then needs nothing from other workers.
+
+    A subclass says which blocks, and on which axes scale and shift lie (``axes``).
+    """
+
+    axes: range
+    centred: bool = True
+
+    @abstractmethod
+    def touched(self, region: Region) -> Region:
+        """The region of the blocks that ``region`` touches."""
+
+    @abstractmethod
+    def blocks(self, region: Region) -> int:
+        """The number of blocks in a region of whole ones."""
+
+    def parameters(self) -> tuple[ParamSpec, ...]:
+        """A param block for the scale, a second one for the shift where there is a centre; none: neither."""
+        protos, most = list(self.conf.param), 1 + self.centred
+        if len(protos) > most:
+            expected = f"at most {most} param blocks ({'scale, shift' if self.centred else 'scale'})"
+            raise fault(self, expected, str(len(protos)), "remove the last", "param")
+        shape = tuple(self.output.shape[a] for a in self.axes)
+        return tuple(ParamSpec(key, shape, p, None, shape) for key, p in zip(("weight", "bias"), protos, strict=False))
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        box = tuple(region[a] for a in self.axes)
+        return Needs((self.touched(region),), (box,) * len(self.params))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        seen = size(self.touched(region))
+        return Cost(seen, (seen,), size(region) * len(self.params))
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        seen = self.touched(region)
+        return (extent(seen), FLOAT), ((self.blocks(seen), 1), FLOAT)
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        (w, b), (unit, rstd), blocks = self._views(call.w), call.aux, self.blocks(self.touched(call.region))
+        arrays, epsilon = (call.x[0], w, b, call.y[0], unit, rstd), self.conf.norm_conf.epsilon
+        return kernels.normalise(*arrays, blocks, self._own(call), epsilon, self.centred)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        (unit, rstd), own, ops = call.aux, self._own(call), []
+        (w, _), (dw, db) = self._views(call.w), self._views(call.dw)
+        dx, dy = wanted(call.dx, 0), call.dy[0]
+        if dx is not None:
+            ops.append(kernels.normalise_gradient(unit, rstd, w, dy, dx, own, self.centred))
+        if dw is not None or db is not None:
+            ops.append(kernels.normalise_parameters(unit, dy, dw, db, own))
+        return chain(*ops)
+
+    def _own(self, call: Call) -> tuple[slice, ...]:
+        return relative(call.region, self.touched(call.region))
+
+    def _views(self, arrays: list[Array]) -> tuple[Array | None, Array | None]:
+        """Scale and shift, or their gradients, with the output's rank; None where there is none."""
+        first, last = self.axes.start, self.output.rank - self.axes.stop
+        views = [None if a is None else a.reshape((1,) * first + a.shape + (1,) * last) for a in arrays]
+        return (*views, None, None)[:2]  # type: ignore[return-value]

@@ -1,0 +1,101 @@
+"""kReshape and kFlatten: the same elements in the same order on other axes; the batch keeps its own.
+
+Axes fall into groups that hold the same elements on both sides, such as (2, 3 | 8) -> (6 | 4, 2). On the leading
+axis of a group a range of the output is a run of the group's elements; the input's rows that hold the run are needed.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from math import prod
+from operator import mul
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels.op import Array, Op, chain
+from netpart.layers.checks import fault, has_conf, one_source
+from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Shape, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+AT = "reshape_conf", "shape"
+
+
+@final
+class Reshape(Layer):
+    """Input (batch, ...), output (batch, *shape) or, flattened, (batch, features)."""
+
+    types: ClassVar[tuple[str, ...]] = ("kReshape", "kFlatten")
+
+    def infer(self) -> tuple[Spec, ...]:
+        from netpart.proto.job_pb2 import LayerType
+
+        source = one_source(self)
+        flat = self.conf.type == LayerType.kFlatten
+        shape = (source.shape[0], *((prod(source.shape[1:]),) if flat else self._shape(source)))
+        self.groups = groups(source.shape, shape)
+        return (Spec(shape),)
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return tuple(leading(self.output.shape, axes) for _, axes in self.groups)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        box = list(self.inputs[0].whole)
+        for theirs, ours in self.groups:
+            lo, hi = run(self.output.shape, ours, region)
+            axis = leading(self.inputs[0].shape, theirs)
+            row = prod(self.inputs[0].shape[axis + 1 : theirs.stop])
+            box[axis] = lo // row, -(-hi // row)
+        return Needs((tuple(box),))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.copy(self._runs(call.y[0], 1), self._runs(call.x[0], 0)[self._used(call)])
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx, used = wanted(call.dx, 0), self._used(call)
+        if dx is None:
+            return chain()
+        target = self._runs(dx, 0)
+        return chain(kernels.zero(dx), kernels.copy(target[used], self._runs(call.dy[0], 1)))
+
+    def _used(self, call: Call) -> tuple[slice, ...]:
+        """Where, in the runs of the part's input, those of its output lie."""
+        ours = [run(self.output.shape, axes, call.region) for _, axes in self.groups]
+        theirs = [run(self.inputs[0].shape, axes, call.needs.inputs[0] or ()) for axes, _ in self.groups]
+        return tuple(slice(lo - start, hi - start) for (lo, hi), (start, _) in zip(ours, theirs, strict=True))
+
+    def _runs(self, a: Array, side: int) -> Array:
+        """A view of a part's array with one axis per group."""
+        return a.reshape([prod(a.shape[i] for i in group[side]) for group in self.groups])
+
+    def _shape(self, source: Spec) -> Shape:
+        has_conf(self, "reshape_conf", "shape: 4 shape: -1")
+        shape, features = list(self.conf.reshape_conf.shape), prod(source.shape[1:])
+        known = prod(n for n in shape if n != -1)
+        if shape.count(-1) == 1 and known > 0:
+            shape[shape.index(-1)] = features // known
+        if min(shape, default=0) < 1 or prod(shape) != features:
+            got, hint = str(list(self.conf.reshape_conf.shape)), "write the extents behind the batch; one may be -1"
+            raise fault(self, f"extents of {features} elements, those of one row", got, hint, *AT)
+        return tuple(shape)
+
+
+def groups(a: Shape, b: Shape) -> list[tuple[range, range]]:
+    """Pairs of neighbouring axes of ``a`` and ``b`` that hold the same elements: the batch, then the finest."""
+    ends_a, ends_b = ({n: i for i, n in enumerate(accumulate(shape[1:], mul), start=2)} for shape in (a, b))
+    common = [(ends_a[n], ends_b[n]) for n in sorted(ends_a.keys() & ends_b.keys())]
+    return [(range(i, k), range(j, m)) for (i, j), (k, m) in pairwise([(0, 0), (1, 1), *common])]
+
+
+def leading(shape: Shape, axes: range) -> int:
+    """The first axis that is longer than 1: its ranges are runs of the group's elements."""
+    return next((a for a in axes if shape[a] > 1), axes.start)
+
+
+def run(shape: Shape, axes: range, region: Region) -> tuple[int, int]:
+    """The elements of the group ``axes`` that ``region``, cut on its leading axis at most, holds."""
+    axis = leading(shape, axes)
+    row = prod(shape[axis + 1 : axes.stop])
+    return region[axis][0] * row, region[axis][1] * row

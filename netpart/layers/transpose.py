@@ -1,0 +1,41 @@
+"""kTranspose: the axes behind the batch in another order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, has_conf, one_source
+from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Transpose(Layer):
+    """Axis i of the output is axis ``order[i]`` of the input; axis 0, the batch, stays."""
+
+    types: ClassVar[tuple[str, ...]] = ("kTranspose",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        source = one_source(self)
+        has_conf(self, "transpose_conf", "axis: 2 axis: 1")
+        self.order = (0, *self.conf.transpose_conf.axis)
+        if sorted(self.order) != list(range(source.rank)):
+            expected = f"the axes 1 to {source.rank - 1}, each once"
+            got, hint = str(list(self.conf.transpose_conf.axis)), "list them as the output has them"
+            raise fault(self, expected, got, hint, "transpose_conf", "axis")
+        return (Spec(tuple(source.shape[a] for a in self.order)),)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs((tuple(region[self.order.index(a)] for a in range(len(region))),))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.copy(call.y[0], call.x[0].transpose(self.order))
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        return chain() if dx is None else kernels.copy(dx.transpose(self.order), call.dy[0])

@@ -1,0 +1,121 @@
+"""Transposed convolution: the gradient of a convolution as a layer; its windows lie on the output, a stride apart.
+
+One axis, stride 2, kernel 3, pad 1 over 3 inputs, the part that makes outputs 2 and 3:
+
+    outputs  .  0  1  2  3  4  .
+    input 0 [-------]
+    input 1       [-------]              reads inputs 1 and 2, whose windows touch outputs 2 and 3;
+    input 2             [-------]        input 0 ends at output 1
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, Window, chain
+from netpart.kernels.verbs import column
+from netpart.layers.checks import at_least, fault, has_conf, one_source
+from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.weights import bias, bias_need, wanted, weight_and_bias
+from netpart.layers.windows import channels, nothing, read_sliding, with_channels
+from netpart.spec import Region, Shape, Spec, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.op import Array
+    from netpart.kernels.reference import Kernels
+
+FIELD = "convolution_conf"
+
+
+@final
+class TransposedConvolution(Layer):
+    """y[b, f] = bias[f] + sum over c of x[b, c] spread by w[c, f]; input (batch, [channels,] spatial...).
+
+    The output's extent is (n - 1) * stride - 2 pad + reach + output_pad (Dumoulin and Visin, 2016, section 4).
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kTransposedConvolution",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        source, conf = one_source(self), self.conf.convolution_conf
+        has_conf(self, FIELD, "num_filters: 32 kernel: 2 stride: 2")
+        self.filters = at_least(self, 1, conf.num_filters, FIELD, "num_filters")
+        if conf.groups != 1:
+            raise fault(self, "groups: 1", str(conf.groups), "leave groups out", FIELD, "groups")
+        self.small = read_sliding(self, FIELD, source)
+        self.channels = channels(source, self.small)
+        extra = at_least(self, 0, conf.output_pad, FIELD, "output_pad")
+        fields = zip(self.small.extent, self.small.stride, self.small.pad, self.small.reach, strict=True)
+        self.space = tuple((n - 1) * s - 2 * p + k + extra for n, s, p, k in fields)
+        if min(self.space) < 1:
+            raise fault(self, "an output of 1 element or more", str(self.space), "use a smaller pad", FIELD, "pad")
+        return (Spec((source.shape[0], self.filters, *self.space)),)
+
+    def parameters(self) -> tuple[ParamSpec, ...]:
+        shape = self.channels, self.filters, *self.small.kernel
+        saved = self.channels, self.filters * prod(self.small.kernel)
+        return weight_and_bias(self, shape, (self.filters, self.channels * prod(self.small.kernel)), saved)
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (*range(self.output.rank), INPUT)
+
+    def contraction(self) -> Shape | None:
+        return (self.channels,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        seen = term or ((0, self.channels),)
+        ranges = tuple(self._reads(axis, *span) for axis, span in enumerate(region[2:]))
+        empty = any(lo == hi for lo, hi in ranges)
+        middle = seen if self.inputs[0].rank == self.output.rank else ()
+        weight = (*seen, region[1], *((0, k) for k in self.small.kernel))
+        return Needs((None if empty else (region[0], *middle, *ranges),), (weight, *bias_need(self, region[1], term)))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        needs = self.needs(region, term)
+        taps = (region[1][1] - region[1][0]) * prod(self.small.kernel)
+        seen = needs.inputs[0]
+        product = 0 if seen is None else flops.convolution(size(seen), taps, False)
+        biased = len(needs.params) > 1 and needs.params[1] is not None
+        spread, fold = (size(region), flops.fold(region[1][1] - region[1][0], size(region))) if biased else (0, 0)
+        return Cost(product + spread, (product,), product + fold)
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        y, b = call.y[0], bias(call, call.w)
+        spread = kernels.convolution_data(self._input(kernels, call), call.w[0], y, self._window(call.region))
+        return chain(spread, *(() if b is None else (kernels.add(y, column(b, y.ndim - 2)),)))
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        window, ops = self._window(call.region), []
+        dx, dw, db, dy = wanted(call.dx, 0), wanted(call.dw, 0), bias(call, call.dw), call.dy[0]
+        if dx is not None:
+            ops.append(kernels.convolution(dy, call.w[0], None, with_channels(dx, self.small), window))
+        if dw is not None:
+            ops.append(kernels.convolution_weights(dy, self._input(kernels, call), dw, None, window))
+        if dw is not None and db is not None:
+            ops.append(kernels.fold(column(db, dy.ndim - 2)[None], dy))
+        return chain(*ops)
+
+    def _reads(self, axis: int, lo: int, hi: int) -> tuple[int, int]:
+        """The inputs whose windows touch the outputs [lo, hi), and one before if else the first began behind lo."""
+        n, s, p, k = (f[axis] for f in (self.small.extent, self.small.stride, self.small.pad, self.small.reach))
+        first = 0 if lo == 0 else min(-(-(lo + p - k + 1) // s), (lo + p) // s)
+        stop = n if hi == self.space[axis] else (hi - 1 + p) // s + 1
+        first, stop = min(max(first, 0), n), min(stop, n)
+        return first, max(first, stop)
+
+    def _window(self, region: Region) -> Window:
+        """Geometry of the convolution that would read this part of the output and give those inputs."""
+        pads = []
+        for axis, (lo, hi) in enumerate(region[2:]):
+            s, p, k = self.small.stride[axis], self.small.pad[axis], self.small.reach[axis]
+            first, stop = self._reads(axis, lo, hi)
+            pads.append((lo - first * s + p, max(0, (stop - 1) * s - p + k - hi)))
+        return Window(self.small.kernel, self.small.stride, tuple(pads), self.small.dilation)
+
+    def _input(self, kernels: Kernels, call: Call) -> Array:
+        if call.needs.inputs[0] is not None:
+            return with_channels(call.x[0], self.small)
+        ranges = (self._reads(axis, *span) for axis, span in enumerate(call.region[2:]))
+        return nothing(kernels, len(call.y[0]), call.w[0].shape[0], *(hi - lo for lo, hi in ranges))

@@ -1,0 +1,78 @@
+"""kUpsampling: every spatial axis longer by a whole factor, nearest or linear between the elements."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, final
+
+import numpy as np
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import at_least, fault, one_source
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Spec, extent
+
+if TYPE_CHECKING:
+    from netpart.kernels.op import Array
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Upsampling(Layer):
+    """Input (batch, channels, one to three spatial axes); output i lies at (i + 0.5) / factor - 0.5."""
+
+    types: ClassVar[tuple[str, ...]] = ("kUpsampling",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        from netpart.proto.neuron_pb2 import UpsamplingProto
+
+        source, conf = one_source(self, least=3), self.conf.upsampling_conf
+        if source.rank > 5:
+            raise fault(self, "1, 2 or 3 spatial axes", str(source.rank - 2), "reshape the source", "srclayers", 0)
+        self.factor = at_least(self, 1, conf.factor, "upsampling_conf", "factor")
+        self.linear = conf.method == UpsamplingProto.LINEAR
+        return (Spec((*source.shape[:2], *(n * self.factor for n in source.shape[2:]))),)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(((*region[:2], *(self._reads(axis, region) for axis in range(2, len(region)))),))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        seen = self.needs(region).inputs[0] or ()
+        shapes = list(zip(extent(region)[2:], extent(seen)[2:], strict=True))
+        price = flops.resample(shapes, prod(extent(region)[:2]))
+        return Cost(price, (price,))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.resample(call.x[0], call.y[0], self._weights(kernels, call.region))
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        if dx is None:
+            return chain()
+        return kernels.resample(dx, call.dy[0], self._weights(kernels, call.region), transpose=True)
+
+    def _neighbours(self, axis: int, region: Region) -> tuple[Array, Array, Array]:
+        """Per output: the two inputs that it lies between, and the share of the second."""
+        outputs, last = np.arange(*region[axis]), self.inputs[0].shape[axis] - 1
+        if not self.linear:
+            return outputs // self.factor, outputs // self.factor, np.zeros(len(outputs))
+        at = np.clip((outputs + 0.5) / self.factor - 0.5, 0, last)
+        low = at.astype(int)
+        return low, np.minimum(low + 1, last), at - low
+
+    def _reads(self, axis: int, region: Region) -> tuple[int, int]:
+        low, high, _ = self._neighbours(axis, region)
+        return (int(low[0]), int(high[-1]) + 1) if len(low) else (0, 0)
+
+    def _weights(self, kernels: Kernels, region: Region) -> list[Array]:
+        """Per spatial axis the matrix (outputs of the part, inputs it reads)."""
+        found = []
+        for axis in range(2, len(region)):
+            (low, high, share), (start, stop) = self._neighbours(axis, region), self._reads(axis, region)
+            weights, rows = np.zeros((len(low), stop - start)), np.arange(len(low))
+            np.add.at(weights, (rows, low - start), 1 - share)
+            np.add.at(weights, (rows, high - start), share)
+            found.append(kernels.xp.asarray(weights, dtype=kernels.dtype))
+        return found

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from netpart.kernels.op import Array
+from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
+
+
+def naive(q: Array, k: Array, v: Array, scale: float, first: int | None) -> Array:
+    y = np.zeros((*q.shape[:-1], v.shape[-1]))
+    for at in np.ndindex(*q.shape[:-1]):
+        seen = k.shape[-2] if first is None else min(k.shape[-2], first + at[-1] + 1)
+        scores = np.exp(scale * k[at[:-1]][:seen] @ q[at])
+        y[at] = scores @ v[at[:-1]][:seen] / scores.sum()
+    return y
+
+
+@pytest.mark.parametrize("first", [None, 0, 2])
+def test_attention_and_its_gradients(first: int | None) -> None:
+    q, k, v, dy = normal(1, 2, 3, 4, 2), normal(2, 2, 3, 5, 2), normal(3, 2, 3, 5, 3), normal(4, 2, 3, 4, 3)
+    y, p, gradients = rubbish(2, 3, 4, 3), rubbish(2, 3, 4, 5), [rubbish(*x.shape) for x in (q, k, v)]
+    op = K.attention(q, k, v, y, p, 0.7, first)
+    play(op)
+    close(y, naive(q, k, v, 0.7, first))
+    play(K.attention_gradient(q, k, v, p, dy, gradients[0], gradients[1], gradients[2], 0.7))
+
+    def total() -> float:
+        play(op)
+        return float((y * dy).sum())
+
+    for x, dx in zip((q, k, v), gradients, strict=True):
+        close(dx, derivative(total, x), 1e-8)
+
+
+@pytest.mark.parametrize("wanted", [(0,), (1,), (2,), (0, 2)])
+def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> None:
+    q, k, v, dy, p = (normal(i, 2, 4, 4) for i in range(5))
+    every, some = [rubbish(2, 4, 4) for _ in range(3)], [rubbish(2, 4, 4) if i in wanted else None for i in range(3)]
+    play(K.attention_gradient(q, k, v, p, dy, every[0], every[1], every[2], 0.5))
+    play(K.attention_gradient(q, k, v, p, dy, some[0], some[1], some[2], 0.5))
+    assert all(b is None or np.array_equal(a, b) for a, b in zip(every, some, strict=True))
+
+
+def test_large_scores_do_not_overflow() -> None:
+    q, y = np.full((1, 2, 1), 1e4), rubbish(1, 2, 1)
+    play(K.attention(q, q, np.ones((1, 2, 1)), y, rubbish(1, 2, 2), 1.0, None))
+    assert y.tolist() == [[[1], [1]]]
+
+
+def test_pairs_are_turned_and_turned_back() -> None:
+    x, y, back, angles = normal(1, 2, 3, 4), rubbish(2, 3, 4), rubbish(2, 3, 4), normal(2, 3, 2)
+    play(K.rotate(x, y, angles))
+    turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)
+    close(y[..., 0::2] + 1j * y[..., 1::2], turned)
+    play(K.rotate(y, back, angles, -1))
+    close(back, x)
+
+
+@pytest.mark.parametrize("flips", [(False, False), (False, True), (True, False), (True, True)])
+def test_matmul(flips: tuple[bool, bool]) -> None:
+    a, b, y = normal(1, 2, 3, 4), normal(2, 2, 4, 5), rubbish(2, 3, 5)
+    stored = [np.ascontiguousarray(x.swapaxes(1, 2)) if flip else x for x, flip in zip((a, b), flips, strict=True)]
+    play(K.matmul(stored[0], stored[1], y, *flips))
+    close(y, a @ b)
+
+
+def test_allocates_nothing() -> None:
+    q, p, y = normal(1, 4, 40, 20), rubbish(4, 40, 40), rubbish(4, 40, 20)
+    ops = [
+        K.attention(q, q, q, y, p, 1.0, 0),
+        K.attention_gradient(q, q, q, p, q, y, y.copy(), y.copy(), 1.0),
+        K.rotate(q, y, normal(2, 40, 10)),
+        K.matmul(q, q, p, False, True),
+    ]
+    assert max(map(peak_bytes, ops)) < 4096
