@@ -168,7 +168,7 @@ class BackwardCompiler:
         wanted = Held(self.gradient(give) if give.region else None, give.region)
         channel = Channel(self.forward.phase, Way.BACKWARD, self.forward.micro, first)
         start = self.forward.exchanges.start(
-            found, take.worker, brought, wanted, self.memory, channel, f"gradient of {take.name}"
+            found, take.worker, brought, wanted, self.memory, channel, f"{found.kind} d({take.collective.name})"
         )
         self.started[first] = start
         self.out.append(start)

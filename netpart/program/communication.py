@@ -79,7 +79,7 @@ def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
 def told(start: CollectiveStart, buckets: dict[int, str]) -> str:
     """A collective in words."""
     held = next((buckets.get(v.buffer, "") for v in start.target if v is not None), "")
-    return f"{start.exchange.kind} {start.name}{held}"
+    return f"{start.name}{held}"
 
 
 def moved(program: WorkerProgram, start: CollectiveStart) -> str:

@@ -64,7 +64,7 @@ class Exchanges:
     ) -> CollectiveStart:
         """The instruction that sums ``view`` over ``members``."""
         held = Held(view, whole(view.shape))
-        return self.start(self.summed(members, held.region), worker, held, held, memory, channel, name)
+        return self.start(self.summed(members, held.region), worker, held, held, memory, channel, f"all-reduce {name}")
 
     def dtype(self, memory: Memory, view: View | None) -> str:
         """Element type of what is moved; a worker that only passes floats on has no view of them."""

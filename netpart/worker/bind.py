@@ -146,7 +146,7 @@ class Binder:
         for peer, index, shape in progress.messages:
             self.expect(start.channel._replace(chunk=index), found.members[peer], shape, dtype, ahead(start))
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
-        running = Running(f"{found.kind} {start.name}", progress, channels, found.members)
+        running = Running(start.name, progress, channels, found.members)
         self.running[start.channel] = running
         return running
 
