@@ -136,9 +136,11 @@ def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
         return None
     if everything:
         return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
-    wanted = dict(sorted((t, r.region) for (_, t), a in pairs.items() for r in readers.get(a.index, [])))
-    reads = {(t, r.region) for (_, t), a in pairs.items() for r in readers.get(a.index, [])}
-    if set(regions) != set(wanted) or len(reads) != len(regions) or not tile(wanted.values()):
+    joins = [(t, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [])]
+    wanted = {t: r.region for t, r in sorted(joins, key=lambda j: j[0])}
+    if set(regions) != set(wanted) or any(r.kind != CONCATE or r.region != wanted[t] for t, r in joins):
+        return None
+    if not tile(wanted.values()):
         return None
     blocks = tuple(intersect(mine, need) for mine in regions.values() for need in wanted.values())
     return ALL_TO_ALL, tuple(targets), blocks, hull(list(regions.values()))
