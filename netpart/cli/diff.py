@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 HELP = "show how two jobs, or one job with and without some options, differ in cuts, bytes, FLOPs and memory"
 EPILOG = """With one JOB, the options say what is compared with it as it is written; with two, they hold for both.
---workers and --scheme may be given twice: once for each side. exit code: 0 the plans are the same, 1 they differ,
-2 something is wrong."""
+--workers, --scheme and --collectives may be given twice: once for each side. exit code: 0 the plans are the same,
+1 they differ, 2 something is wrong."""
+EACH = ("workers", "scheme", "collectives")
+"""Options that each side may have its own of."""
 LAYERS = ("layer", "before", "after")
 NUMBERS = ("a training step", "", ">before", ">after", ">ratio")
 SCHEME_HINT = ": a scheme leaves alone what has a partition_dim, location, cut or shard of its own"
@@ -23,13 +25,16 @@ TROUBLE = 2
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import positive
+    from netpart.cli.common import COLLECTIVES, positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("diff", help=HELP, description=HELP, epilog=EPILOG)
     parser.add_argument("job", metavar="JOB", help="the job before")
     parser.add_argument("other", metavar="JOB2", nargs="?", help="the job after (default: the same job, with options)")
     parser.add_argument("--workers", type=positive, action="append", default=[], metavar="N", help="cut over N workers")
     parser.add_argument("--scheme", action="append", default=[], metavar="NAME", help="place all layers at once")
+    parser.add_argument(
+        "--collectives", choices=COLLECTIVES, action="append", default=[], help="how collectives are carried out"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change a field")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
     parser.set_defaults(trouble=TROUBLE)
@@ -54,14 +59,11 @@ def sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namesp
     """The options of a job before and of one after."""
     from netpart.errors import ConfigError
 
-    if not (args.other or args.workers or args.scheme or args.set):
+    given = {name: one_each(args, name) for name in EACH}
+    if not (args.other or args.set or any(after for _, after in given.values())):
         raise ConfigError("diff", "two jobs, or one and an option", "one job", "add JOB2, --scheme, --workers or --set")
-    workers, schemes = one_each(args, "workers"), one_each(args, "scheme")
-    changes = args.set if args.other else []
-    return (
-        side(args.job, changes, workers[0], schemes[0]),
-        side(args.other or args.job, args.set, workers[1], schemes[1]),
-    )
+    before, after = ({name: pair[i] for name, pair in given.items()} for i in range(2))
+    return side(args.job, args.set if args.other else [], before), side(args.other or args.job, args.set, after)
 
 
 def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
@@ -76,9 +78,9 @@ def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
     return (given[0] if args.other or len(given) == 2 else None), given[-1]
 
 
-def side(job: str, changes: list[str], workers: int | None, scheme: str | None) -> argparse.Namespace:
+def side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
     """One side, as ``load_job`` wants its options."""
-    return argparse.Namespace(job=job, set=changes, workers=workers, scheme=scheme, dtype=None, seed=None)
+    return argparse.Namespace(job=job, set=changes, dtype=None, seed=None, **options)
 
 
 def cut(args: argparse.Namespace) -> tuple[Partition, Path]:

@@ -18,7 +18,8 @@ PIECES = ("part", ">worker", "computes", "needs")
 REASONS = ("helper", "worker", "why", ">forward", ">backward")
 BACKWARD = """Backward the same helpers run the other way: a Slice adds into place, a Split sums, a Concate cuts, a Sum
 hands on to every addend, a bridge returns the gradient, or nothing where none is wanted. A bridge is called as its
-receiving end (d-...); the sending one (s-...) is on the other worker."""
+receiving end (d-...); the sending one (s-...) is on the other worker. The bytes of a collective stand in a row
+of its own, not in those of its pieces."""
 OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
 
 

@@ -53,7 +53,7 @@ def check_output(path: Path) -> None:
 
 def command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    named = [("--workers", args.workers), ("--scheme", args.scheme), ("--dtype", args.dtype), ("--seed", args.seed)]
-    options = [word for name, value in named if value is not None for word in (name, str(value))]
+    named = [(name, getattr(args, name)) for name in ("workers", "scheme", "collectives", "dtype", "seed")]
+    options = [word for name, value in named if value is not None for word in (f"--{name}", str(value))]
     options += [word for change in args.set for word in ("--set", change)]
     return shlex.join(["netpart", "partition", args.job, *options])

@@ -6,9 +6,9 @@ from netpart.collectives.buckets import pack
 from netpart.collectives.kinds import ALGORITHMS, GRADIENT, KINDS, blocks_of, pieces, schedule
 from netpart.collectives.price import Link, choose, seconds
 from netpart.collectives.progress import Progress
-from netpart.collectives.schedule import Message, Schedule, backwards, volume
+from netpart.collectives.schedule import Message, Schedule, backwards
 
 __all__ = [
     "ALGORITHMS", "GRADIENT", "KINDS", "Link", "Message", "Progress", "Schedule", "backwards", "blocks_of", "choose",
-    "pack", "pieces", "schedule", "seconds", "volume",
+    "pack", "pieces", "schedule", "seconds",
 ]  # fmt: skip

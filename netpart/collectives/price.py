@@ -1,8 +1,8 @@
-"""What a schedule takes, by the model that every message costs a latency and its bytes a bandwidth.
+"""What a schedule takes, by the LogGP model (Alexandrov et al., J. Parallel Distrib. Comput. 44, 1997).
 
-The time of a schedule is the longest way through it: a place sends one message after another, receives one after
-another, and passes a block on when it has it (Hockney's model on full-duplex ports; facts and constants in
-``Link``).
+A message keeps its sender busy for an overhead and its bytes, is on its way for a latency, and keeps its receiver busy
+as long as its sender. The time of a schedule is the longest way through it: a place sends one message after another,
+receives one after another, and passes a block on when it has it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,15 @@ from netpart.collectives.schedule import Schedule
 
 @dataclass(frozen=True)
 class Link:
-    """A message takes ``latency`` seconds and 1 / ``bandwidth`` seconds for each byte."""
+    """Seconds that a message is on its way, seconds that it keeps either end busy, and bytes a second.
 
-    latency: float = 60e-6
-    bandwidth: float = 2e9
+    The defaults are those of two processes of one host over ZeroMQ, in round numbers (``make bench-bridges``); only
+    their proportions matter for a choice.
+    """
+
+    latency: float = 40e-6
+    overhead: float = 10e-6
+    bandwidth: float = 1e9
 
 
 def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None = None) -> float:
@@ -34,9 +39,10 @@ def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None
     for m in schedule:
         load = sum(nbytes[b] for b in m.blocks)
         if load:
+            busy = link.overhead + load / link.bandwidth
             start = max([sending[m.source], *(has.get((m.source, b), 0.0) for b in m.blocks)])
-            sending[m.source] = start + load / link.bandwidth
-            arrived = max(start + link.latency, receiving[m.target]) + load / link.bandwidth
+            sending[m.source] = start + busy
+            arrived = max(start + link.overhead + link.latency, receiving[m.target]) + busy
             receiving[m.target] = arrived
             has.update({(m.target, b): arrived for b in m.blocks})
     return max(receiving, default=0.0)

@@ -13,7 +13,6 @@ and an all-reduce is one of each. The bytes that all members send together are t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -33,8 +32,3 @@ Schedule = tuple[Message, ...]
 def backwards(schedule: Schedule) -> Schedule:
     """The schedule that sums up what ``schedule`` spreads."""
     return tuple(Message(m.target, m.source, m.blocks, True) for m in reversed(schedule))
-
-
-def volume(schedule: Schedule, sizes: Sequence[int]) -> int:
-    """Counts the elements that all members together send, for blocks of ``sizes`` elements."""
-    return sum(sizes[b] for m in schedule for b in m.blocks)

@@ -64,16 +64,22 @@ def field(worker: int, boxes: list[Box], frames: tuple[Frame, ...]) -> Iterator[
         inside = [box for box in boxes if box.frame == frame.number]
         if inside:
             yield f"    subgraph cluster_collective_{worker}_{frame.number} {{"
-            yield f"      label={quoted(framed(frame))} labelloc=b labeljust=l fontsize=10 margin=8"
-            yield f'      style="rounded,dashed" color="{own.line}" fontcolor="{own.line}"'
+            label = f'"collective {worker} {frame.number}"'
+            yield f'      label="" margin=8 style="rounded,dashed" color="{own.line}"'
+            yield f'      {label} [label={quoted(framed(frame))} class=frame shape=plaintext style="" fontcolor="{own.line}"]'
+            yield f"      {{ rank=same; {label}; {quoted(inside[-1].name)} }}"
             yield from (f"      {node(box)}" for box in inside)
             yield "    }"
     yield "  }"
 
 
 def framed(frame: Frame) -> str:
-    """The label of a collective's frame: its name and what it sends on two lines."""
-    return f"{frame.name}\n{frame.label.removeprefix(frame.name).strip()} in all"
+    """What stands in a collective's frame: its name, and what all its members send together."""
+    return "\n".join([*frame.name.split(" ", 1), *_ways(frame), "in all"])
+
+
+def _ways(frame: Frame) -> list[str]:
+    return [way.strip() for way in frame.label.removeprefix(frame.name).split("  ") if way]
 
 
 def node(box: Box) -> str:

@@ -14,9 +14,9 @@ from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
 STYLE = """<style>
-.node text { font-weight: bold }
-.node text:nth-last-of-type(-n+2) { font-weight: normal }
-.node text:nth-last-of-type(2) { font-size: 9px; fill: #555555 }
+.node:not(.frame) text { font-weight: bold }
+.node:not(.frame) text:nth-last-of-type(-n+2) { font-weight: normal }
+.node:not(.frame) text:nth-last-of-type(2) { font-size: 9px; fill: #555555 }
 </style>"""
 """The last two lines of a label are type and shape; the type is small."""
 

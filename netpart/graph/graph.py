@@ -86,7 +86,8 @@ class Collective:
     """Bridges of one tensor that together are a collective ``kind``: moved as one, counted as one, drawn as one.
 
     ``members`` are workers in the order of their places; ``blocks[i]`` is what place i gives an all-gather or gets of
-    a reduce-scatter (None: nothing; other kinds cut ``region`` as they like). ``backward``: its gradient returns the
+    a reduce-scatter, ``blocks[i * n + j]`` what goes from i to j in an all-to-all (None: nothing; the other kinds cut
+    ``region`` as they like). ``backward``: its gradient returns the
     same way. ``first`` and ``last`` are the indices of the part at which it can start and of the last that waits for
     it; ``first`` names it among the collectives of its graph. ``elements`` are what all members send together.
     """

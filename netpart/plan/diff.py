@@ -13,13 +13,14 @@ from netpart.plan.cuts import place_text
 from netpart.plan.ledger import Entry, ledger
 from netpart.plan.shares import shards_text
 from netpart.plan.table import tabulate
+from netpart.program.instructions import Way
 from netpart.spec import Placement
 
 KINDS = {
-    "FORWARD": "activations", "BACKWARD": "gradients of activations", "REDUCE": "sums over replicas",
-    "BUCKET": "sums of parameters' gradients",
+    Way.FORWARD: "activations", Way.BACKWARD: "gradients of activations", Way.REDUCE: "sums over replicas",
+    Way.BUCKET: "sums of parameters' gradients",
 }  # fmt: skip
-"""What a message carries, by the name of its way."""
+"""What a message with payload carries, over a bridge or in a collective."""
 
 Placed = tuple[Node, Placement]
 
@@ -105,7 +106,7 @@ def told_apart(a: Placed | None, b: Placed | None) -> tuple[str | None, str | No
 def measures(before: Partition, after: Partition) -> Iterator[Measure]:
     """Bytes by what they are, all bytes; FLOPs and memory of the busiest worker and of each."""
     old, new = moved(before), moved(after)
-    for kind in dict.fromkeys([*KINDS.values(), *old, *new]):
+    for kind in KINDS.values():
         if old[kind] or new[kind]:
             yield Measure("moves", kind, old[kind], new[kind])
     yield Measure("moves", "all", old.total(), new.total())
@@ -130,5 +131,4 @@ def moved(partition: Partition) -> Counter[str]:
 
 def kind_of(entry: Entry) -> str:
     """What a message carries."""
-    way = entry.channel.way.name
-    return KINDS.get(way, way.lower())
+    return KINDS[entry.channel.way]

@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from netpart.collectives.kinds import GRADIENT
 from netpart.errors import ConfigError
 from netpart.graph.build import type_name
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Feed, Graph, Part
+from netpart.graph.graph import (
+    BRIDGE_DST,
+    BRIDGE_SRC,
+    CONCATE,
+    LAYER,
+    SLICE,
+    SPLIT,
+    SUM,
+    Collective,
+    Feed,
+    Graph,
+    Part,
+)
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.graph.passes.totals import is_total
-from netpart.plan.cost import itemsize, moved
+from netpart.plan.cost import moved
 from netpart.plan.cuts import place_text
 from netpart.plan.diff import kind_of
 from netpart.plan.ledger import ledger
 from netpart.plan.shares import region_text, shards_text
-from netpart.program.buffers import item_size
+from netpart.program.instructions import Way
 from netpart.proto.fields import nearest
 from netpart.spec import whole
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A helper, where it is, why it is there, and the bytes that cross workers in it, forward and backward."""
+    """A helper, where it is, why it is there, and the bytes that cross workers in it, forward and backward.
+
+    A collective has a Reason of its own, with the bytes of all its messages; its pieces have none.
+    """
 
     helper: str
     where: str
@@ -67,8 +83,8 @@ def explain(partition: Partition, name: str) -> Explanation:
     return Explanation(
         name, type_name(node.conf).removeprefix("k"),
         place_text(node.layer, partition.graph.placements[node.index]),
-        tuple(map(around.piece, around.shards(node))), tuple(map(around.reason, around.before(node))),
-        tuple(map(around.reason, around.behind(node))), tuple(sums(partition, node)), moves(partition, name),
+        tuple(map(around.piece, around.shards(node))), tuple(around.reasons(around.before(node))),
+        tuple(around.reasons(around.behind(node))), tuple(sums(partition, node)), moves(partition, name),
     )  # fmt: skip
 
 
@@ -89,7 +105,7 @@ class Surroundings:
         for part in self.graph.parts:
             for feed in part.feeds:
                 self.readers[feed.part.index].append((part, feed))
-        self.crossing = crossing(partition)
+        self.forward, self.backward = crossing(partition)
 
     def shards(self, node: Node) -> list[Part]:
         """The parts of a layer itself."""
@@ -139,6 +155,23 @@ class Surroundings:
         output = part.output if isinstance(held, Part) else max(part.output, held.output)
         return region_text(held.region, self.graph.net.nodes[part.node].layer.outputs[output].whole)
 
+    def reasons(self, parts: Sequence[Part]) -> Iterator[Reason]:
+        """Why helpers are there; a collective before the first of its pieces."""
+        told: set[Collective] = set()
+        for part in parts:
+            if part.collective is not None and part.collective not in told:
+                told.add(part.collective)
+                yield self.whole(part.collective, part)
+            yield self.reason(part)
+
+    def whole(self, found: Collective, part: Part) -> Reason:
+        """What a collective carries, of which ``part`` is a piece."""
+        name, held = called(found), self.graph.net.nodes[part.node].layer.outputs[part.output].whole
+        why = f"carries {found.name} {region_text(found.region, held)}; the bytes are those of all its messages"
+        why += f"; the gradient returns by {GRADIENT[found.kind]}" if found.backward else ""
+        members = ", ".join(map(str, sorted(found.members)))
+        return Reason(f"{found.kind} of {found.name}", members, why, self.forward[name], self.backward[name])
+
     def reason(self, part: Part) -> Reason:
         """Why a helper is there."""
         why = {
@@ -146,7 +179,8 @@ class Surroundings:
             SUM: self.why_join, LAYER: self.why_total,
         }[part.kind]  # fmt: skip
         where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
-        return Reason(part.name, where, why(part), *self.crossing[part.name])
+        piece = f"; a piece of the {called(part.collective)}" if part.collective else ""
+        return Reason(part.name, where, why(part) + piece, self.forward[part.name], self.backward[part.name])
 
     def why_cut(self, part: Part) -> str:
         """Of a Slice or a Split: who wants which box of what one shard holds."""
@@ -191,16 +225,20 @@ def totals(graph: Graph, node: Node) -> list[Node]:
     return [found for found in behind if is_total(found) and found.sources[0].node == node.index]
 
 
-def crossing(partition: Partition) -> dict[str, tuple[int, int]]:
-    """Bytes over every bridge in a step, by the name of its receiving end: forward and backward."""
-    forward, backward = Counter[str](), Counter[str]()
-    for micro in partition.phases["train"]:
-        for bridge in micro.graph.bridges():
-            nbytes = bridge.elements * item_size(bridge.dtype, itemsize(partition))
-            forward[bridge.target.name] += nbytes
-            backward[bridge.target.name] += nbytes * bridge.backward
-    found = {name: (nbytes, backward[name]) for name, nbytes in forward.items()}
-    return defaultdict(lambda: (0, 0), found)
+def called(found: Collective) -> str:
+    """A collective in words, the same in every micro-batch."""
+    return f"{found.kind} of {found.name} among workers {', '.join(map(str, sorted(found.members)))}"
+
+
+def crossing(partition: Partition) -> tuple[Counter[str], Counter[str]]:
+    """Bytes of a step, forward and backward, by what the collective is called or else the receiving end of a bridge."""
+    found = {Way.FORWARD: Counter[str](), Way.BACKWARD: Counter[str]()}
+    for entry in ledger(partition).entries:
+        if entry.channel.way in found:
+            part = partition.phases["train"][entry.channel.micro].graph.parts[entry.channel.edge]
+            name = called(part.collective) if part.collective else part.name
+            found[entry.channel.way][name] += entry.nbytes
+    return found[Way.FORWARD], found[Way.BACKWARD]
 
 
 def moves(partition: Partition, name: str) -> dict[str, int]:

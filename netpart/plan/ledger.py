@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.collectives.kinds import ALL_TO_ALL
 from netpart.graph.graph import Graph
 from netpart.graph.partition import Partition
 from netpart.program.compile import PHASE_CODES
@@ -75,7 +74,7 @@ def ledger(partition: Partition, phase: str = "train") -> Ledger:
 def bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
     """Both directions of every bridge that is no piece of a collective; gradients return in training only."""
     for bridge in graph.bridges():
-        if bridge.target.collective is not None and bridge.target.collective.kind != ALL_TO_ALL:
+        if bridge.target.collective is not None:
             continue
         nbytes = bridge.elements * (4 if bridge.dtype == INT else width)
         source, target = bridge.source.worker, bridge.target.worker
@@ -86,10 +85,8 @@ def bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]
 
 
 def collectives(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
-    """Both directions of every collective that is carried out as one."""
+    """Both directions of every collective."""
     for found in graph.collectives:
-        if found.kind == ALL_TO_ALL:
-            continue
         width = 4 if found.dtype == INT else exchanges.width
         channel = Channel(phase, Way.FORWARD, micro, found.first)
         yield from messages(f"{found.kind} {found.name}", channel, exchanges.of(found), width)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition
 from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, price
-from netpart.plan.ledger import ledger
+from netpart.plan.ledger import Entry, ledger
 from netpart.spec import Region, Shard, size
 from netpart.updaters import updater
 
@@ -72,14 +72,13 @@ def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
 def exchanged(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
     """Bytes received and sent, by layer and worker."""
     received, sent = Counter[Key](), Counter[Key]()
-    entries = ledger(partition).entries
-    for worker in range(partition.workers):
-        for counts, mine in (
-            (received, [entry for entry in entries if entry.target == worker]),
-            (sent, [entry for entry in entries if entry.source == worker]),
-        ):
-            for name, nbytes in moved(partition, mine).items():
-                counts[name, worker] += nbytes
+    incoming, outgoing = defaultdict[int, list[Entry]](list), defaultdict[int, list[Entry]](list)
+    for entry in ledger(partition).entries:
+        incoming[entry.target].append(entry)
+        outgoing[entry.source].append(entry)
+    for counts, of_worker in ((received, incoming), (sent, outgoing)):
+        for worker, entries in of_worker.items():
+            counts.update({(name, worker): nbytes for name, nbytes in moved(partition, entries).items()})
     return received, sent
 
 

@@ -21,7 +21,7 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
-from netpart.spec import extent
+from netpart.spec import FLOAT, extent
 
 Consumer = tuple[Part, int]
 """A part and the position of the feed through which it reads."""
@@ -167,9 +167,8 @@ class BackwardCompiler:
         brought = Held(self.gradient(take) if take.region else None, take.region)
         wanted = Held(self.gradient(give) if give.region else None, give.region)
         channel = Channel(self.forward.phase, Way.BACKWARD, self.forward.micro, first)
-        start = self.forward.exchanges.start(
-            found, take.worker, brought, wanted, self.memory, channel, f"gradient of {take.name}"
-        )
+        name = f"{found.kind} d({take.collective.name})"
+        start = self.forward.exchanges.start(found, take.worker, brought, wanted, self.memory, FLOAT, channel, name)
         self.started[first] = start
         self.out.append(start)
 

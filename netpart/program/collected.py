@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from netpart.collectives.kinds import ALL_TO_ALL, SUMMING
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, SPLIT, SUM, Collective, Feed, Part
+from netpart.spec import Region, hull
 
 GIVE, TAKE = "give", "take"
 
@@ -20,7 +21,7 @@ def collected(parts: list[Part]) -> list[Part]:
     """``parts`` of one worker, in order, with the helpers of each collective replaced."""
     pieces: dict[int, list[Part]] = {}
     for part in parts:
-        if part.collective is not None and part.collective.kind != ALL_TO_ALL:
+        if part.collective is not None:
             pieces.setdefault(part.collective.first, []).append(part)
     if not pieces:
         return parts
@@ -62,12 +63,27 @@ def ends_of(pieces: list[Part]) -> tuple[Part, Part]:
     give = end(GIVE, found, pieces[0], sent[0].index if sent else first)
     take = end(TAKE, found, pieces[0], second if own and not sent else came[0].index if came else found.last)
     for outlet in [*(p.feeds[0] for p in sent), *own][:1]:
-        give.region = outlet.part.region if found.kind in SUMMING else sent[0].region
+        give.region = outlet.part.region if found.kind in SUMMING else given(found, sent[0])
         give.feeds = [Feed(outlet.part, give.region, 0, outlet.output, found.backward)]
     if came:
         sums = [p.region for p in came if p.kind == SUM]
-        take.region = sums[0] if sums else found.region
+        take.region = sums[0] if sums else taken(found, take.worker)
     return give, take
+
+
+def given(found: Collective, bridge: Part) -> Region:
+    """All that the worker of a sending half brings."""
+    if found.kind != ALL_TO_ALL:
+        return bridge.region
+    n, place = len(found.members), found.members.index(bridge.worker)
+    return hull([b for b in found.blocks[place * n : (place + 1) * n] if b is not None])
+
+
+def taken(found: Collective, worker: int) -> Region:
+    """All that a worker has when what was not added up has come."""
+    if found.kind != ALL_TO_ALL:
+        return found.region
+    return hull([b for b in found.blocks[found.members.index(worker) :: len(found.members)] if b is not None])
 
 
 def end(kind: str, found: Collective, piece: Part, index: int) -> Part:
@@ -111,8 +127,6 @@ def joined(part: Part, take: Part) -> Part:
     own = [f for f in part.feeds if f.part.kind != BRIDGE_DST]
     came = [f for f in part.feeds if f.part.kind == BRIDGE_DST]
     back = any(f.gradient for f in came)
-    if back and not all(f.gradient for f in part.feeds):
-        return copy_of(part, CONCATE, [f if f in own else Feed(take, f.region, f.k, 0, f.gradient) for f in part.feeds])
     return passing(part, [Feed(take, part.region, 0, 0, back), *(f for f in own if f.gradient and not back)])
 
 

@@ -68,7 +68,7 @@ def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
             case Receive(target, peer, channel, name):
                 yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, dtype(program, target))
             case CollectiveStart(exchange=exchange, channel=channel):
-                kind, name = moved(program, i), told(i, buckets)
+                kind, name = type_name(program, i.dtype), told(i, buckets)
                 yield Communication(
                     Verb.START, name, channel, -1, (sum(exchange.sizes),), kind, legs(i, program.worker)
                 )
@@ -79,13 +79,7 @@ def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
 def told(start: CollectiveStart, buckets: dict[int, str]) -> str:
     """A collective in words."""
     held = next((buckets.get(v.buffer, "") for v in start.target if v is not None), "")
-    return f"{start.exchange.kind} {start.name}{held}"
-
-
-def moved(program: WorkerProgram, start: CollectiveStart) -> str:
-    """Type of the elements that a collective moves."""
-    view = next(v for v in (*start.local, *start.target) if v is not None)
-    return dtype(program, view)
+    return f"{start.name}{held}"
 
 
 def legs(start: CollectiveStart, worker: int) -> tuple[Leg, ...]:
@@ -108,8 +102,12 @@ def exchange_legs(exchange: Exchange, place: int) -> tuple[Leg, ...]:
 
 def dtype(program: WorkerProgram, view: View) -> str:
     """Type of a view's elements as its message has it."""
-    kind = program.buffers[view.buffer].dtype
-    return f"float{8 * program.float_size}" if kind == FLOAT else kind
+    return type_name(program, program.buffers[view.buffer].dtype)
+
+
+def type_name(program: WorkerProgram, dtype: str) -> str:
+    """Type of the elements of a buffer of ``dtype``."""
+    return f"float{8 * program.float_size}" if dtype == FLOAT else dtype
 
 
 def contents(program: WorkerProgram) -> dict[int, str]:

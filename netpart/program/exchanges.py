@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 from netpart.collectives import GRADIENT
+from netpart.collectives.kinds import ALL_TO_ALL
 from netpart.graph.graph import Collective
-from netpart.program.buffers import View
-from netpart.program.exchange import Exchange, exchange, summed
+from netpart.program.buffers import View, item_size
+from netpart.program.exchange import Blocks, Exchange, exchange, summed
 from netpart.program.instructions import Channel, CollectiveStart
 from netpart.program.memory import Memory
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Collectives, JobProto
-from netpart.spec import INT, Region, contains, extent, whole
+from netpart.spec import FLOAT, Region, contains, extent, whole
 
 
 @dataclass(frozen=True)
@@ -38,34 +40,38 @@ class Exchanges:
 
     def of(self, found: Collective, backward: bool = False) -> Exchange:
         """How a collective of a graph, or the way back of its gradient, is carried out."""
-        kind = GRADIENT[found.kind] if backward else found.kind
-        itemsize = 4 if found.dtype == INT else self.width
-        return exchange(kind, found.members, found.region, found.blocks, self.wanted, itemsize)
+        kind, blocks = found.kind, found.blocks
+        if backward:
+            kind, blocks = GRADIENT[kind], transposed(blocks) if kind == ALL_TO_ALL else blocks
+        return exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
 
     def summed(self, members: tuple[int, ...], region: Region) -> Exchange:
         """How a tensor of floats is summed over ``members``."""
         return summed(members, region, self.wanted, self.width)
 
     def start(
-        self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, channel: Channel, name: str
-    ) -> CollectiveStart:
+        self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, dtype: str, channel: Channel,
+        name: str,
+    ) -> CollectiveStart:  # fmt: skip
         """The instruction with which ``worker`` starts; what it only passes on gets memory of its own."""
         place, kept = found.place(worker), [target.block(b) for b in found.blocks]
-        view = local.view or target.view
         for b, block in enumerate(found.blocks):
             if kept[b] is None and block is not None and (place, b) in found.passes:
-                kept[b] = memory.new(f"passing {name}", extent(block), self.dtype(memory, view))
+                kept[b] = memory.new(f"passing {name}", extent(block), dtype)
         largest = found.largest.get(place, 0)
-        pack = memory.new(f"packing {name}", (largest,), self.dtype(memory, view)) if largest else None
-        return CollectiveStart(found, tuple(map(local.block, found.blocks)), tuple(kept), pack, channel, name)
+        pack = memory.new(f"packing {name}", (largest,), dtype) if largest else None
+        return CollectiveStart(found, tuple(map(local.block, found.blocks)), tuple(kept), pack, dtype, channel, name)
 
     def in_place(
         self, view: View, members: tuple[int, ...], worker: int, memory: Memory, channel: Channel, name: str
     ) -> CollectiveStart:
         """The instruction that sums ``view`` over ``members``."""
         held = Held(view, whole(view.shape))
-        return self.start(self.summed(members, held.region), worker, held, held, memory, channel, name)
+        found, name = self.summed(members, held.region), f"all-reduce {name}"
+        return self.start(found, worker, held, held, memory, FLOAT, channel, name)
 
-    def dtype(self, memory: Memory, view: View | None) -> str:
-        """Element type of what is moved; a worker that only passes floats on has no view of them."""
-        return "float" if view is None else memory.buffers[view.buffer].dtype
+
+def transposed(blocks: Blocks) -> Blocks:
+    """Blocks of an all-to-all on their way back: what place i sent to j, j sends to i."""
+    n = isqrt(len(blocks))
+    return tuple(blocks[j * n + i] for i in range(n) for j in range(n))

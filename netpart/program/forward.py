@@ -126,9 +126,9 @@ class ForwardCompiler:
         if take.region:
             taken = self.memory.new(take.name, extent(take.region), part.collective.dtype)
             self.set(take, 0, taken)
-        local, target = Held(given, part.region), Held(taken, take.region)
+        local, target, dtype = Held(given, part.region), Held(taken, take.region), part.collective.dtype
         channel, found = Channel(self.phase, Way.FORWARD, self.micro, first), self.exchanges.of(part.collective)
-        start = self.exchanges.start(found, part.worker, local, target, self.memory, channel, part.name)
+        start = self.exchanges.start(found, part.worker, local, target, self.memory, dtype, channel, part.name)
         self.started[first] = start
         self.out.append(start)
 

@@ -110,13 +110,14 @@ class CollectiveStart:
     """Starts a collective; other instructions go on meanwhile.
 
     ``local[b]`` is this worker's own part of block b of the exchange, ``target[b]`` where the block goes, or is kept
-    while it is passed on; ``pack`` is flat memory for messages of several blocks.
+    while it is passed on; ``pack`` is flat memory for messages of several blocks; ``dtype`` is that of a Buffer.
     """
 
     exchange: Exchange
     local: tuple[View | None, ...]
     target: tuple[View | None, ...]
     pack: View | None
+    dtype: str
     channel: Channel
     name: str
 

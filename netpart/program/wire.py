@@ -58,7 +58,11 @@ def ahead(start: CollectiveStart) -> int:
 
 def message_bytes(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, int]]:
     """Payload bytes that each message of a collective sends and receives here."""
-    found, place, item = start.exchange, start.exchange.place(program.worker), item_of(program, start)
+    found, place, item = (
+        start.exchange,
+        start.exchange.place(program.worker),
+        item_size(start.dtype, program.float_size),
+    )
     for m in found.schedule:
         nbytes = found.elements(m.blocks) * item
         if place in (m.source, m.target):
@@ -71,12 +75,6 @@ def received_bytes(program: WorkerProgram, phase: Program) -> int:
     return bridges + sum(
         ahead(start) * sum(received for _, received in message_bytes(program, start)) for start in phase.collectives
     )
-
-
-def item_of(program: WorkerProgram, start: CollectiveStart) -> int:
-    """Bytes of one element of what a collective moves; 0 where this worker has none of it."""
-    views = [v for v in (*start.local, *start.target) if v is not None]
-    return item_size(program.buffers[views[0].buffer].dtype, program.float_size) if views else 0
 
 
 def view_bytes(program: WorkerProgram, view: View) -> int:

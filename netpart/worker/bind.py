@@ -142,11 +142,16 @@ class Binder:
         found, place = start.exchange, start.exchange.place(self.machine.program.worker)
         local, target = [self.array(v) for v in start.local], [self.array(v) for v in start.target]
         progress = Progress(found.schedule, place, found.sizes, local, target, self.array(start.pack))
-        dtype = next((a.dtype for a in (*local, *target) if a is not None), self.machine.dtype)
         for peer, index, shape in progress.messages:
-            self.expect(start.channel._replace(chunk=index), found.members[peer], shape, dtype, ahead(start))
+            self.expect(
+                start.channel._replace(chunk=index),
+                found.members[peer],
+                shape,
+                self.machine.element(start.dtype),
+                ahead(start),
+            )
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
-        running = Running(f"{found.kind} {start.name}", progress, channels, found.members)
+        running = Running(start.name, progress, channels, found.members)
         self.running[start.channel] = running
         return running
 

@@ -32,6 +32,14 @@ def test_a_scheme_for_each_side(job: Path, netpart: Netpart) -> None:
     assert (answer.code, found["same"]) == (1, False)
 
 
+def test_collectives_carried_out_otherwise_take_other_memory(job: Path, netpart: Netpart) -> None:
+    options = "--workers", 4, "--workers", 4, "--scheme", "naive", "--scheme", "naive"
+    answer = netpart("diff", job, *options, "--collectives", "direct", "--collectives", "tree", "--json")
+    found = json.loads(answer.out)
+    assert (answer.code, found["layers"]) == (1, [])
+    assert {m["what"] for m in found["measures"] if m["before"] != m["after"]} <= {"moves", "memory"}
+
+
 def test_two_jobs_share_the_options(job: Path, netpart: Netpart, tmp_path: Path) -> None:
     other = tmp_path / "other.conf"
     other.write_text(job.read_text().replace("num_filters: 4", "num_filters: 6"))

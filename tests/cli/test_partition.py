@@ -10,10 +10,11 @@ from tests.cli.conftest import Netpart
 
 def test_a_plan_is_the_job_with_its_cuts(job: Path, netpart: Netpart, tmp_path: Path) -> None:
     plan = tmp_path / "plans" / "plan.conf"
-    answer = netpart("partition", job, "--workers", 2, "--scheme", "column-row", "--set", "seed=7", "-o", plan)
+    options = "--workers", 2, "--scheme", "column-row", "--set", "seed=7", "--collectives", "ring"
+    answer = netpart("partition", job, *options, "-o", plan)
     assert (answer.code, answer.out, answer.err) == (0, "", f"wrote {plan}\n")
     text = plan.read_text()
-    assert f"#:     netpart partition {job} --workers 2 --scheme column-row --set seed=7\n" in text
+    assert f"#:     netpart partition {job} --workers 2 --scheme column-row --collectives ring --set seed=7\n" in text
     assert "seed: 7\n" in text
     assert netpart("diff", plan, "--scheme", "column-row").out.startswith("The plans are the same: ")
     tables = [

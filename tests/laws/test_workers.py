@@ -24,15 +24,17 @@ The last one differs in the last bit of rare cases; tests/graph/test_synchronise
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.graph.graph import Graph
 from netpart.graph.invariants import check_graph, check_parameters, check_uncut
 from netpart.graph.partition import Partition, partition_job
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
+from netpart.program.collected import GIVE, TAKE, collected
 from netpart.program.instructions import Way
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
@@ -64,10 +66,24 @@ def check_invariants(cut: Partition) -> None:
     for micros in cut.phases.values():
         for micro in micros:
             check_graph(micro.graph)
+            check_order(micro.graph)
     holdings = [[(h.parameter, h.box) for h in of_worker] for of_worker in cut.holdings]
     cells = [(bucket.workers, c.parameter, c.box) for bucket in cut.buckets for c in bucket.cells]
     check_parameters(cut.parameters, holdings, cells)
     check_uncut(reference(cut.job).graph)
+
+
+def check_order(graph: Graph) -> None:
+    """Every member of a collective starts it before, in the order of all workers' parts, any member waits for it."""
+    starts, waits = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for worker in range(graph.workers):
+        for part in collected(graph.of_worker(worker)):
+            if part.kind in (GIVE, TAKE):
+                assert part.collective is not None
+                (starts if part.kind == GIVE else waits)[part.collective.first].append(part.index)
+    for found in graph.collectives:
+        assert len(starts[found.first]) == len(waits[found.first]) == len(found.members)
+        assert max(starts[found.first]) < min(waits[found.first])
 
 
 def check_bytes(played: Ensemble) -> None:

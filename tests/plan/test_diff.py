@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition
-from netpart.plan.diff import Difference, LayerChange, Measure, compare
+from netpart.plan.diff import KINDS, Difference, LayerChange, Measure, compare
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
 from netpart.plan.schemes import SCHEMES
@@ -44,6 +44,11 @@ def test_a_layer_that_is_cut_otherwise() -> None:
     workers = [measure(found, "memory", f"worker {w}").after for w in range(3)]
     assert workers == [row.memory for row in tabulate(after).workers]
     assert measure(found, "memory", "most").after == max(row.memory for row in tabulate(after).workers)
+
+
+def test_every_message_with_payload_is_of_some_kind() -> None:
+    jobs = [cut("schemes/five-layers", 2), cut("mnist/conv", 3)]
+    assert {entry.channel.way for found in jobs for entry in ledger(found).entries} == set(KINDS)
 
 
 def test_workers_that_one_side_has_not() -> None:

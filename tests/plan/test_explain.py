@@ -11,6 +11,7 @@ from netpart.graph.passes.totals import is_total
 from netpart.plan.explain import Reason, explain
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.program.instructions import Way
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder
 
@@ -30,13 +31,16 @@ def reason(found: tuple[Reason, ...], helper: str) -> Reason:
 
 
 def check_helpers(found: Partition) -> None:
-    """Every helper is explained before one layer and behind another, and all bytes are somewhere."""
+    """Every helper and collective is explained before one layer and behind another, and all bytes are somewhere."""
     told = {node.name: explain(found, node.name) for node in found.graph.net.nodes if not is_total(node)}
     inserted = {node.index for node in found.graph.net.nodes if is_total(node)}
     parts = [part for part in found.graph.parts if part.kind != LAYER or part.node in inserted]
     helpers = {part.name for part in parts if part.kind != BRIDGE_SRC}
+    helpers |= {f"{whole.kind} of {whole.name}" for whole in found.graph.collectives}
     assert {r.helper for e in told.values() for r in e.before} == helpers
     assert {r.helper for e in told.values() for r in e.behind} == helpers
+    sent = sum(entry.nbytes for entry in ledger(found).entries if entry.channel.way in (Way.FORWARD, Way.BACKWARD))
+    assert sum(r.forward + r.backward for r in {r for e in told.values() for r in e.behind}) == sent
     assert sum(sum(e.moves.values()) for e in told.values()) == pytest.approx(ledger(found).total, abs=99)
 
 
@@ -46,12 +50,34 @@ def test_every_helper_of_the_zoo_is_explained(name: str, workers: int) -> None:
 
 
 def test_totals_are_helpers_of_the_layer_whose_addends_they_sum() -> None:
-    found = cut("schemes/five-layers", 4, "neuralnet.scheme=COLUMN_ROW")
+    three = ("tanh2.cut[0].over=REPLICA", "tanh2.cut[0].parts=3")
+    found = cut("schemes/five-layers", 4, "neuralnet.scheme=COLUMN_ROW", *three)
     check_helpers(found)
     assert {r.helper: r.why for r in explain(found, "fc2").behind}["total-fc2-00"] == (
-        "total-fc2 [:, 0:1] is added up here, once, and then sent to all who need it"
+        "total-fc2 [0:2, :] is added up here, once, and then sent to all who need it"
     )
     assert explain(found, "tanh2").pieces[0].needs[0].endswith("(from concate-tanh2-00)")
+
+
+def test_a_collective_has_the_bytes_of_its_pieces() -> None:
+    found = explain(cut("mnist/conv", 3), "pool2")
+    nbytes = 2 * 64 * 50 * 4 * 4 * 4
+    assert reason(found.behind, "all-gather of pool2") == Reason(
+        "all-gather of pool2",
+        "0, 1, 2",
+        "carries pool2 [:, :, :, :]; the bytes are those of all its messages; the gradient returns by reduce-scatter",
+        nbytes,
+        nbytes,
+    )
+    pieces = [r for r in found.behind if "→" in r.where]
+    assert len(pieces) == 6
+    assert all(r.why.endswith("; a piece of the all-gather of pool2 among workers 0, 1, 2") for r in pieces)
+    assert not any(r.forward or r.backward for r in pieces)
+
+
+@pytest.mark.parametrize("algorithm", ["RING", "TREE", "DIRECT"])
+def test_the_bytes_of_a_collective_are_those_of_its_algorithm(algorithm: str) -> None:
+    check_helpers(cut("mlp/column-row", 4, f"collectives={algorithm}"))
 
 
 def test_a_halo() -> None:

@@ -34,9 +34,11 @@ def spoken(cut: Partition) -> list[Phases]:
 
 
 def three() -> Spoken:
-    """Training of three workers that swap rows for neurons, and sum gradients of below."""
+    """Training of three workers that swap rows for neurons, twice, so that it is no clean all-to-all."""
+    turned = "partition_dim: 1 location: 1 location: 2 location: 0"
     layers = [product("below", "data", 6), layer("act", "kSigmoid", "below", more="partition_dim: 1")]
-    layers.append(product("top", "act", 6))
+    layers += [layer("turned", "kSigmoid", "below", more=turned), layer("sum", "kAdd", "act", "turned")]
+    layers.append(product("top", "sum", 6))
     return [each["train"] for each in spoken(partition_job(job(data(), *layers, LOSS), 3))]
 
 

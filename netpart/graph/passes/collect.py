@@ -22,7 +22,7 @@ from netpart.collectives.kinds import (
     REDUCE_SCATTER,
     SUMMING,
 )
-from netpart.graph.graph import BRIDGE_DST, LAYER, SUM, Collective, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Collective, Graph, Part
 from netpart.spec import RECORD, Region, hull, intersect, size
 
 Pairs = dict[tuple[int, int], Part]
@@ -86,6 +86,7 @@ def recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collectiv
     outlets = {source(a).worker: source(a).feeds[0].part for a in arrivals}
     one_way = {a.feeds[0].gradient for a in arrivals}
     alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1 and all(map(is_plain, arrivals))
+    alike = alike and (one_way == {False} or all(returns_all(r) for a in arrivals for r in readers.get(a.index, [])))
     spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
     if (
         not alike
@@ -99,6 +100,11 @@ def recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collectiv
     return None if shape is None else mark(graph, arrivals, readers, *shape)
 
 
+def returns_all(reader: Part) -> bool:
+    """True unless a Concate returns the gradient of some of its boxes and keeps that of others."""
+    return reader.kind != CONCATE or len({feed.gradient for feed in reader.feeds}) == 1
+
+
 def is_plain(arrival: Part) -> bool:
     """True for a bridge that brings what it is sent, which is what its sending half reads."""
     sender = source(arrival)
@@ -106,7 +112,7 @@ def is_plain(arrival: Part) -> bool:
 
 
 Pattern = tuple[str, tuple[int, ...], tuple[Region | None, ...], Region]
-"""Kind, members, a block for each member (or none), and the region of the tensor that is moved."""
+"""Kind, members, blocks (of an all-gather, a reduce-scatter or an all-to-all), the region of the tensor."""
 
 
 def held(graph: Graph, outlet: Part, output: int) -> Region:
@@ -130,9 +136,14 @@ def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
         return None
     if everything:
         return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
-    wanted = {(t, r.region) for (_, t), a in pairs.items() for r in readers.get(a.index, [])}
-    swapped = set(regions) == {t for t, _ in wanted} and len(wanted) == len(regions) and tile(r for _, r in wanted)
-    return (ALL_TO_ALL, tuple(targets), (), hull(list(regions.values()))) if swapped else None
+    joins = [(t, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [])]
+    wanted = {t: r.region for t, r in sorted(joins, key=lambda j: j[0])}
+    if set(regions) != set(wanted) or any(r.kind != CONCATE or r.region != wanted[t] for t, r in joins):
+        return None
+    if not tile(wanted.values()):
+        return None
+    blocks = tuple(intersect(mine, need) for mine in regions.values() for need in wanted.values())
+    return ALL_TO_ALL, tuple(targets), blocks, hull(list(regions.values()))
 
 
 def complete(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from netpart.collectives.buckets import pack
 from netpart.graph.graph import LAYER, Graph, Part
@@ -41,7 +42,7 @@ class Bucket:
     workers: tuple[int, ...]
     cells: tuple[Cell, ...]
 
-    @property
+    @cached_property
     def elements(self) -> int:
         return sum(size(c.box) for c in self.cells)
 
