@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from google.protobuf import text_format
 
 from netpart.errors import ConfigError
 from netpart.kernels.op import Array, Clock, Op
-from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
 from netpart.updaters import UPDATERS, Scale, Updater, updater
 from netpart.updaters.base import BLOCK
 
@@ -63,13 +64,13 @@ def oracle(conf: UpdaterProto, lr: float, decay: float) -> Iterator[Callable[[Ar
     """Yields, step after step, the function from (w, g) to the new w: the formulas, line by line."""
     h: Any = 0.0
     u: Any = 0.0
-    while True:
+    for t in count(1):
 
-        def step(w: Array, g: Array) -> Array:
+        def step(w: Array, g: Array, t: int = t) -> Array:
             nonlocal h, u
             if conf.clip_high > conf.clip_low:
                 g = np.minimum(np.maximum(g, conf.clip_low), conf.clip_high)
-            g = g + decay * w
+            g = g if conf.type == UpdaterType.kAdamW else g + decay * w
             match PLAIN_NAME[conf.type]:
                 case "kSGD":
                     h = conf.momentum * h - lr * g
@@ -93,7 +94,15 @@ def oracle(conf: UpdaterProto, lr: float, decay: float) -> Iterator[Callable[[Ar
                 case "kAdam":
                     h = conf.adam_conf.beta1 * h + (1 - conf.adam_conf.beta1) * g
                     u = conf.adam_conf.beta2 * u + (1 - conf.adam_conf.beta2) * g**2
-                    return w - lr * h / np.sqrt(u + conf.delta)
+                    if not conf.adam_conf.bias_correction:
+                        return w - lr * h / np.sqrt(u + conf.delta)
+                    first, second = 1 - conf.adam_conf.beta1**t, 1 - conf.adam_conf.beta2**t
+                    return w - lr * (h / first) / np.sqrt(u / second + conf.delta)
+                case "kAdamW":
+                    h = conf.adamw_conf.beta1 * h + (1 - conf.adamw_conf.beta1) * g
+                    u = conf.adamw_conf.beta2 * u + (1 - conf.adamw_conf.beta2) * g**2
+                    first, second = 1 - conf.adamw_conf.beta1**t, 1 - conf.adamw_conf.beta2**t
+                    return w - lr * decay * w - lr * (h / first) / (np.sqrt(u / second) + conf.delta)
                 case "kAdamMax":
                     h = conf.adammax_conf.beta1 * h + (1 - conf.adammax_conf.beta1) * g
                     u = np.maximum(conf.adammax_conf.beta2 * u, abs(g)) + conf.delta
@@ -132,6 +141,8 @@ def test_the_first_step_is_singas(kind: str, dtype: type) -> None:
     [
         ("", Scale()),
         ("weight_decay: 0.25", Scale(lr=2, wd=0.5)),
+        ("adam_conf { bias_correction: true } delta: 0.5", Scale()),
+        ("weight_decay: 0.5 adam_conf { beta1: 0.5 bias_correction: true } adamw_conf { beta2: 0.9 }", Scale(wd=2)),
         ("clip_low: -0.5 clip_high: 0.75", Scale()),
         ("weight_decay: 0.25 clip_low: -0.5 clip_high: 0.75", Scale(lr=0.5, wd=2)),
     ],
@@ -210,7 +221,9 @@ def test_parameters_of_one_element_or_none(kind: str, shape: tuple[int, ...]) ->
 def test_a_step_allocates_no_array(kind: str) -> None:
     n = 4 * BLOCK + 5
     w, g = np.ones(n, np.float32), np.ones(n, np.float32)
-    run, _ = bound(updater(configured(kind, "weight_decay: 0.5 clip_low: -1 clip_high: 1")), w, g, Scale(), Clock())
+    rule = updater(configured(kind, "weight_decay: 0.5 clip_low: -1 clip_high: 1 clip_norm: 1 ema_decay: 0.5"))
+    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], Scale(), Clock(), np.ones(1))
+    run = partial(op.run, *scratch_of(op))
     run()
     tracemalloc.start()
     try:
@@ -252,6 +265,14 @@ def test_momentum_costs_memory_only_where_there_is_some() -> None:
         (f"type: kAdaDelta adadelta_conf {{ rho: 1 }} {RATE}", "updater.adadelta_conf.rho", "got 1.0"),
         (f"type: kAdam adam_conf {{ beta1: 1 }} {RATE}", "updater.adam_conf.beta1", "got 1.0"),
         (f"type: kAdam adam_conf {{ beta2: 2 }} {RATE}", "updater.adam_conf.beta2", "got 2.0"),
+        (f"type: kAdamW adamw_conf {{ beta1: -1 }} {RATE}", "updater.adamw_conf.beta1", "got -1.0"),
+        (f"type: kAdamW adamw_conf {{ beta2: 1 }} {RATE}", "updater.adamw_conf.beta2", "got 1.0"),
+        (f"type: kAdamW delta: 0 {RATE}", "updater.delta", "above 0"),
+        (f"type: kSGD clip_norm: -1 {RATE}", "updater.clip_norm", "0 clips nothing"),
+        (f"type: kSGD clip_norm: inf {RATE}", "updater.clip_norm", "got inf"),
+        (f"type: kSGD ema_decay: 1 {RATE}", "updater.ema_decay", "got 1.0"),
+        (f"type: kSGD ema_eval: true {RATE}", "updater.ema_eval", "add ema_decay: 0.999"),
+        (f"type: kSGD ema_warmup: true {RATE}", "updater.ema_warmup", "add ema_decay: 0.999"),
         (f"type: kAdamMax adammax_conf {{ beta2: -1 }} {RATE}", "updater.adammax_conf.beta2", "got -1.0"),
     ],
 )
