@@ -99,5 +99,5 @@ def test_averages_that_are_not_there(tmp_path: Path) -> None:
         play(conf, 1, tmp_path / "none", "updater.ema_start=true")
     play(conf, 1, tmp_path / "old", "updater.ema_decay=0", "updater.ema_warmup=false", "updater.ema_eval=false")
     path = tmp_path / "old" / "checkpoint" / "step00000012.safetensors"
-    with pytest.raises(DataError, match="train with updater.ema_decay to have them"):
+    with pytest.raises(DataError, match=r"train with updater\.ema_decay to have them"):
         play(conf, 1, tmp_path / "new", f"checkpoint_path={path}", "updater.ema_start=true")

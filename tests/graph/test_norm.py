@@ -8,7 +8,7 @@ from netpart.graph.invariants import check_norm
 from netpart.graph.partition import Partition
 from netpart.graph.passes.norm import shares
 from netpart.graph.subgraph import decode, encode
-from netpart.spec import size
+from netpart.spec import Region, size
 from tests.worker.jobs import LENET, partition
 
 CLIPPED = "updater.clip_norm=1"
@@ -44,7 +44,7 @@ def test_a_worker_without_parameters_takes_no_part() -> None:
 
 
 def test_holders_of_a_cell_share_it() -> None:
-    held = {0: [((0, 8), (0, 3))], 2: [((4, 12), (0, 3))], 5: [((4, 12), (0, 3))]}
+    held: dict[int, list[Region]] = {0: [((0, 8), (0, 3))], 2: [((4, 12), (0, 3))], 5: [((4, 12), (0, 3))]}
     found = list(shares(held))
     assert sum(size(box) for _, box in found) == 12 * 3
     assert {w: sum(size(b) for v, b in found if v == w) for w in held} == {0: 15, 2: 9, 5: 12}

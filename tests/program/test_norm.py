@@ -31,7 +31,9 @@ def test_updates_come_when_all_workers_know_the_norm(workers: int) -> None:
         assert [*places[AddSquares], *started, *agreed, *places[Update]] == sorted(
             [*places[AddSquares], *started, *agreed, *places[Update]]
         )
-        assert {x.norm for x in found if isinstance(x, Update)} == {x.target for x in found if isinstance(x, AddSquares)}
+        assert {x.norm for x in found if isinstance(x, Update)} == {
+            x.target for x in found if isinstance(x, AddSquares)
+        }
 
 
 def test_without_clipping_updates_do_not_wait() -> None:

@@ -17,8 +17,10 @@ def rule(more: str, start: str = SGD) -> Updater:
     return updater(text_format.Parse(f"{start} {more}", UpdaterProto()))
 
 
-def updated(found: Updater, w: Array, g: Array, norm: float | None, state: list[Array] | None = None, step: int = 0) -> Array:
-    """``w`` after one update of a copy of it; ``norm`` is the squared norm of all gradients, None if none is clipped."""
+def updated(
+    found: Updater, w: Array, g: Array, norm: float | None, state: list[Array] | None = None, step: int = 0
+) -> Array:
+    """``w`` after one update of a copy of it; ``norm`` is the squared norm of all gradients, if they are clipped."""
     after, clock = w.copy(), Clock(step)
     squared = None if norm is None else np.array([norm])
     op = found.bind(np, after, g, state or [], Scale(), clock, squared)
@@ -28,7 +30,8 @@ def updated(found: Updater, w: Array, g: Array, norm: float | None, state: list[
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_gradient_that_is_too_long_is_shortened(dtype: type) -> None:
-    w, g = np.zeros(2, dtype), np.array([3, 4], dtype)
+    w: Array = np.zeros(2, dtype)
+    g: Array = np.array([3, 4], dtype)
     np.testing.assert_allclose(updated(rule("clip_norm: 5"), w, g, 100.0), [-1.5, -2])
 
 

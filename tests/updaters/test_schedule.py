@@ -88,7 +88,11 @@ def test_the_order_of_calls_does_not_matter(text: str) -> None:
         ("type: kOneCycle", "onecycle_conf", "add onecycle_conf {"),
         ("type: kOneCycle onecycle_conf { change_freq: 0 max_lr: 1 }", "onecycle_conf.change_freq", "counts steps"),
         ("type: kOneCycle onecycle_conf { change_freq: 9 max_lr: inf }", "onecycle_conf.max_lr", "got inf"),
-        ("type: kOneCycle base_lr: 2 onecycle_conf { change_freq: 9 max_lr: 1 }", "onecycle_conf.max_lr", "base_lr: 2.0"),
+        (
+            "type: kOneCycle base_lr: 2 onecycle_conf { change_freq: 9 max_lr: 1 }",
+            "onecycle_conf.max_lr",
+            "base_lr: 2.0",
+        ),
         ("type: kOneCycle onecycle_conf { change_freq: 9 max_lr: 1 final_lr: -1 }", "onecycle_conf.final_lr", "got -1"),
         ("type: kOneCycle onecycle_conf { change_freq: 9 max_lr: 1 rise: 1 }", "onecycle_conf.rise", "below 1"),
         ("type: kOneCycle onecycle_conf { change_freq: 9 max_lr: 1 rise: 0.1 }", "onecycle_conf.rise", "one step"),
@@ -136,7 +140,7 @@ PYTORCH = {
         lambda o, s: s.SequentialLR(o, [s.LinearLR(o, 0.25, total_iters=5), s.StepLR(o, 7, 0.5)], milestones=[5])
     ),
     "type: kCosine base_lr: 0.5 cosine_conf { change_freq: 20 } warmup_steps: 5 warmup_factor: 0.125": (
-        lambda o, s: s.SequentialLR(o, [s.LinearLR(o, 0.125, total_iters=5), s.CosineAnnealingLR(o, 20)], milestones=[5])
+        lambda o, s: s.SequentialLR(o, [s.LinearLR(o, 0.125, total_iters=5), s.CosineAnnealingLR(o, 20)], [5])
     ),
 }  # fmt: skip
 """Makes PyTorch's scheduler of an optimiser, from its module of schedulers."""
