@@ -36,7 +36,7 @@ class NormCompiler:
     def boxes(self, holding: Holding) -> list[Region]:
         """What of a holding this worker counts."""
         mine = self.norm.counted[self.worker]
-        return [c.box for c in mine if c.parameter is holding.parameter and contains(holding.box, c.box)]
+        return [c.box for c in mine if c.parameter.name == holding.parameter.name and contains(holding.box, c.box)]
 
     def count(self, gradient: View) -> Instruction:
         """Counts the elements of a gradient."""
