@@ -45,9 +45,9 @@ class Exchanges:
             kind, blocks = GRADIENT[kind], transposed(blocks) if kind == ALL_TO_ALL else blocks
         return exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
 
-    def summed(self, members: tuple[int, ...], region: Region) -> Exchange:
-        """How a tensor of floats is summed over ``members``."""
-        return summed(members, region, self.wanted, self.width)
+    def summed(self, members: tuple[int, ...], region: Region, dtype: str = FLOAT) -> Exchange:
+        """How a tensor is summed over ``members``."""
+        return summed(members, region, self.wanted, item_size(dtype, self.width))
 
     def start(
         self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, dtype: str, channel: Channel,
@@ -67,8 +67,8 @@ class Exchanges:
     ) -> CollectiveStart:
         """The instruction that sums ``view`` over ``members``."""
         held = Held(view, whole(view.shape))
-        found, name = self.summed(members, held.region), f"all-reduce {name}"
-        return self.start(found, worker, held, held, memory, FLOAT, channel, name)
+        dtype, name = memory.buffers[view.buffer].dtype, f"all-reduce {name}"
+        return self.start(self.summed(members, held.region, dtype), worker, held, held, memory, dtype, channel, name)
 
 
 def transposed(blocks: Blocks) -> Blocks:

@@ -141,6 +141,22 @@ MISTAKES = {
         "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }\n", "", 'name: "small"',
         "updater: expected a type, got none; add updater { type: kSGD learning_rate { type: kFixed base_lr: 0.01 } }",
     ),
+    "a norm that nothing has": Mistake(
+        "type: kSGD", "type: kSGD clip_norm: -1", "clip_norm: -1",
+        "updater.clip_norm: expected a number of at least 0, got -1.0; 0 clips nothing",
+    ),
+    "averages that are not kept": Mistake(
+        "type: kSGD", "type: kSGD ema_eval: true", "ema_eval: true",
+        "updater.ema_eval: expected an ema_decay above 0 beside it, got 0.0; add ema_decay: 0.999",
+    ),
+    "a warm-up into the past": Mistake(
+        "base_lr: 0.1", "base_lr: 0.1 warmup_steps: -4", "warmup_steps: -4",
+        "updater.learning_rate.warmup_steps: expected a number of at least 0, got -4",
+    ),
+    "a cosine without its length": Mistake(
+        "type: kFixed base_lr: 0.1", "type: kCosine", "learning_rate",
+        "updater.learning_rate.cosine_conf: expected a value, got none; add cosine_conf { change_freq: 1000 }",
+    ),
     "a net without layers": Mistake(
         JOB[JOB.index("neuralnet") :], "", 'name: "small"',
         "neuralnet: expected at least one layer in phase train, got none; add layers",

@@ -29,6 +29,20 @@ def test_total_adds_in_the_order_of_the_list() -> None:
     assert dst.tolist() == [0.0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3,), (0, 2), (7, 5), (3, 2**15), (2**16 + 3,)])
+def test_squares_are_added_up_in_float64(dtype: type, shape: tuple[int, ...]) -> None:
+    src, dst = normal(1, *shape).astype(dtype) * np.asarray(1e25, dtype), np.array([0.5])
+    for view in (src, src[::2]):
+        expected = dst[0] + float((view.astype(np.float64) ** 2).sum())
+        play(K.add_squares(dst, view))
+        np.testing.assert_allclose(dst[0], expected, rtol=1e-13)
+
+
+def test_squares_allocate_nothing() -> None:
+    assert peak_bytes(K.add_squares(np.zeros(1), normal(1, 300, 700).astype(np.float32))) < 4096
+
+
 def test_upload_reads_the_host_array_at_each_run() -> None:
     dst, host = rubbish(3, dtype="int32"), np.zeros(3, "int32")
     op = K.upload(dst, host)

@@ -49,6 +49,7 @@ def test_the_rest_counts_elements() -> None:
     assert count(kernels, kernels.lrn(x, z, z.copy(), 0, 3, 1.0, 0.75, 1.0)) == 24
     assert count(kernels, kernels.total(z, [x, x, x])) == 2 * 24
     assert count(kernels, kernels.add(z, x)) == 24
+    assert count(kernels, kernels.add_squares(np.zeros(1), x)) == 2 * 24
     assert count(kernels, kernels.copy(z, x)) == 0
 
 

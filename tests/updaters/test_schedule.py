@@ -25,6 +25,16 @@ TABLE = {
         11: 0.25,
         999: 0.25,
     },
+    "type: kCosine base_lr: 1 cosine_conf { change_freq: 10 }": {0: 1, 5: 0.5, 10: 0, 15: 0},
+    "type: kCosine base_lr: 1 cosine_conf { change_freq: 4 final_lr: 0.5 restart: true }": {2: 0.75, 4: 1, 6: 0.75},
+    "type: kCosine base_lr: 1 cosine_conf { change_freq: 4 restart: true growth: 2 }": {4: 1, 8: 0.5, 12: 1, 20: 0.5},
+    "type: kOneCycle base_lr: 0.5 onecycle_conf { change_freq: 11 max_lr: 1 rise: 0.28 final_lr: 0.25 }": {
+        0: 0.5,
+        10: 0.25,
+        99: 0.25,
+    },
+    "type: kFixed base_lr: 1 warmup_steps: 4 warmup_factor: 0.5": {0: 0.5, 1: 0.625, 3: 0.875, 4: 1, 9: 1},
+    "type: kStep base_lr: 1 step_conf { gamma: 0.5 change_freq: 2 } warmup_steps: 2": {0: 0.1, 1: 0.55, 2: 1, 4: 0.5},
     "type: kFixedStep fixedstep_conf { step: 5 step_lr: 0.5 }": {0: 0.5, 5: 0.5, 6: 0.5},
 }
 
@@ -55,8 +65,8 @@ def test_the_order_of_calls_does_not_matter(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "who", "says"),
     [
-        ("type: kUserChange", "type", "all 7: kExponential"),
-        ("type: kUserChange user_type: 'cosine'", "type", "'cosine'"),
+        ("type: kUserChange", "type", "all 9: kCosine"),
+        ("type: kUserChange user_type: 'cyclic'", "type", "'cyclic'"),
         ("type: kFixed base_lr: -1", "base_lr", "got -1.0"),
         ("type: kFixed base_lr: inf", "base_lr", "got inf"),
         ("type: kLinear", "linear_conf", "add linear_conf {"),
@@ -71,6 +81,23 @@ def test_the_order_of_calls_does_not_matter(text: str) -> None:
         ("type: kStep step_conf { change_freq: 1 gamma: 0 }", "step_conf.gamma", "above 0"),
         ("type: kInverseT inverset_conf { final_lr: 0 }", "inverset_conf.final_lr", "halved"),
         ("type: kInverse inverse_conf { gamma: -1 }", "inverse_conf.gamma", "got -1.0"),
+        ("type: kCosine", "cosine_conf", "add cosine_conf {"),
+        ("type: kCosine cosine_conf { change_freq: 0 }", "cosine_conf.change_freq", "counts steps"),
+        ("type: kCosine cosine_conf { change_freq: 9 final_lr: -1 }", "cosine_conf.final_lr", "got -1.0"),
+        ("type: kCosine cosine_conf { change_freq: 9 growth: 0 }", "cosine_conf.growth", "at least 1"),
+        ("type: kOneCycle", "onecycle_conf", "add onecycle_conf {"),
+        ("type: kOneCycle onecycle_conf { change_freq: 0 max_lr: 1 }", "onecycle_conf.change_freq", "counts steps"),
+        ("type: kOneCycle onecycle_conf { change_freq: 9 max_lr: inf }", "onecycle_conf.max_lr", "got inf"),
+        (
+            "type: kOneCycle base_lr: 2 onecycle_conf { change_freq: 9 max_lr: 1 }",
+            "onecycle_conf.max_lr",
+            "base_lr: 2.0",
+        ),
+        ("type: kOneCycle onecycle_conf { change_freq: 9 max_lr: 1 final_lr: -1 }", "onecycle_conf.final_lr", "got -1"),
+        ("type: kOneCycle onecycle_conf { change_freq: 9 max_lr: 1 rise: 1 }", "onecycle_conf.rise", "below 1"),
+        ("type: kOneCycle onecycle_conf { change_freq: 9 max_lr: 1 rise: 0.1 }", "onecycle_conf.rise", "one step"),
+        ("type: kFixed warmup_steps: -1", "warmup_steps", "got -1"),
+        ("type: kFixed warmup_factor: 2", "warmup_factor", "[0, 1]"),
         ("type: kFixedStep fixedstep_conf { }", "fixedstep_conf", "0 step and 0 step_lr"),
         ("type: kFixedStep fixedstep_conf { step: 1 step: 2 step_lr: 1 }", "fixedstep_conf", "2 step and 1 step_lr"),
         (
@@ -93,3 +120,40 @@ def test_errors_name_the_field_and_the_next_step(text: str, who: str, says: str)
     assert caught.value.at is not None
     assert caught.value.at[:2] == ("updater", "learning_rate")
     assert says in str(caught.value)
+
+
+PYTORCH = {
+    "type: kCosine base_lr: 0.5 cosine_conf { change_freq: 24 final_lr: 0.125 }": lambda o, s: s.CosineAnnealingLR(
+        o, T_max=24, eta_min=0.125
+    ),
+    "type: kCosine base_lr: 0.5 cosine_conf { change_freq: 3 restart: true }": (
+        lambda o, s: s.CosineAnnealingWarmRestarts(o, T_0=3)
+    ),
+    "type: kCosine base_lr: 0.5 cosine_conf { change_freq: 2 final_lr: 0.125 restart: true growth: 3 }": (
+        lambda o, s: s.CosineAnnealingWarmRestarts(o, T_0=2, T_mult=3, eta_min=0.125)
+    ),
+    "type: kOneCycle base_lr: 0.5 onecycle_conf { change_freq: 25 max_lr: 4 rise: 0.25 final_lr: 0.0625 }": (
+        lambda o, s: s.OneCycleLR(o, max_lr=4, total_steps=25, pct_start=0.25, div_factor=8, final_div_factor=8)
+    ),
+    "type: kFixed base_lr: 0.5 warmup_steps: 8 warmup_factor: 0.25": lambda o, s: s.LinearLR(o, 0.25, total_iters=8),
+    "type: kStep base_lr: 0.5 step_conf { gamma: 0.5 change_freq: 7 } warmup_steps: 5 warmup_factor: 0.25": (
+        lambda o, s: s.SequentialLR(o, [s.LinearLR(o, 0.25, total_iters=5), s.StepLR(o, 7, 0.5)], milestones=[5])
+    ),
+    "type: kCosine base_lr: 0.5 cosine_conf { change_freq: 20 } warmup_steps: 5 warmup_factor: 0.125": (
+        lambda o, s: s.SequentialLR(o, [s.LinearLR(o, 0.125, total_iters=5), s.CosineAnnealingLR(o, 20)], [5])
+    ),
+}  # fmt: skip
+"""Makes PyTorch's scheduler of an optimiser, from its module of schedulers."""
+
+
+@pytest.mark.parametrize("text", PYTORCH)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_rates_are_those_of_pytorch(text: str) -> None:
+    torch = pytest.importorskip("torch")
+    rate = schedule(parsed(text))
+    optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
+    scheduler = PYTORCH[text](optimiser, torch.optim.lr_scheduler)
+    for step in range(24):
+        assert rate(step) == pytest.approx(optimiser.param_groups[0]["lr"], rel=1e-12, abs=1e-15)
+        optimiser.step()
+        scheduler.step()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from google.protobuf import text_format
 
 from netpart.errors import ConfigError
 from netpart.kernels.op import Array, Clock, Op
-from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
 from netpart.updaters import UPDATERS, Scale, Updater, updater
 from netpart.updaters.base import BLOCK
 
@@ -26,6 +27,7 @@ PLAIN = {
     "kAdaDelta": "adadelta_conf { rho: 0.9 }",
     "kAdam": "",
     "kAdamMax": "",
+    "kAdamW": "",
 }
 FIRST_STEP = {
     "kSGD": [0.05, 0.1, 0.15, 0.2],
@@ -35,10 +37,11 @@ FIRST_STEP = {
     "kAdaDelta": [3e-5] * 4,
     "kAdam": [0.31623] * 4,
     "kAdamMax": [0.01] * 4,
+    "kAdamW": [0.1] * 4,
 }
 """What SINGA 0.3 subtracts from w in its first step, for g = (.5, 1, 1.5, 2) and learning rate .1.
 
-Known to about five digits, AdaDelta's to one.
+Known to about five digits, AdaDelta's to one. SINGA has no AdamW: its first step is as long as the learning rate.
 """
 
 
@@ -48,7 +51,7 @@ def configured(kind: str, more: str = "", rate: str = RATE) -> UpdaterProto:
 
 def bound(rule: Updater, w: Array, g: Array, scale: Scale, clock: Clock) -> tuple[Callable[[], None], list[Array]]:
     """The update with its scratch, which is full of NaN so that nobody relies on it, and its state."""
-    state = [np.zeros_like(w) for _ in rule.slots]
+    state = [np.zeros_like(w) for _ in rule.states]
     op = rule.bind(np, w, g, state, scale, clock)
     return partial(op.run, *scratch_of(op)), state
 
@@ -61,13 +64,13 @@ def oracle(conf: UpdaterProto, lr: float, decay: float) -> Iterator[Callable[[Ar
     """Yields, step after step, the function from (w, g) to the new w: the formulas, line by line."""
     h: Any = 0.0
     u: Any = 0.0
-    while True:
+    for t in count(1):
 
-        def step(w: Array, g: Array) -> Array:
+        def step(w: Array, g: Array, t: int = t) -> Array:
             nonlocal h, u
             if conf.clip_high > conf.clip_low:
                 g = np.minimum(np.maximum(g, conf.clip_low), conf.clip_high)
-            g = g + decay * w
+            g = g if conf.type == UpdaterType.kAdamW else g + decay * w
             match PLAIN_NAME[conf.type]:
                 case "kSGD":
                     h = conf.momentum * h - lr * g
@@ -91,7 +94,15 @@ def oracle(conf: UpdaterProto, lr: float, decay: float) -> Iterator[Callable[[Ar
                 case "kAdam":
                     h = conf.adam_conf.beta1 * h + (1 - conf.adam_conf.beta1) * g
                     u = conf.adam_conf.beta2 * u + (1 - conf.adam_conf.beta2) * g**2
-                    return w - lr * h / np.sqrt(u + conf.delta)
+                    if not conf.adam_conf.bias_correction:
+                        return w - lr * h / np.sqrt(u + conf.delta)
+                    first, second = 1 - conf.adam_conf.beta1**t, 1 - conf.adam_conf.beta2**t
+                    return w - lr * (h / first) / np.sqrt(u / second + conf.delta)
+                case "kAdamW":
+                    h = conf.adamw_conf.beta1 * h + (1 - conf.adamw_conf.beta1) * g
+                    u = conf.adamw_conf.beta2 * u + (1 - conf.adamw_conf.beta2) * g**2
+                    first, second = 1 - conf.adamw_conf.beta1**t, 1 - conf.adamw_conf.beta2**t
+                    return w - lr * decay * w - lr * (h / first) / (np.sqrt(u / second) + conf.delta)
                 case "kAdamMax":
                     h = conf.adammax_conf.beta1 * h + (1 - conf.adammax_conf.beta1) * g
                     u = np.maximum(conf.adammax_conf.beta2 * u, abs(g)) + conf.delta
@@ -130,6 +141,8 @@ def test_the_first_step_is_singas(kind: str, dtype: type) -> None:
     [
         ("", Scale()),
         ("weight_decay: 0.25", Scale(lr=2, wd=0.5)),
+        ("adam_conf { bias_correction: true } delta: 0.5", Scale()),
+        ("weight_decay: 0.5 adam_conf { beta1: 0.5 bias_correction: true } adamw_conf { beta2: 0.9 }", Scale(wd=2)),
         ("clip_low: -0.5 clip_high: 0.75", Scale()),
         ("weight_decay: 0.25 clip_low: -0.5 clip_high: 0.75", Scale(lr=0.5, wd=2)),
     ],
@@ -172,7 +185,7 @@ def test_the_gradient_is_kept_and_float32_stays(kind: str, more: str) -> None:
     w, g = np.ones(7, np.float32), np.linspace(-2, 2, 7, dtype=np.float32)
     before = g.copy()
     rule = updater(configured(kind, more))
-    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.slots], Scale(), Clock())
+    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], Scale(), Clock())
     op.run(*scratch_of(op))
     assert {dtype for _, dtype in op.scratch} == {np.dtype(np.float32)}
     assert np.array_equal(g, before)
@@ -208,7 +221,9 @@ def test_parameters_of_one_element_or_none(kind: str, shape: tuple[int, ...]) ->
 def test_a_step_allocates_no_array(kind: str) -> None:
     n = 4 * BLOCK + 5
     w, g = np.ones(n, np.float32), np.ones(n, np.float32)
-    run, _ = bound(updater(configured(kind, "weight_decay: 0.5 clip_low: -1 clip_high: 1")), w, g, Scale(), Clock())
+    rule = updater(configured(kind, "weight_decay: 0.5 clip_low: -1 clip_high: 1 clip_norm: 1 ema_decay: 0.5"))
+    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], Scale(), Clock(), np.ones(1))
+    run = partial(op.run, *scratch_of(op))
     run()
     tracemalloc.start()
     try:
@@ -221,7 +236,7 @@ def test_a_step_allocates_no_array(kind: str) -> None:
 
 def test_scratch_does_not_grow_with_the_parameter(kind: str) -> None:
     rule = updater(configured(kind))
-    arrays = [np.zeros(10 * BLOCK, np.float32) for _ in range(2 + len(rule.slots))]
+    arrays = [np.zeros(10 * BLOCK, np.float32) for _ in range(2 + len(rule.states))]
     op = rule.bind(np, arrays[0], arrays[1], arrays[2:], Scale(), Clock())
     assert op.scratch
     assert {shape for shape, _ in op.scratch} == {(BLOCK,)}
@@ -236,7 +251,7 @@ def test_momentum_costs_memory_only_where_there_is_some() -> None:
     ("text", "who", "says"),
     [
         (RATE, "updater", "add updater { type: kSGD"),
-        (f"type: kUserUpdater {RATE}", "updater.type", "all 7: kAdaDelta, kAdaGrad"),
+        (f"type: kUserUpdater {RATE}", "updater.type", "all 8: kAdaDelta, kAdaGrad"),
         (f"type: kUserUpdater user_type: 'kSDG' {RATE}", "updater.type", "did you mean kSGD"),
         ("type: kSGD", "updater.learning_rate", "add type: kFixed"),
         (f"type: kSGD momentum: 1 {RATE}", "updater.momentum", "got 1.0"),
@@ -250,6 +265,14 @@ def test_momentum_costs_memory_only_where_there_is_some() -> None:
         (f"type: kAdaDelta adadelta_conf {{ rho: 1 }} {RATE}", "updater.adadelta_conf.rho", "got 1.0"),
         (f"type: kAdam adam_conf {{ beta1: 1 }} {RATE}", "updater.adam_conf.beta1", "got 1.0"),
         (f"type: kAdam adam_conf {{ beta2: 2 }} {RATE}", "updater.adam_conf.beta2", "got 2.0"),
+        (f"type: kAdamW adamw_conf {{ beta1: -1 }} {RATE}", "updater.adamw_conf.beta1", "got -1.0"),
+        (f"type: kAdamW adamw_conf {{ beta2: 1 }} {RATE}", "updater.adamw_conf.beta2", "got 1.0"),
+        (f"type: kAdamW delta: 0 {RATE}", "updater.delta", "above 0"),
+        (f"type: kSGD clip_norm: -1 {RATE}", "updater.clip_norm", "0 clips nothing"),
+        (f"type: kSGD clip_norm: inf {RATE}", "updater.clip_norm", "got inf"),
+        (f"type: kSGD ema_decay: 1 {RATE}", "updater.ema_decay", "got 1.0"),
+        (f"type: kSGD ema_eval: true {RATE}", "updater.ema_eval", "add ema_decay: 0.999"),
+        (f"type: kSGD ema_warmup: true {RATE}", "updater.ema_warmup", "add ema_decay: 0.999"),
         (f"type: kAdamMax adammax_conf {{ beta2: -1 }} {RATE}", "updater.adammax_conf.beta2", "got -1.0"),
     ],
 )
