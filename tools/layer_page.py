@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
@@ -84,7 +85,7 @@ def confs(name: str, said: dict[str, str]) -> Iterator[str]:
             yield f"`{conf}`: as of [{first}](#{anchor(first)}).\n"
             continue
         yield f"| `{conf}` | default | meaning |\n|---|---|---|"
-        message = LayerProto.DESCRIPTOR.fields_by_name[conf].message_type
+        message: Any = LayerProto.DESCRIPTOR.fields_by_name[conf].message_type
         yield "\n".join(row(message, field, said) for field in message.fields) + "\n"
 
 
