@@ -8,13 +8,15 @@ def test_channel_scale() -> None:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netpart.layers.layer import Layer
     from netpart.spec import Shape, Spec
+    from netpart.testing.cuts import Cut
+    from netpart.testing.play import Data
 
 LAWS = ("shape", "cost", "gradient", "cut")
 
@@ -40,13 +42,13 @@ def check_layer(
     from netpart.proto.job_pb2 import LayerProto
     from netpart.spec import Spec
     from netpart.testing.cuts import random_cut
-    from netpart.testing.laws import cost_law, cut_law, gradient_law, make_data, needs_law, shape_law
+    from netpart.testing.laws import cost_law, cut_law, gradient_law, make_data, shape_law
 
     specs = tuple(source if isinstance(source, Spec) else Spec(source) for source in sources)
     user_type = "" if "type:" in conf else f'user_type: "{kind.types[0]}"'
     layer = kind(text_format.Parse(f'name: "it" {user_type} {conf}', LayerProto()), specs)
-    held = {
-        "shape": lambda data, cut, seed: (needs_law(layer), shape_law(layer, data)),
+    held: dict[str, Callable[[Data, Cut, int], None]] = {
+        "shape": lambda data, cut, seed: shape_law(layer, data),
         "cost": lambda data, cut, seed: cost_law(layer, data, cut),
         "gradient": lambda data, cut, seed: gradient_law(layer, data, seed, objective),
         "cut": lambda data, cut, seed: cut_law(layer, data, cut),

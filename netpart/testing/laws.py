@@ -34,7 +34,8 @@ def has_gradient(layer: Layer) -> bool:
 
 
 def shape_law(layer: Layer, data: Data) -> None:
-    """Law 1: forward and backward write every element of what they promise."""
+    """Law 1: forward and backward write every element of what they promise, and the whole needs all there is."""
+    needs_law(layer)
     played = play(layer, data, backward=has_gradient(layer))
     hold(played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer says {layer.output.shape}")
     unwritten = layer.output.dtype == INT and played.y.max(initial=0) == np.iinfo("int32").max
@@ -55,7 +56,7 @@ def shape_law(layer: Layer, data: Data) -> None:
 
 
 def needs_law(layer: Layer) -> None:
-    """Law 1, second half: the whole output needs all of every input and parameter."""
+    """Law 1, in part: the whole output needs all of every input and parameter."""
     needs, inputs = layer.needs(layer.output.whole), tuple(spec.whole for spec in layer.inputs)
     hold(needs.inputs == inputs, layer, f"the whole output needs {needs.inputs} of its inputs", f"expected {inputs}")
     params = tuple(whole(param.shape) for param in layer.params)

@@ -66,7 +66,7 @@ def test_the_type_obeys_the_laws(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    zip(COMMANDS.splitlines(), ["channels 3+3", "They agree: ", "20 steps"], strict=True),
+    list(zip(COMMANDS.splitlines(), ["channels 3+3", "They agree: ", "20 steps"], strict=True)),
 )
 def test_a_command_of_the_page_does_what_it_says(command: str, words: str, folder: Path) -> None:
     assert words in python(folder, "-m", *shlex.split(command))
