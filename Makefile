@@ -14,7 +14,7 @@ test check cover bench-partition bench-bridges: export OPENBLAS_NUM_THREADS := 1
 test check cover bench-partition bench-bridges: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fix cover proto draw-zoo bench-partition bench-schemes bench-bridges clean
+.PHONY: help env demo test check lint fix cover proto draw-zoo layers-page bench-partition bench-schemes bench-bridges clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -65,6 +65,9 @@ proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
 
 draw-zoo: env ## draw graphs/** and the pages' pictures anew
 	$(BIN)/python tools/draw_zoo.py
+
+layers-page: env ## write docs/layers.md and its drawings anew
+	$(BIN)/python -m tools.gen_layers_page
 
 bench-partition: env ## time the partition of 1 000 to 100 000 layers
 	$(BIN)/python -m benchmarks.partition

@@ -20,7 +20,7 @@ class InnerProduct(Layer):
     """y = x W' + b; W is (outputs, *features), or (*features, outputs) with ``transpose``.
 
     The features are the axes from ``axis`` on; every position on those before it is a row.
-    W keeps the input's axes, so that a cut on one of them is a box of W (regions.md, D5).
+    W keeps the input's axes, so that a cut on one of them is a box of W.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)

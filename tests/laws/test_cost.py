@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.counting import CountingKernels
-from tests.laws.cases import CASES, NO_GRADIENT
-from tests.laws.harness import cuts, make_data, play
+from netpart.testing.laws import cost_law
+from netpart.testing.play import make_data
+from tests.laws.cases import CASES
+from tests.laws.cuts import cuts
 
 
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
 def test_the_price_of_every_part_is_counted(name: str, data: st.DataObject) -> None:
     layer = data.draw(CASES[name]).layer()
-    arrays = make_data(layer, 0)
-    for region, _, term in data.draw(cuts(layer)).parts():
-        cost, forward, both = layer.cost(region, term), CountingKernels(np, "float64"), CountingKernels(np, "float64")
-        play(layer, arrays, region, term, backward=False, kernels=forward)
-        play(layer, arrays, region, term, backward=name not in NO_GRADIENT, kernels=both)
-        assert (cost.forward, cost.backward) == (forward.flops, both.flops - forward.flops)
+    cost_law(layer, make_data(layer, 0), data.draw(cuts(layer)))

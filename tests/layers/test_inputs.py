@@ -19,8 +19,8 @@ from netpart.layers import layer_class
 from netpart.layers.layer import Call, Layer
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Spec, extent
+from netpart.testing.play import poison, run
 from tests.laws.cases import INPUTS
-from tests.laws.harness import poison, run
 
 COUNT, SIDE, BATCH = 11, 4, 6
 IMAGES = np.random.default_rng(3).integers(0, 256, (COUNT, SIDE, SIDE), "uint8")

@@ -10,8 +10,8 @@ import pytest
 from netpart.kernels.op import Clock
 from netpart.layers.layer import Call, Layer
 from netpart.spec import INT, Spec
+from netpart.testing.play import KERNELS, Data, play, poison, run
 from tests.laws.cases import Case, params
-from tests.laws.harness import KERNELS, Data, play, poison, run
 
 
 def outputs(layer: Layer, *x: Any) -> tuple[Any, list[float]]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
 from math import prod
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from netpart.kernels.op import Clock, Op
 from netpart.kernels.reference import Kernels
-from netpart.layers.layer import INPUT, Call, Layer, Needs
+from netpart.layers.layer import Call, Layer, Needs
 from netpart.spec import FLOAT, INT, Region, Shape, extent, relative, whole
 
 Arrays = list[Any]
@@ -120,49 +118,6 @@ def own_gradient(dy: Any, region: Region, own: Region) -> Any:
     part = np.zeros(extent(region))
     part[relative(own, region)] = take(dy, own)
     return part
-
-
-Cell = tuple[Region, Region]
-"""What a part computes, and the box of it that it owns; the owned boxes tile the output."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Cells on the output times terms of the contraction."""
-
-    cells: tuple[Cell, ...]
-    terms: tuple[Region | None, ...]
-
-    def parts(self) -> Iterator[tuple[Region, Region, Region | None]]:
-        """(region, owned box, term) of every part."""
-        return ((region, own, term) for region, own in self.cells for term in self.terms)
-
-
-@st.composite
-def cuts(draw: st.DrawFn, layer: Layer) -> Cut:
-    """A legal cut: uneven, on any set of the layer's axes, perhaps overlapping, perhaps on its inputs."""
-    axes = [a for a in layer.cuts() if isinstance(a, int) and draw(st.booleans())]
-    widen = draw(st.sampled_from([0, 0, 1, 2]))
-    spans = [draw(ranges(n)) if a in axes else [(0, n)] for a, n in enumerate(layer.output.shape)]
-    owned = [tuple(box) for box in product(*spans)]
-    cells = tuple((tuple(_wider(draw, layer, a, own[a], widen) for a in range(len(own))), own) for own in owned)
-    space = layer.contraction() if INPUT in layer.cuts() and draw(st.booleans()) else None
-    terms = (None,) if space is None else tuple(product(*(draw(ranges(n)) for n in space)))
-    return Cut(cells, terms)
-
-
-@st.composite
-def ranges(draw: st.DrawFn, n: int) -> list[tuple[int, int]]:
-    """1 to 4 uneven ranges that tile ``range(n)``."""
-    inner = draw(st.sets(st.integers(1, max(n - 1, 1)), max_size=3)) if n > 1 else set()
-    return list(pairwise([0, *sorted(inner), n]))
-
-
-def _wider(draw: st.DrawFn, layer: Layer, axis: int, span: tuple[int, int], most: int) -> tuple[int, int]:
-    if axis not in layer.cuts() or not most:
-        return span
-    low, high = draw(st.integers(0, most)), draw(st.integers(0, most))
-    return max(span[0] - low, 0), min(span[1] + high, layer.output.shape[axis])
 
 
 def scatter(total: Any, part: Any, region: Region | None) -> None:

@@ -1,0 +1,149 @@
+"""What a layer type claims, held against what its parts compute: shape, needs, cost, gradient, cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels.counting import CountingKernels
+from netpart.layers.layer import Layer
+from netpart.spec import INT, whole
+from netpart.testing.cuts import Cut
+from netpart.testing.play import Data, Played, close, finite, make_data, play, scatter, take
+
+TOLERANCE = 1e-11
+"""Largest difference between the sum of the parts and the whole, relative to the largest element (float64)."""
+STEP = 1e-6
+"""Step of the central differences."""
+
+
+class LawBroken(AssertionError):
+    """A layer type does not do what it says. The message names the layer, the part, and where to look."""
+
+
+def hold(truth: object, layer: Layer, trouble: str, hint: str) -> None:
+    """Raises LawBroken unless ``truth``."""
+    if not truth:
+        raise LawBroken(f"{layer!r} on {[spec.shape for spec in layer.inputs]}: {trouble}; {hint}")
+
+
+def has_gradient(layer: Layer) -> bool:
+    """True if the type has a backward of its own."""
+    return type(layer).backward is not Layer.backward
+
+
+def shape_law(layer: Layer, data: Data) -> None:
+    """Law 1: forward and backward write every element of what they promise, and the whole needs all there is."""
+    needs_law(layer)
+    played = play(layer, data, backward=has_gradient(layer))
+    hold(played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer says {layer.output.shape}")
+    unwritten = layer.output.dtype == INT and played.y.max(initial=0) == np.iinfo("int32").max
+    hold(
+        finite([played.y]) and not unwritten,
+        layer,
+        "forward leaves elements of y unwritten, or makes them NaN",
+        "see infer and forward",
+    )
+    for name, gradients in (("dx", played.dx), ("dw", played.dw)):
+        for k, gradient in enumerate(gradients):
+            hold(
+                finite([gradient]),
+                layer,
+                f"backward leaves elements of {name}[{k}] unwritten",
+                "it overwrites them all",
+            )
+
+
+def needs_law(layer: Layer) -> None:
+    """Law 1, in part: the whole output needs all of every input and parameter."""
+    needs, inputs = layer.needs(layer.output.whole), tuple(spec.whole for spec in layer.inputs)
+    hold(needs.inputs == inputs, layer, f"the whole output needs {needs.inputs} of its inputs", f"expected {inputs}")
+    params = tuple(whole(param.shape) for param in layer.params)
+    hold(
+        needs.params == params, layer, f"the whole output needs {needs.params} of its parameters", f"expected {params}"
+    )
+
+
+def cost_law(layer: Layer, data: Data, cut: Cut) -> None:
+    """Law 2: the price of every part is what the counting kernels counted."""
+    for region, _, term in cut.parts():
+        cost, forward, both = layer.cost(region, term), CountingKernels(np, "float64"), CountingKernels(np, "float64")
+        play(layer, data, region, term, backward=False, kernels=forward)
+        play(layer, data, region, term, backward=has_gradient(layer), kernels=both)
+        said, counted = (cost.forward, cost.backward), (forward.flops, both.flops - forward.flops)
+        hint = "correct cost(); what an Op of your own computes is not counted"
+        hold(said == counted, layer, f"{region} costs {said} FLOPs and {counted} were counted", hint)
+
+
+def gradient_law(layer: Layer, data: Data, seed: int, objective: float = 1.0) -> None:
+    """Law 3: backward is the derivative of forward, by central differences in a random direction.
+
+    ``objective`` is that of a loss over its first metric, per row of the global mini-batch.
+    """
+    if not has_gradient(layer):
+        return
+    played, rng = play(layer, data), np.random.default_rng(seed)
+    names = [f"dx[{k}]" for k in range(len(played.dx))] + [f"dw[{k}]" for k in range(len(played.dw))]
+    for name, array, gradient in zip(names, data.x + data.w, played.dx + played.dw, strict=True):
+        if gradient is None:
+            continue
+        direction = rng.uniform(-1, 1, array.shape)
+        expected, found = slope(layer, data, array, direction, objective), float((gradient * direction).sum())
+        trouble = f"{name} says {found:.9g} along a direction in which forward changes by {expected:.9g}"
+        hold(abs(found - expected) <= 1e-6 * (1 + abs(expected)), layer, trouble, "see backward")
+
+
+def slope(layer: Layer, data: Data, array: Any, direction: Any, objective: float) -> float:
+    """How the objective changes as ``array``, one of ``data``, moves along ``direction``."""
+    array += STEP * direction
+    above = value(layer, data, objective)
+    array -= 2 * STEP * direction
+    below = value(layer, data, objective)
+    array += STEP * direction
+    return (above - below) / (2 * STEP)
+
+
+def value(layer: Layer, data: Data, objective: float) -> float:
+    """What backward differentiates: the loss, or else the output projected on ``data.dy``."""
+    played = play(layer, data, backward=False)
+    if layer.is_loss:
+        return objective * float(played.metrics[0]) / layer.output.shape[0]
+    return float((played.y * data.dy).sum())
+
+
+def cut_law(layer: Layer, data: Data, cut: Cut) -> None:
+    """Law 4: the parts of a legal cut, computed from what ``needs`` names, make the whole, forward and backward."""
+    expected = play(layer, data, backward=has_gradient(layer))
+    played: list[Played] = []
+    for region, own in cut.cells:
+        terms = [play(layer, data, region, term, own=own, backward=has_gradient(layer)) for term in cut.terms]
+        read = all(finite([part.y, *part.dx, *part.dw]) for part in terms)
+        hold(read, layer, f"the part {region} reads more than needs() names", "name it in needs()")
+        same = close(sum(part.y for part in terms), take(expected.y, region), TOLERANCE)
+        hold(same, layer, f"the part {region} is not that of the whole, in {cut}", "see needs and forward")
+        played += terms
+    same = close(sum(part.metrics for part in played), expected.metrics, TOLERANCE)
+    hold(same, layer, f"the metrics of {cut} do not add up", "report those of the owned rows")
+    for k, gradient in enumerate(expected.dx):
+        hold(adds_up(gradient, [(p.dx[k], p.needs.inputs[k]) for p in played]), layer, *gradients(f"dx[{k}]", cut))
+    for k, gradient in enumerate(expected.dw):
+        hold(adds_up(gradient, [(p.dw[k], p.needs.params[k]) for p in played]), layer, *gradients(f"dw[{k}]", cut))
+
+
+def gradients(name: str, cut: Cut) -> tuple[str, str]:
+    """What is wrong and where to look if gradients do not add up."""
+    return f"{name} of {cut} do not add up to that of the whole", "see needs and backward"
+
+
+def adds_up(gradient: Any, pieces: list[tuple[Any, Any]]) -> bool:
+    """True if the gradients of all parts, scattered over the regions they came from, make ``gradient``."""
+    if gradient is None:
+        return True
+    total = np.zeros(gradient.shape)
+    for piece, region in pieces:
+        scatter(total, piece, region)
+    return close(total, gradient, TOLERANCE)
+
+
+__all__ = ["LawBroken", "cost_law", "cut_law", "gradient_law", "make_data", "needs_law", "shape_law"]

