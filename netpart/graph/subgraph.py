@@ -13,6 +13,7 @@ from netpart.graph.build import build_net
 from netpart.graph.graph import Collective, Feed, Graph, Part
 from netpart.graph.net import Net, Parameter
 from netpart.graph.partition import Micro, Partition
+from netpart.graph.passes.expand import expand_nodes
 from netpart.graph.passes.norm import Norm
 from netpart.graph.passes.synchronise import Bucket, Cell, Holding
 from netpart.graph.passes.totals import insert_totals
@@ -88,6 +89,12 @@ def region(numbers: Iterable[int]) -> Region:
     return tuple(zip(values[::2], values[1::2], strict=True))
 
 
+def boxes(numbers: Iterable[int], rank: int) -> tuple[Region, ...]:
+    """Regions of ``rank`` axes, one after the other."""
+    pairs = region(numbers)
+    return tuple(pairs[i : i + rank] for i in range(0, len(pairs), rank))
+
+
 def encode_box(parameter: Parameter, box: Region) -> BoxProto:
     """A box of a parameter, named."""
     return BoxProto(parameter=parameter.name, box=flat(box))
@@ -97,7 +104,10 @@ def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
     """The parts of one worker, in order."""
     parts = [encode_part(part) for part in graph.parts if part.worker == worker]
     shared = [encode_collective(c) for c in graph.collectives if worker in c.members]
-    return GraphProto(phase=phase, rows=graph.net.rows, part=parts, total=graph.net.totals, collective=shared)
+    net = graph.net
+    return GraphProto(
+        phase=phase, rows=net.rows, part=parts, total=net.totals, expanded=net.expanded, collective=shared
+    )  # fmt: skip
 
 
 def encode_collective(found: Collective) -> CollectiveProto:
@@ -122,8 +132,8 @@ def encode_part(part: Part) -> PartProto:
     message = PartProto(
         index=part.index, kind=part.kind, name=part.name, node=part.node, output=part.output, shard=part.shard,
         region=flat(part.region), has_term=part.term is not None, term=flat(part.term or ()),
-        has_owned=part.owned is not None, owned=flat(part.owned or ()), reports=part.reports, live=part.live,
-        trains=part.trains, members=[PeerProto(index=m.index, worker=m.worker) for m in part.members],
+        has_owned=part.owned is not None, owned=flat(chain.from_iterable(part.owned or ())), reports=part.reports,
+        live=part.live, trains=part.trains, members=[PeerProto(index=m.index, worker=m.worker) for m in part.members],
     )  # fmt: skip
     if part.collective is not None:
         message.collective = part.collective.first
@@ -138,7 +148,8 @@ def encode_part(part: Part) -> PartProto:
 
 def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, plan: PlanProto) -> Graph:
     """The parts of the worker that ``plan`` is for, on the whole net; what they hear from elsewhere is a stub."""
-    net: Net = insert_totals(build_net(job, message.phase, folder, rows=message.rows), message.total)
+    whole = build_net(job, message.phase, folder, rows=message.rows)
+    net: Net = insert_totals(expand_nodes(whole, message.expanded), message.total)
     graph = Graph(net, plan.workers, [], collectives=[decode_collective(c) for c in message.collective])
     known: dict[int, Part] = {}
     collectives = {c.first: c for c in graph.collectives}
@@ -159,7 +170,7 @@ def decode_part(m: PartProto, worker: int) -> Part:
     part = Part(m.kind, m.name, worker, m.node, region(m.region), m.output, m.shard)
     part.index, part.live, part.reports, part.trains = m.index, m.live, m.reports, tuple(m.trains)
     part.term = region(m.term) if m.has_term else None
-    part.owned = region(m.owned) if m.has_owned else None
+    part.owned = boxes(m.owned, len(part.region)) if m.has_owned else None
     part.members = tuple(stub(p.index, p.worker) for p in m.members)
     part.peer = stub(m.peer.index, m.peer.worker) if m.HasField("peer") else None
     return part

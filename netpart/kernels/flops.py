@@ -14,6 +14,7 @@
 | embedding                   | 0                               | |y|                             |
 | rotate                      | 3·|y|                           | 3·|y|                           |
 | normalise                   | |x|                             | |x|; |y| for each of dw, db     |
+| moments, batch normalise     | |x|                             | |x|; |y| for moments, dw, db    |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
 | fold                        | |src| - |dst|                   |                                 |
 | multiply, maximum of n      | (n - 1)·|y|                     | (n - 1)·|y|; |y|; and a fold    |
@@ -21,7 +22,7 @@
 
 |y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
 input channels (of a group) times kernel elements of a convolution, input features of an inner product. Padding
-counts like input; random draws count nothing.
+counts like input; random draws and what is done once for a channel count nothing.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from netpart.kernels.activation import Activation
 from netpart.kernels.arrays import Arrays
 from netpart.kernels.attention import Attention
+from netpart.kernels.batch_norm import BatchNorm
 from netpart.kernels.combine import Combine
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
@@ -19,6 +20,7 @@ from netpart.kernels.pooling import Pooling
 from netpart.kernels.resample import Resample
 from netpart.kernels.rotary import Rotary
 from netpart.kernels.softmax import Softmax
+from netpart.kernels.vocabulary import Vocabulary
 
 
 class Kernels(
@@ -30,6 +32,7 @@ class Kernels(
     Resample,
     LocalResponseNormalization,
     Normalisation,
+    BatchNorm,
     InnerProduct,
     Matmul,
     Attention,
@@ -39,6 +42,7 @@ class Kernels(
     Dropout,
     Softmax,
     Losses,
+    Vocabulary,
 ):
     """Every verb as a method that binds its arrays and returns an Op.
 

@@ -15,6 +15,7 @@ MODULES = (
     "activation",
     "add",
     "attention",
+    "batch_norm",
     "concate",
     "convolution",
     "csv_input",

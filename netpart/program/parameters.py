@@ -187,10 +187,16 @@ class ParameterMemory:
         """Holdings by when their gradient is complete, and what to wait for before: first those in no bucket."""
         last = {self.holding(c.parameter.name, c.box): b for b, bucket in self.buckets for c in bucket.cells}
         trained = [h for h, gradient in enumerate(self.gradients) if gradient is not None]
-        yield [], [h for h in trained if h not in last]
+        complete = {h: max(last.get(h, -1), last.get(self.centre(h), -1)) for h in trained}
+        yield [], [h for h in trained if complete[h] < 0]
         for b, _ in self.buckets:
             copies = [Copy(self.cropped(h, box), cell) for c, cell, h, box in self.copies if c == b]
-            yield [CollectiveWait(self.started[b]), *copies], [h for h in trained if last.get(h) == b]
+            yield [CollectiveWait(self.started[b]), *copies], [h for h in trained if complete[h] == b]
+
+    def centre(self, h: int) -> int:
+        """The holding that the update of another reads as well: the mean of a running variance, else itself."""
+        running, box = self.holdings[h].parameter.spec.running, self.holdings[h].box
+        return self.holding(running.mean, box) if running and running.mean else h
 
     def cropped(self, h: int, box: Region) -> View:
         gradient = self.gradients[h]

@@ -85,7 +85,8 @@ def gradient_law(layer: Layer, data: Data, seed: int, objective: float = 1.0) ->
         return
     played, rng = play(layer, data), np.random.default_rng(seed)
     names = [f"dx[{k}]" for k in range(len(played.dx))] + [f"dw[{k}]" for k in range(len(played.dw))]
-    for name, array, gradient in zip(names, data.x + data.w, played.dx + played.dw, strict=True):
+    trained = [None if spec.running else dw for spec, dw in zip(layer.params, played.dw, strict=True)]
+    for name, array, gradient in zip(names, data.x + data.w, played.dx + trained, strict=True):
         if gradient is None:
             continue
         direction = rng.uniform(-1, 1, array.shape)
@@ -122,13 +123,23 @@ def cut_law(layer: Layer, data: Data, cut: Cut) -> None:
         hold(read, layer, f"the part {region} reads more than needs() names", "name it in needs()")
         same = close(sum(part.y for part in terms), take(expected.y, region), TOLERANCE)
         hold(same, layer, f"the part {region} is not that of the whole, in {cut}", "see needs and forward")
+        statistics_law(layer, terms, expected)
         played += terms
     same = close(sum(part.metrics for part in played), expected.metrics, TOLERANCE)
     hold(same, layer, f"the metrics of {cut} do not add up", "report those of the owned rows")
     for k, gradient in enumerate(expected.dx):
         hold(adds_up(gradient, [(p.dx[k], p.needs.inputs[k]) for p in played]), layer, *gradients(f"dx[{k}]", cut))
-    for k, gradient in enumerate(expected.dw):
+    trained = [None if spec.running else dw for spec, dw in zip(layer.params, expected.dw, strict=True)]
+    for k, gradient in enumerate(trained):
         hold(adds_up(gradient, [(p.dw[k], p.needs.params[k]) for p in played]), layer, *gradients(f"dw[{k}]", cut))
+
+
+def statistics_law(layer: Layer, terms: list[Played], expected: Played) -> None:
+    """Law 4, in part: what a batch adds to running statistics is computed whole by the terms of every cell."""
+    for k, share in enumerate(expected.dw):
+        if layer.params[k].running and share is not None:
+            found, wanted = sum(part.dw[k] for part in terms), take(share, terms[0].needs.params[k])
+            hold(close(found, wanted, TOLERANCE), layer, f"the terms of a cell do not make dw[{k}]", "see backward")
 
 
 def gradients(name: str, cut: Cut) -> tuple[str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 from netpart.collectives import Progress
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
-from netpart.layers.layer import Call
+from netpart.layers.layer import Call, Following, ParamSpec
 from netpart.program.buffers import View
 from netpart.program.compile import PHASE_CODES
 from netpart.program.instructions import (
@@ -33,7 +33,9 @@ from netpart.program.instructions import (
 )  # fmt: skip
 from netpart.program.program import Program
 from netpart.program.wire import AHEAD, ahead
+from netpart.spec import contains, extent, relative
 from netpart.updaters import Scale
+from netpart.updaters.running import follow_mean, follow_variance
 from netpart.worker.machine import Machine
 
 if TYPE_CHECKING:
@@ -208,13 +210,12 @@ class Binder:
         return self.metrics[instruction.metrics : instruction.metrics + count]
 
     def owned(self, part: Part) -> Array:
-        """Mask of the rows whose loss this part differentiates; None is all of them."""
+        """Mask of the elements whose loss this part differentiates; None is all of them."""
         if part.owned is None:
             return None
-        (lo, hi), *_ = part.region
-        mask = np.zeros(hi - lo, bool)
-        for a, b in part.owned:
-            mask[a - lo : b - lo] = True
+        mask = np.zeros(extent(part.region), bool)
+        for box in part.owned:
+            mask[relative(box, part.region)] = True
         return self.machine.xp.asarray(mask)
 
     def update(self, holding: int, norm: View | None) -> Op:
@@ -222,11 +223,29 @@ class Binder:
         gradient = program.gradients[holding]
         assert machine.updater is not None
         assert gradient is not None
-        proto = program.holdings[holding].parameter.spec.proto
-        scale = Scale(proto.lr_scale, proto.wd_scale)
+        spec, w, g = self.spec(holding), self.arrays(program.parameters[holding]), self.arrays(gradient)
+        if spec.running is not None:
+            return self.follow(spec.running, holding, w, g)
+        scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
-        w, g = self.arrays(program.parameters[holding]), self.arrays(gradient)
         return machine.updater.bind(machine.xp, w, g, state, scale, machine.clock, self.array(norm))
+
+    def spec(self, holding: int) -> ParamSpec:
+        return self.machine.program.holdings[holding].parameter.spec
+
+    def follow(self, running: Following, holding: int, w: Array, g: Array) -> Op:
+        """Moves a running statistic by the moments of the mini-batch."""
+        xp, program = self.machine.xp, self.machine.program
+        if not running.mean:
+            return follow_mean(xp, w, g, running.keep)
+        box = program.holdings[holding].box
+        centres = [
+            gradient.crop(box, held.box)
+            for held, gradient in zip(program.holdings, program.gradients, strict=True)
+            if held.parameter.name == running.mean and gradient is not None and contains(held.box, box)
+        ]
+        count = self.program.micros[-1].rows[1] * running.elements
+        return follow_variance(xp, w, g, self.arrays(centres[0]), running.keep, count)
 
 
 def scratch_bytes(ops: list[tuple[int, Op]]) -> int:

@@ -25,10 +25,13 @@ class Case:
     type: str
     conf: str
     inputs: tuple[Spec, ...]
+    half: str = ""
 
     def layer(self) -> Layer:
-        """The layer, named ``it``."""
-        return layer_class(self.type)(layer_proto(self.type, self.conf), self.inputs)
+        """The layer, named ``it``, or a ``half`` of its expansion: "inner" or "outer"."""
+        layer = layer_class(self.type)(layer_proto(self.type, self.conf), self.inputs)
+        found: Layer = getattr(layer.expansion("half"), self.half) if self.half else layer
+        return found
 
 
 def layer_proto(type_name: str, conf: str = "") -> LayerProto:
@@ -230,9 +233,17 @@ def global_pooling(name: str) -> st.SearchStrategy[Case]:
 
 @st.composite
 def labelled(draw: st.DrawFn, name: str, field: str, more: str = "") -> Case:
-    shape = draw(shapes(2, 3, 5))
-    topk = draw(st.integers(1, prod(shape[1:])))
-    return Case(name, f"{field} {{ topk: {topk} {more} }}", (Spec(shape, FLOAT), Spec(shape[:1], INT)))
+    shape = draw(shapes(2, 4, 4))
+    places = draw(st.integers(1, len(shape) - 1))
+    topk = draw(st.integers(1, prod(shape[places:])))
+    return Case(name, f"{field} {{ topk: {topk} {more} }}", (Spec(shape, FLOAT), Spec(shape[:places], INT)))
+
+
+@st.composite
+def vocabulary(draw: st.DrawFn, name: str, half: str) -> Case:
+    shape = (*draw(shapes(1, 3, 3)), draw(st.integers(1, 9)))
+    conf = f"topk: {draw(st.integers(1, shape[-1]))} scale: 1.5 label_smoothing: 0.3"
+    return Case(name, f"softmaxloss_conf {{ {conf} }}", (Spec(shape), Spec(shape[:-1], INT)), half)
 
 
 @st.composite
@@ -250,6 +261,12 @@ def images(draw: st.DrawFn, name: str) -> Case:
     return Case(name, conf, (Spec((rows, channels, side, side)),))
 
 
+@st.composite
+def batch_norm(draw: st.DrawFn, name: str, half: str = "") -> Case:
+    conf = f"bm_conf {{ epsilon: 0.3 momentum: 0.7 }} {params(draw(st.integers(0, 4)))}"
+    return Case(name, conf, (Spec(draw(shapes(extent=3))),), half)
+
+
 CASES: dict[str, st.SearchStrategy[Case]] = {
     "kConvolution": convolution("kConvolution"),
     "kCConvolution": convolution("kCConvolution"),
@@ -263,6 +280,8 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kLayerNorm": feature_norm("kLayerNorm", 2),
     "kRMSNorm": feature_norm("kRMSNorm", 1),
     "kGroupNorm": group_norm("kGroupNorm"),
+    "kBM": batch_norm("kBM"),
+    "kCudnnBM": batch_norm("kCudnnBM"),
     "kMatmul": matmul("kMatmul"),
     "kAttention": attention("kAttention"),
     "kEmbedding": embedding("kEmbedding"),
@@ -298,13 +317,22 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 }
 """Every layer type with sources of numbers."""
 
+HALVES: dict[str, st.SearchStrategy[Case]] = {
+    "inner of kSoftmaxLoss": vocabulary("kSoftmaxLoss", "inner"),
+    "inner of kBM": batch_norm("kBM", "inner"),
+    "outer of kBM": batch_norm("kBM", "outer"),
+}
+"""The layers that an expansion inserts."""
+
+ALL = {**CASES, **HALVES}
+
 INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput")
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
 REFUSED = ("kSlice",)
 """Types that no conf may have."""
 
-NO_GRADIENT = ("kAccuracy", "kImagePreprocess")
+NO_GRADIENT = ("kAccuracy", "kImagePreprocess", "inner of kSoftmaxLoss")
 
 OBJECTIVES = {"kSoftmaxLoss": 1.0, "kCudnnSoftmaxLoss": 1.0, "kEuclideanLoss": 0.5}
 """Objective of a loss over its first metric, per row of the global mini-batch."""

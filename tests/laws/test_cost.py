@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from netpart.testing.laws import cost_law
 from netpart.testing.play import make_data
-from tests.laws.cases import CASES
+from tests.laws.cases import ALL
 from tests.laws.cuts import cuts
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
 def test_the_price_of_every_part_is_counted(name: str, data: st.DataObject) -> None:
-    layer = data.draw(CASES[name]).layer()
+    layer = data.draw(ALL[name]).layer()
     cost_law(layer, make_data(layer, 0), data.draw(cuts(layer)))

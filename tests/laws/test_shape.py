@@ -9,26 +9,26 @@ from hypothesis import strategies as st
 from netpart.layers import layer_class, names
 from netpart.testing.laws import has_gradient, needs_law, shape_law
 from netpart.testing.play import make_data
-from tests.laws.cases import CASES, INPUTS, NO_GRADIENT, REFUSED
+from tests.laws.cases import ALL, CASES, INPUTS, NO_GRADIENT, REFUSED
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_forward_and_backward_write_every_element(name: str, data: st.DataObject, seed: int) -> None:
-    layer = data.draw(CASES[name]).layer()
+    layer = data.draw(ALL[name]).layer()
     shape_law(layer, make_data(layer, seed))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
 def test_the_whole_output_needs_all_of_every_input_and_parameter(name: str, data: st.DataObject) -> None:
-    needs_law(data.draw(CASES[name]).layer())
+    needs_law(data.draw(ALL[name]).layer())
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
 def test_a_type_has_a_gradient_unless_the_table_says_otherwise(name: str, data: st.DataObject) -> None:
-    assert has_gradient(data.draw(CASES[name]).layer()) == (name not in NO_GRADIENT)
+    assert has_gradient(data.draw(ALL[name]).layer()) == (name not in NO_GRADIENT)
 
 
 def test_every_registered_type_is_on_a_table() -> None:

@@ -25,10 +25,10 @@ class Norm:
 
 
 def share_norm(holdings: Sequence[Sequence[Holding]], trained: set[str]) -> Norm:
-    """Shares the elements of all ``trained`` parameters among their holders."""
+    """Shares the elements of all ``trained`` parameters among their holders; running statistics have no gradient."""
     held: dict[Parameter, dict[int, list[Region]]] = {}
     for worker, of_worker in enumerate(holdings):
-        for holding in (h for h in of_worker if h.parameter.name in trained):
+        for holding in (h for h in of_worker if h.parameter.name in trained and h.parameter.spec.running is None):
             held.setdefault(holding.parameter, {}).setdefault(worker, []).append(holding.box)
     counted: list[list[Cell]] = [[] for _ in holdings]
     for parameter, boxes in held.items():
