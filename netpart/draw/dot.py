@@ -66,7 +66,8 @@ def field(worker: int, boxes: list[Box], frames: tuple[Frame, ...]) -> Iterator[
             yield f"    subgraph cluster_collective_{worker}_{frame.number} {{"
             label = f'"collective {worker} {frame.number}"'
             yield f'      label="" margin=8 style="rounded,dashed" color="{own.line}"'
-            yield f'      {label} [label={quoted(framed(frame))} class=frame shape=plaintext style="" fontcolor="{own.line}"]'
+            look = f'class=frame shape=plaintext style="" fontcolor="{own.line}"'
+            yield f"      {label} [label={quoted(framed(frame))} {look}]"
             yield f"      {{ rank=same; {label}; {quoted(inside[-1].name)} }}"
             yield from (f"      {node(box)}" for box in inside)
             yield "    }"
