@@ -154,8 +154,7 @@ def exchanged(job: Path, workers: int, scheme: str) -> tuple[int, int]:
 
 
 def calls(cut: Partition) -> int:
-    """Exchanges of one step: layers gathered or added up, their gradients returned or all-reduced, and buckets."""
-    bridges = list(cut.graph.bridges())
-    forward, backward = {b.source.node for b in bridges}, {b.source.node for b in bridges if b.backward}
+    """Exchanges of one step: collectives, those of their gradients, sums over replicas, and buckets."""
+    found = sum(1 + collective.backward for collective in cut.graph.collectives)
     summed = {part.node for part in cut.graph.parts if part.live and part.members}
-    return len(forward) + len(backward) + len(summed) + len(cut.buckets)
+    return found + len(summed) + len(cut.buckets)

@@ -41,7 +41,9 @@ class Registry(Generic[T]):
         """
         if name in self._known:
             return self._known[name]
-        raise ConfigError(who or self.noun, f"a known {self.noun}", repr(name), self._advice(name), at=at)
+        raise ConfigError(
+            who or self.noun, f"a known {self.noun}", repr(name) if name else "none", self._advice(name), at=at
+        )
 
     def names(self) -> tuple[str, ...]:
         """Returns all names, sorted."""

@@ -34,13 +34,13 @@ def call(args: argparse.Namespace) -> int:
     """Prices the job; 0 if it can run, else 1 or 2 (see ``code``)."""
     from netpart.cli.common import load_job, workers_of
     from netpart.graph.ready import faults
-    from netpart.plan.advice import advice
+    from netpart.plan.advice import advice, recut
     from netpart.plan.partition import partition
     from netpart.plan.table import tabulate
 
     job = load_job(args, provide=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
-    table, warnings = tabulate(cut), advice(cut)
+    table, warnings = tabulate(cut), [*recut(job, cut.workers), *advice(cut)]
     failures = list(faults(cut))
     errors = [str(job.explain(error)) for error in failures]
     if args.json:

@@ -45,13 +45,14 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
 
     ``provide`` makes the digits' store where the job reads it and it is not there. Raises ConfigError.
     """
+    from netpart.proto.job_pb2 import Collectives
     from netpart.proto.reader import load
 
     job = args.loaded = load(args.job, args.set)
     if args.scheme is not None:
         set_scheme(job, args.scheme)
     if args.collectives is not None:
-        job.proto.collectives = COLLECTIVES.index(args.collectives)  # type: ignore[assignment]
+        job.proto.collectives = Collectives.Algorithm.Value(args.collectives.upper())  # type: ignore[assignment]
     if args.dtype is not None:
         job.proto.dtype = (job.proto.FLOAT32, job.proto.FLOAT64)[DTYPES.index(args.dtype)]
     if args.seed is not None:

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def meeting_of(args: argparse.Namespace) -> Meeting | None:
-    """Where the coordinator of this run meets its workers; None if all are on this host. Raises NetpartError."""
-    from netpart.errors import NetpartError
+    """Where the coordinator of this run meets its workers; None if all are on this host. Raises ConfigError."""
+    from netpart.errors import ConfigError
 
     if args.launcher == "env":
         return meeting_of_many(args)
     if args.launcher not in (None, "join", "mpi") and args.listen:
-        raise NetpartError(f"--listen: expected --launcher join or mpi, got {args.launcher}; leave one of them away")
+        raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "leave one of them away")
     if args.launcher == "join" and not args.listen:
-        raise NetpartError("--launcher join: expected an address in --listen, tcp://HOST:PORT, got none")
+        raise ConfigError("--launcher join", "an address in --listen", "none", "give --listen tcp://HOST:PORT")
     if not args.listen:
         return None
     from netpart.launch.meeting import Meeting
@@ -30,21 +30,20 @@ def meeting_of(args: argparse.Namespace) -> Meeting | None:
 
 
 def meeting_of_many(args: argparse.Namespace) -> Meeting:
-    """The same for rank 0 of many, which runs worker 0 too. Raises NetpartError if ranks and workers differ."""
+    """The same for rank 0 of many, which runs worker 0 too. Raises ConfigError if ranks and workers differ."""
     from netpart.cli.worker import token_of
-    from netpart.errors import NetpartError
+    from netpart.errors import ConfigError
     from netpart.launch.adopt import one_of_many
     from netpart.launch.meeting import Meeting
 
     adopted = one_of_many(os.environ)
     args.launcher, args.workers = "join", args.workers or adopted.size
     if args.workers is None:
-        raise NetpartError(
-            f"--launcher env: expected --workers, as {adopted.launcher} does not tell how many there are"
-        )
+        expected = f"--workers, as {adopted.launcher} does not tell how many there are"
+        raise ConfigError("--launcher env", expected, "none", "give every process the same")
     if adopted.size not in (None, args.workers):
-        hint = "start as many processes as workers"
-        raise NetpartError(f"--workers {args.workers}: expected {adopted.size}, as {adopted.launcher} says; {hint}")
+        expected = f"{adopted.size}, as {adopted.launcher} says"
+        raise ConfigError("--workers", expected, str(args.workers), "start as many processes as workers")
     return Meeting(adopted.meet, 1, token_of(args), args.wait)
 
 

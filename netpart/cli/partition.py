@@ -43,12 +43,14 @@ def call(args: argparse.Namespace) -> int:
 
 
 def check_output(path: Path) -> None:
-    """Raises NetpartError rather than write over what is no plan: a job that a person wrote."""
-    from netpart.errors import NetpartError
+    """Raises ConfigError for a folder that is not there, and for what is no plan: a job that a person wrote."""
+    from netpart.errors import ConfigError
     from netpart.proto.comments import OWN
 
+    if not path.parent.is_dir():
+        raise ConfigError(str(path), "a file in a folder that is there", f"no folder {path.parent}", "make it first")
     if path.exists() and not path.read_bytes().startswith(OWN.encode()):
-        raise NetpartError(f"{path}: expected no file or an older plan, got something else; choose another name")
+        raise ConfigError(str(path), "no file or an older plan", "something else", "choose another name")
 
 
 def command(args: argparse.Namespace) -> str:

@@ -55,14 +55,18 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Runs the job; 0 when it went to its end."""
-    from netpart.cli.common import load_job
+    from netpart.cli.common import load_job, workers_of
     from netpart.cli.meet import meeting_of, play_other_rank
+    from netpart.cli.note import note
     from netpart.launch.run import run
+    from netpart.plan.advice import recut
 
     if play_other_rank(args):
         return 0
     meeting = meeting_of(args)
     job = load_job(args)
+    for warning in recut(job, workers_of(args, job)):
+        note(f"warning: {warning}")
     if args.steps is not None:
         job.proto.train_steps = args.steps
     if args.resume:

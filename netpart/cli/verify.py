@@ -55,10 +55,13 @@ def call(args: argparse.Namespace) -> int:
 
 
 def call_schemes(args: argparse.Namespace, job: Job) -> int:
-    """Compares both nets under each scheme that was asked for; 0 if all agree."""
+    """Compares both nets under each scheme that was asked for; 0 if all agree. Raises ConfigError beside --scheme."""
     from netpart.cli.common import workers_of
+    from netpart.errors import ConfigError
     from netpart.verify.compare import verify_schemes
 
+    if args.scheme is not None:
+        raise ConfigError("--schemes", "no --scheme beside it", args.scheme, "leave one of them away")
     found = list(verify_schemes(job.proto, workers_of(args, job), schemes(args.schemes), args.steps, job.folder))
     print_schemes(found)
     write_json(args.json, {"schemes": [scheme.to_json() for scheme in found]})
@@ -72,7 +75,7 @@ def schemes(text: str) -> list[str]:
 
     if text.lower() == ALL:
         return list(SCHEMES.names())
-    return list(dict.fromkeys(known_scheme(name.strip()) for name in text.split(",")))
+    return list(dict.fromkeys(known_scheme(name.strip(), "--schemes") for name in text.split(",")))
 
 
 def write_json(path: Path | None, values: dict[str, Any]) -> None:

@@ -47,8 +47,9 @@ def add_token(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     """Works until the run ends; 0 when it went to its end."""
     from netpart.launch.adopt import adopt
-    from netpart.launch.join import Invitation
+    from netpart.launch.join import Invitation, host_and_port
 
+    host_and_port(args.join, "--join")
     adopted = adopt(os.environ)
     rank = args.rank if args.rank is not None or adopted is None else adopted.rank
     work(Invitation(args.join, token_of(args), rank, args.listen, args.folder, args.wait))
@@ -63,14 +64,13 @@ def work(invitation: Invitation) -> None:
 
 
 def token_of(args: argparse.Namespace) -> bytes:
-    """The run's token. Raises NetpartError if there is none."""
-    from netpart.errors import NetpartError
+    """The run's token. Raises ConfigError if there is none."""
+    from netpart.errors import ConfigError
     from netpart.launch.token import HINT, VARIABLE, given
 
     token = given(os.environ, args.token_file)
     if token is None:
-        raise NetpartError(
-            f"{VARIABLE}: expected the run's token in the environment, or a file with --token-file, got neither; the "
-            f"run says what to type, and where every process gets the same environment {HINT}"
-        )
+        expected = "the run's token in the environment, or a file with --token-file"
+        hint = f"the run says what to type, and where every process gets the same environment {HINT}"
+        raise ConfigError(VARIABLE, expected, "neither", hint)
     return token

@@ -87,7 +87,7 @@ class Frame:
 class Picture:
     """A partitioned net as it is drawn; ``boxes`` in topological order, inputs first.
 
-    ``summed`` are the bytes of the rings that add up gradients, of parameters and of replicas: they cross no bridge.
+    ``summed`` are the bytes of the all-reduces of gradients, of parameters and of replicas: they cross no bridge.
     """
 
     name: str

@@ -114,7 +114,7 @@ class Graph(Shown):
     ``placements`` has one entry per node of ``net``; ``full[node]`` says that each replica of the node
     holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9),
     ``agree[node]`` that besides all its replicas compute the same bits.
-    ``summed`` is the number of elements that the rings of the parameters' gradients move in a step.
+    ``summed`` is the number of elements that the all-reduces of the parameters' gradients move in a step.
     ``collectives`` are those that its bridges form.
     """
 

@@ -43,7 +43,7 @@ LIMITS = (
     ),
     Limit(
         ("cluster", "nserver_groups"), (0, 1), lambda job: job.cluster.nserver_groups,
-        "parameter servers are not there yet; gradients are summed by a ring all-reduce",
+        "parameter servers are not there yet; gradients are summed by an all-reduce",
     ),
 )  # fmt: skip
 

@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
+from netpart.launch.join import host_and_port
 
 MEET = "NETPART_MEET"
 """tcp://HOST:PORT where rank 0 listens; it goes before what a launcher tells."""
@@ -55,7 +56,7 @@ class Adopted:
 
 
 def adopt(environment: Mapping[str, str]) -> Adopted | None:
-    """What the environment tells; None if no launcher is known by it. Raises NetpartError for what is no number."""
+    """What the environment tells; None if no launcher is known by it. Raises ConfigError for what is no number."""
     for launcher in LAUNCHERS:
         if launcher.rank in environment:
             rank = number(environment, launcher.rank)
@@ -73,21 +74,22 @@ def meet(environment: Mapping[str, str], launcher: Launcher) -> str:
 
 
 def number(environment: Mapping[str, str], name: str) -> int:
-    """A variable that is a number. Raises NetpartError."""
+    """A variable that is a number. Raises ConfigError."""
     text = environment[name]
     if not (text.isascii() and text.isdecimal()):
-        raise NetpartError(f"{name}: expected a number from 0, got {text!r}; unset it if no launcher has set it")
+        raise ConfigError(name, "a number from 0", repr(text), "unset it if no launcher has set it")
     return int(text)
 
 
 def one_of_many(environment: Mapping[str, str]) -> Adopted:
-    """Who this process is among those that run the same command. Raises NetpartError, with what is missing."""
+    """Who this process is among those that run the same command. Raises ConfigError, with what is missing."""
     adopted = adopt(environment)
     if adopted is None:
         names = ", ".join(launcher.rank for launcher in LAUNCHERS)
         hint = "start every process with mpirun, srun or as an indexed Job"
-        raise NetpartError(f"--launcher env: expected one of {names} in the environment, got none; {hint}")
+        raise ConfigError("--launcher env", f"one of {names} in the environment", "none", hint)
     if not adopted.meet:
         hint = "set it to an address of the host of rank 0, tcp://HOST:PORT, the same for all"
-        raise NetpartError(f"--launcher env: expected {MEET} in the environment, got none; {hint}")
+        raise ConfigError("--launcher env", f"{MEET} in the environment", "none", hint)
+    host_and_port(adopted.meet, MEET)
     return adopted

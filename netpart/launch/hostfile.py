@@ -5,21 +5,24 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError, NetpartError
 
 DISCARD = 9
 """A port to ask the way to; nothing is sent there."""
+HINT = 'write one, a host per line, as "node1:4"'
 
 
 def read(path: Path) -> list[str]:
-    """The names of the hosts in a file. Raises NetpartError if it cannot be read or names none."""
+    """The names of the hosts in a file. Raises ConfigError if it cannot be read or names none."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise NetpartError(f"{path}: expected a host file, got {error}") from None
+    except OSError as error:
+        raise ConfigError(f"--hosts {path}", "a host file", str(error.strerror).lower(), HINT) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"--hosts {path}", "a host file", "no UTF-8 text", HINT) from None
     hosts = [words[0].partition(":")[0] for line in lines if (words := line.partition("#")[0].split())]
     if not hosts:
-        raise NetpartError(f'{path}: expected a host per line, as "node1:4", got none')
+        raise ConfigError(f"--hosts {path}", "a host file", "one that names none", HINT)
     return hosts
 
 
@@ -31,12 +34,12 @@ def control_address(path: Path) -> str:
 def own_address(hosts: list[str]) -> str:
     """The address of this host that all of ``hosts`` reach it at; loopback if they are this host.
 
-    Raises NetpartError for a host nobody knows, or if different hosts are reached from different addresses.
+    Raises NetpartError for a host nobody knows, ConfigError if different hosts are reached from different addresses.
     """
     found = {address for host in hosts if not (address := way_to(host)).startswith("127.")}
     if len(found) > 1:
         several = ", ".join(sorted(found))
-        raise NetpartError(f"hosts: expected one address to be reached at, got {several}; choose one with --listen")
+        raise ConfigError("--hosts", "one address to be reached at", several, "choose one with --listen")
     return found.pop() if found else "127.0.0.1"
 
 

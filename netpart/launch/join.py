@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import zmq
 
-from netpart.errors import NetpartError, WorkerFailed
+from netpart.errors import ConfigError, NetpartError, WorkerFailed
 from netpart.launch.control import KNOCK, dealer
 from netpart.launch.link import Link, is_tcp
 from netpart.launch.member import Away, serve
@@ -51,7 +51,6 @@ def join(invitation: Invitation, say: Callable[[str], None]) -> None:
     Raises NetpartError if nobody answers or the run cannot use this worker, WorkerFailed if the run ends early. If the
     coordinator is lost, the process ends with exit code 1 at once.
     """
-    host_and_port(invitation.address)
     say(f"joining {invitation.address}")
     with zmq.Context() as context:
         rank = knock(context, invitation)
@@ -131,7 +130,7 @@ def own_address(address: str) -> str:
     """This host's address on the interface that reaches ``address``, as its routes say; nothing is sent."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect(host_and_port(address))
+            probe.connect(host_and_port(address, "--join"))
             return str(probe.getsockname()[0])
     except OSError as error:
         raise NetpartError(
@@ -139,9 +138,11 @@ def own_address(address: str) -> str:
         ) from None
 
 
-def host_and_port(address: str) -> tuple[str, int]:
-    """Host and port of tcp://HOST:PORT. Raises NetpartError for anything else."""
+def host_and_port(address: str, who: str) -> tuple[str, int]:
+    """Host and port of tcp://HOST:PORT, which ``who`` gives. Raises ConfigError for anything else."""
     host, _, port = address.removeprefix("tcp://").rpartition(":")
-    if not is_tcp(address) or not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise NetpartError(f"expected an address like tcp://10.0.0.1:5555, got {address!r}")
+    if not is_tcp(address) or not host or not port.isdecimal():
+        raise ConfigError(who, "an address like tcp://10.0.0.1:5555", repr(address))
+    if not 0 < int(port) < 1 << 16:
+        raise ConfigError(who, "a port from 1 to 65535", f"{port} in {address}", "choose one that is free")
     return host, int(port)

@@ -11,7 +11,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError, NetpartError
 from netpart.launch.events import Invited
 from netpart.launch.join import WAIT_SECONDS, host_and_port
 from netpart.launch.processes import ProcessTeam
@@ -35,15 +35,17 @@ class Meeting:
 
     @property
     def address(self) -> str:
-        """``listen`` by number. Raises NetpartError if it is none that other hosts could use as it stands."""
-        host, port = host_and_port(self.listen)
+        """``listen`` by number. Raises ConfigError if it is none that other hosts could use as it stands."""
+        host, port = host_and_port(self.listen, "--listen")
         try:
             number = socket.gethostbyname(host)
         except OSError as error:
-            raise NetpartError(f"{self.listen}: expected a host that is known, got {error}") from None
+            raise NetpartError(
+                f"--listen: expected a host that is known, got {error} for {host}; check its name"
+            ) from None
         if number == "0.0.0.0" or (number.startswith("127.") and host not in (number, "localhost")):
             hint = "give the one by which the other hosts reach this host, as `ip address` shows it"
-            raise NetpartError(f"{self.listen}: expected an address of this host, got {number}; {hint}")
+            raise ConfigError("--listen", "an address of this host", number, hint)
         return f"tcp://{number}:{port}"
 
 
@@ -68,7 +70,7 @@ class JoinTeam(ProcessTeam):
         command = f"netpart worker --join {self.meeting.listen}"
         if self.meeting.token is not None:
             return Invited(self.missing(), f"{command}  (with this {VARIABLE})")
-        host, file = host_and_port(self.meeting.listen)[0], self.token_file.absolute()
+        host, file = host_and_port(self.meeting.listen, "--listen")[0], self.token_file.absolute()
         return Invited(self.missing(), f"{VARIABLE}=$(ssh {host} cat {file}) {command}")
 
     def missing(self) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest
-from netpart.errors import ConfigError, DataError, NetpartError
+from netpart.errors import ConfigError, DataError
 from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
@@ -55,16 +55,11 @@ def run(
     ``transport``: what processes of one host exchange tensors through, "shm", "zeromq", or "auto": shared memory
     where it can be.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
-    Raises ConfigError for a job that cannot be built, DataError for its data, MemoryRefused for a worker that may not
-    have the memory it needs, ProgramRefused for workers that would wait for each other for ever, WorkerFailed when one
-    fails, and KeyboardInterrupt, with the step, when it is interrupted.
+    Raises ConfigError for a job that cannot be built or options that do not fit each other, DataError for its data,
+    MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for workers that would wait for
+    each other for ever, WorkerFailed when one fails, and KeyboardInterrupt, with the step, when it is interrupted.
     """
-    if launcher not in LAUNCHERS:
-        raise NetpartError(f"launcher: expected one of {', '.join(LAUNCHERS)}, got {launcher!r}")
-    if (hosts is not None and launcher != "mpi") or (launcher == "mpi" and meeting is not None and hosts is None):
-        raise NetpartError(f"launcher {launcher}: expected a host file with mpi, and only with it; see docs/mpi.md")
-    if launcher != "mpi" and (launcher == "join") != (meeting is not None):
-        raise NetpartError(f"launcher {launcher}: expected a meeting with join, and only with it; see docs/hosts.md")
+    check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers
     cut = partition(job.proto, count, job.folder)
     check_ready(cut)
@@ -76,6 +71,19 @@ def run(
         return summarise(cut, options, members, notes, time.monotonic() - began)
     finally:
         notes.close()
+
+
+def check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
+    """Raises ConfigError for a launcher that is none, or that lacks or has no use for a meeting or a host file."""
+    if launcher not in LAUNCHERS:
+        raise ConfigError("--launcher", f"one of {', '.join(LAUNCHERS)}", repr(launcher))
+    if hosts is not None and launcher != "mpi":
+        raise ConfigError("--hosts", "--launcher mpi", launcher, "leave one of them away; see docs/mpi.md")
+    if launcher == "mpi" and meeting is not None and hosts is None:
+        raise ConfigError("--listen", "--hosts with --launcher mpi", "none", "name a host file; see docs/mpi.md")
+    if launcher != "mpi" and (launcher == "join") != (meeting is not None):
+        got = "none" if meeting is None else "one"
+        raise ConfigError(f"--launcher {launcher}", "a meeting with join, and only with it", got, "see docs/hosts.md")
 
 
 def lead(

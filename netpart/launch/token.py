@@ -11,7 +11,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
 
 VARIABLE = "NETPART_TOKEN"
 BYTES = 16
@@ -19,7 +19,7 @@ HINT = "make one with `openssl rand -hex 16`"
 
 
 def given(environment: Mapping[str, str], file: Path | None = None) -> bytes | None:
-    """The token in ``file``, or else in the environment; None where there is none. Raises NetpartError."""
+    """The token in ``file``, or else in the environment; None where there is none. Raises ConfigError."""
     if file is not None:
         return parse(read(file), str(file))
     text = environment.get(VARIABLE)
@@ -27,28 +27,31 @@ def given(environment: Mapping[str, str], file: Path | None = None) -> bytes | N
 
 
 def parse(text: str, who: str) -> bytes:
-    """The bytes of a token. Raises NetpartError, which does not repeat ``text``."""
+    """The bytes of a token. Raises ConfigError, which does not repeat ``text``."""
+    expected = f"{2 * BYTES} hexadecimal digits"
     try:
         token = bytes.fromhex(text.strip())
     except ValueError:
-        raise NetpartError(f"{who}: expected {2 * BYTES} hexadecimal digits, got other characters; {HINT}") from None
+        raise ConfigError(who, expected, "other characters", HINT) from None
     if len(token) != BYTES:
-        raise NetpartError(f"{who}: expected {2 * BYTES} hexadecimal digits, got {2 * len(token)}; {HINT}")
+        raise ConfigError(who, expected, str(2 * len(token)), HINT)
     return token
 
 
 def read(file: Path) -> str:
-    """What a token file holds. Raises NetpartError if others can read it, too."""
+    """What a token file holds. Raises ConfigError if others can read it, too."""
     try:
         mode = file.stat().st_mode
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise NetpartError(
-                f"{file}: expected a file that only its owner can read, got mode {stat.S_IMODE(mode):o}; chmod 600 it, "
-                "and use another token if others have seen this one"
+            got, hint = (
+                f"mode {stat.S_IMODE(mode):o}",
+                "chmod 600 it, and use another token if others have seen this one",
             )
+            raise ConfigError(str(file), "a file that only its owner can read", got, hint)
         return file.read_text(encoding="ascii", errors="replace")
     except OSError as error:
-        raise NetpartError(f"{file}: expected a file with the run's token, got {error.strerror}") from None
+        got, hint = str(error.strerror).lower(), "the run says where it is"
+        raise ConfigError(str(file), "a file with the run's token", got, hint) from None
 
 
 def keep(file: Path, token: bytes) -> Path:

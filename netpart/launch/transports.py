@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.transport import Transport
 
@@ -15,19 +15,19 @@ def choose(wanted: str, launcher: str) -> str:
     """The transport of a run: "memory", "mpi", "shm" or "zeromq".
 
     ``wanted``: "auto" shares memory between processes of one host that can, and uses ZeroMQ between others. Raises
-    NetpartError for one that this launcher or this host does not have.
+    ConfigError for one that this launcher or this host does not have.
     """
     from netpart.transport.shm import refusal
 
     if wanted not in TRANSPORTS:
-        raise NetpartError(f"transport: expected one of {', '.join(TRANSPORTS)}, got {wanted!r}")
+        raise ConfigError("--transport", f"one of {', '.join(TRANSPORTS)}", repr(wanted))
     if launcher in GIVEN:
         if wanted != "auto":
-            raise NetpartError(f"transport: expected auto, as --launcher {launcher} has its own, got {wanted}")
+            raise ConfigError("--transport", f"auto, as --launcher {launcher} has its own", wanted, "leave it away")
         return GIVEN[launcher]
     why = refusal() if launcher == "local" else "workers of other hosts cannot see its memory"
     if wanted == "shm" and why:
-        raise NetpartError(f"transport: expected a host that can share memory, but {why}; use --transport zeromq")
+        raise ConfigError("--transport", "a host that can share memory", f"none: {why}", "use --transport zeromq")
     return "zeromq" if why else {"auto": "shm"}.get(wanted, wanted)
 
 

@@ -9,11 +9,24 @@ from netpart.graph.graph import LAYER
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.plan.balance import uneven
+from netpart.plan.write import planned_for
+from netpart.proto.reader import Job
+from netpart.units import counted
 
 
 def advice(partition: Partition) -> list[str]:
     """Every warning about the training net: cuts that fell back, uneven cuts, idle workers, layers nobody reads."""
     return list(chain(fallbacks(partition), uneven(partition), idle(partition), unread(partition)))
+
+
+def recut(job: Job, workers: int) -> Iterator[str]:
+    """A plan that is cut over another number of workers than it was written for."""
+    planned = planned_for(job.text)
+    if planned is not None and planned != workers:
+        yield (
+            f"{job.name} is a plan for {counted(planned, 'worker')}, cut over {workers}: what it leaves to defaults "
+            f"is cut anew; partition the job that it was made from with --workers {workers}"
+        )
 
 
 def fallbacks(partition: Partition) -> Iterator[str]:

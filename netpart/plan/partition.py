@@ -51,11 +51,14 @@ def with_scheme(job: JobProto, text: str) -> JobProto:
     return copy
 
 
-def known_scheme(text: str) -> str:
-    """The name of the scheme that ``text`` means in upper or lower case; raises ConfigError with the nearest names."""
+def known_scheme(text: str, who: str = "--scheme") -> str:
+    """The name of the scheme that ``text``, given by ``who``, means in upper or lower case.
+
+    Raises ConfigError with the nearest names.
+    """
     name = text.upper().replace("-", "_")
     if name != AS_WRITTEN:
-        SCHEMES.get(name, who="--scheme")
+        SCHEMES.get(name, who=who)
     return name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from netpart.plan.cuts import place_text
 from netpart.plan.shares import Share, shards_text, shares
 from netpart.plan.spelling import Wanted, spell, wanted
 from netpart.plan.table import Table, tabulate
+from netpart.proto.comments import OWN
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.paths import move
 from netpart.proto.reader import Job
@@ -20,6 +22,14 @@ from netpart.spec import Region
 from netpart.units import bytes_text, count_text, counted
 
 FOOT = "Lines like this one are netpart's: written anew with the next plan. Change the rest as you like."
+
+TITLE = "A plan for "
+
+
+def planned_for(text: str) -> int | None:
+    """The number of workers that a plan says it is for; None for the text of any other job."""
+    found = re.match(rf"{OWN} {TITLE}(\d+) ", text)
+    return int(found[1]) if found else None
 
 
 def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> str:
@@ -53,7 +63,7 @@ def planned(job: JobProto, partition: Partition) -> JobProto:
 def head(partition: Partition, made_by: str) -> Iterator[str]:
     """What a plan says first: how it was made, and what a step costs."""
     table = tabulate(partition)
-    yield f"A plan for {counted(partition.workers, 'worker')}, made by"
+    yield f"{TITLE}{counted(partition.workers, 'worker')}, made by"
     yield f"    {made_by}"
     yield f"A training step of {table.rows} rows moves {bytes_text(table.moved)} ({table.moved:,} bytes)."
     yield from worker_lines(table)

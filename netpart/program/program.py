@@ -8,7 +8,6 @@ from netpart.graph.partition import Micro
 from netpart.graph.passes.synchronise import Holding
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.instructions import CollectiveStart, Instruction, Receive, Send
-from netpart.spec import Shape
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,6 @@ class WorkerProgram:
     gradients: list[View | None]
     phases: dict[str, Program]
     slots: int = 0
-
-    def shape(self, view: View) -> Shape:
-        return self.buffers[view.buffer].shape
 
     @property
     def fixed_bytes(self) -> int:

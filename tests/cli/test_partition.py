@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Netpart
 
 
 def test_a_plan_is_the_job_with_its_cuts(job: Path, netpart: Netpart, tmp_path: Path) -> None:
     plan = tmp_path / "plans" / "plan.conf"
+    plan.parent.mkdir()
     options = "--workers", 2, "--scheme", "column-row", "--set", "seed=7", "--collectives", "ring"
     answer = netpart("partition", job, *options, "-o", plan)
     assert (answer.code, answer.out, answer.err) == (0, "", f"wrote {plan}\n")
@@ -45,10 +48,28 @@ def test_without_a_file_the_plan_is_shown(job: Path, netpart: Netpart) -> None:
 def test_a_plan_is_written_over_and_nothing_else(job: Path, netpart: Netpart, tmp_path: Path) -> None:
     before, plan = job.read_text(), tmp_path / "plan.conf"
     answer = netpart("partition", job, "-o", job)
-    assert (answer.code, job.read_text()) == (1, before)
+    assert (answer.code, job.read_text()) == (2, before)
     assert answer.err == f"error: {job}: expected no file or an older plan, got something else; choose another name\n"
     assert [netpart("partition", job, "--workers", n, "-o", plan).code for n in (2, 3)] == [0, 0]
     assert "nworkers_per_group: 3" in plan.read_text()
+
+
+def test_no_folder_is_made_for_a_plan(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    answer = netpart("partition", job, "-o", tmp_path / "no" / "plan.conf")
+    assert (answer.code, (tmp_path / "no").exists()) == (2, False)
+    assert "plan.conf: expected a file in a folder that is there, got no folder" in answer.err
+
+
+@pytest.mark.parametrize(("workers", "told"), [(2, False), (3, True)])
+def test_a_plan_for_other_workers_is_told(
+    workers: int, told: bool, job: Path, netpart: Netpart, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.conf"
+    netpart("partition", job, "--workers", 2, "-o", plan)
+    warning = f"warning: {plan} is a plan for 2 workers, cut over 3: "
+    assert (warning in netpart("check", plan, "--workers", workers).out) == told
+    options = "--launcher", "threads", "--workspace", tmp_path / "out"
+    assert (warning in netpart("run", plan, "--workers", workers, *options).err) == told
 
 
 def test_a_plan_of_a_plan_changes_nothing_but_its_name(job: Path, netpart: Netpart, tmp_path: Path) -> None:

@@ -113,7 +113,14 @@ def test_the_scheme_that_differs_is_named(job: Path, netpart: Netpart, monkeypat
 def test_a_scheme_that_is_none_is_answered_with_the_nearest(job: Path, netpart: Netpart) -> None:
     answer = netpart("verify", job, "--workers", 2, "--schemes", "data,altsplt")
     assert answer.code == 2
-    assert "ALTSPLIT" in answer.err
+    assert "--schemes: expected a known scheme, got 'ALTSPLT'; did you mean ALTSPLIT" in answer.err
+    assert "--schemes: expected a known scheme, got none; all" in netpart("verify", job, "--schemes", "").err
+
+
+def test_one_scheme_and_several_exclude_each_other(job: Path, netpart: Netpart) -> None:
+    answer = netpart("verify", job, "--schemes", "all", "--scheme", "naive")
+    message = "error: --schemes: expected no --scheme beside it, got naive; leave one of them away\n"
+    assert (answer.code, answer.err) == (2, message)
 
 
 def test_it_computes_in_float64_unless_float32_is_asked_for(netpart: Netpart, job: Path, tmp_path: Path) -> None:

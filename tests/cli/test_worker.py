@@ -21,15 +21,14 @@ def nobody_started_us(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_worker_needs_a_token(netpart: Netpart) -> None:
     answer = netpart("worker", "--join", "tcp://127.0.0.1:5555")
-    assert answer.code == 1
+    assert answer.code == 2
     assert answer.err.startswith("error: NETPART_TOKEN: expected the run's token in the environment, or a file with")
 
 
-def test_a_worker_needs_an_address(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NETPART_TOKEN", TOKEN)
+def test_a_worker_needs_an_address_before_a_token(netpart: Netpart) -> None:
     answer = netpart("worker", "--join", "10.0.0.1")
-    assert (answer.code, answer.out) == (1, "")
-    assert "expected an address like tcp://10.0.0.1:5555, got '10.0.0.1'" in answer.err
+    assert (answer.code, answer.out) == (2, "")
+    assert "--join: expected an address like tcp://10.0.0.1:5555, got '10.0.0.1'" in answer.err
 
 
 def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +43,18 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
     [
         (("--launcher", "threads", "--listen", "tcp://127.0.0.1:5555"), {}, "--listen: expected --launcher join"),
         (("--launcher", "join"), {}, "--launcher join: expected an address in --listen"),
+        (
+            ("--listen", "tcp://127.0.0.1:0"),
+            {},
+            "--listen: expected a port from 1 to 65535, got 0 in tcp://127.0.0.1:0",
+        ),
+        (("--launcher", "mpi", "--transport", "shm"), {}, "--transport: expected auto, as --launcher mpi has its own"),
+        (("--launcher", "threads", "--hosts", "F"), {}, "--hosts: expected --launcher mpi, got threads"),
+        (
+            ("--launcher", "mpi", "--hosts", "nope.hosts"),
+            {},
+            "--hosts nope.hosts: expected a host file, got no such file",
+        ),
         (("--listen", "tcp://0.0.0.0:5555"), {}, "expected an address of this host, got 0.0.0.0"),
         (("--launcher", "env"), {}, "--launcher env: expected one of OMPI_COMM_WORLD_RANK, PMI_RANK"),
         (("--launcher", "env"), {"PMI_RANK": "1"}, "--launcher env: expected NETPART_MEET in the environment"),
@@ -55,7 +66,7 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
         (
             ("--launcher", "env", "--workers", "3"),
             {"PMI_RANK": "0", "PMI_SIZE": "2", "NETPART_MEET": "tcp://127.0.0.1:5555"},
-            "--workers 3: expected 2, as MPICH says; start as many processes as workers",
+            "--workers: expected 2, as MPICH says, got 3; start as many processes as workers",
         ),
         (
             ("--launcher", "env"),
@@ -71,5 +82,5 @@ def test_what_a_run_over_hosts_needs(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     answer = netpart("run", job, "--workspace", tmp_path / "run", *options)
-    assert answer.code == 1
+    assert answer.code == 2
     assert message in answer.err

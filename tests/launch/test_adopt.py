@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
 from netpart.launch import adopt as module
 from netpart.launch.adopt import LAUNCHERS, Adopted, adopt, one_of_many
 
@@ -36,15 +36,17 @@ def test_nobody_has_started_it() -> None:
 
 @pytest.mark.parametrize("text", ["", "one", "-1", "²"])
 def test_what_is_no_number(text: str) -> None:
-    with pytest.raises(NetpartError, match="PMI_RANK: expected a number from 0, got"):
+    with pytest.raises(ConfigError, match="PMI_RANK: expected a number from 0, got"):
         adopt({"PMI_RANK": text})
 
 
 def test_one_of_many_needs_a_launcher_and_a_place_to_meet() -> None:
-    with pytest.raises(NetpartError, match=r"expected one of OMPI_COMM_WORLD_RANK, .* in the environment, got none"):
+    with pytest.raises(ConfigError, match=r"expected one of OMPI_COMM_WORLD_RANK, .* in the environment, got none"):
         one_of_many(MEET)
-    with pytest.raises(NetpartError, match="expected NETPART_MEET in the environment, got none; set it"):
+    with pytest.raises(ConfigError, match="expected NETPART_MEET in the environment, got none; set it"):
         one_of_many({"JOB_COMPLETION_INDEX": "0"})
+    with pytest.raises(ConfigError, match=r"NETPART_MEET: expected an address like .*, got 'node1'"):
+        one_of_many({"JOB_COMPLETION_INDEX": "0", "NETPART_MEET": "node1"})
     assert one_of_many(SLURM).rank == 3
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError, NetpartError
 from netpart.launch import hostfile
 
 
@@ -19,10 +19,14 @@ def test_names_are_read_without_counts_and_comments(tmp_path: Path) -> None:
 
 def test_a_file_without_hosts_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hosts"
-    with pytest.raises(NetpartError, match=r"hosts: expected a host file, got .*No such file"):
+    with pytest.raises(
+        ConfigError, match=r"--hosts .*hosts: expected a host file, got no such file or directory; write one, a host"
+    ):
         hostfile.read(path)
     path.write_text("# nobody\n")
-    with pytest.raises(NetpartError, match='hosts: expected a host per line, as "node1:4", got none'):
+    with pytest.raises(
+        ConfigError, match="hosts: expected a host file, got one that names none; write one, a host per line"
+    ):
         hostfile.read(path)
 
 
@@ -36,7 +40,9 @@ def test_the_way_out_is_preferred_to_loopback(monkeypatch: pytest.MonkeyPatch) -
     ways = {"localhost": "127.0.0.1", "node1": "10.0.0.1", "node2": "10.0.0.1", "far": "192.168.0.1"}
     monkeypatch.setattr(hostfile, "way_to", ways.__getitem__)
     assert hostfile.own_address(["localhost", "node1", "node2"]) == "10.0.0.1"
-    with pytest.raises(NetpartError, match=r"one address .* got 10\.0\.0\.1, 192\.168\.0\.1; choose one with --listen"):
+    with pytest.raises(
+        ConfigError, match=r"--hosts: expected one address .* got 10\.0\.0\.1, 192\.168\.0\.1; choose one with --listen"
+    ):
         hostfile.own_address(["node1", "far"])
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
 from netpart.launch.meeting import JoinTeam, Meeting
 from netpart.proto.control_pb2 import JoinProto
 from netpart.resources import version
@@ -71,15 +71,15 @@ def test_nobody_is_invited_where_all_are_here(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("listen", "message"),
     [
-        ("10.0.0.1:5555", "expected an address like tcp://10.0.0.1:5555, got '10.0.0.1:5555'"),
+        ("10.0.0.1:5555", "--listen: expected an address like tcp://10.0.0.1:5555, got '10.0.0.1:5555'"),
         ("tcp://10.0.0.1", "expected an address like"),
-        ("tcp://10.0.0.1:0", "expected an address like"),
-        ("tcp://10.0.0.1:70000", "expected an address like"),
+        ("tcp://10.0.0.1:0", "--listen: expected a port from 1 to 65535, got 0 in tcp://10.0.0.1:0; choose one"),
+        ("tcp://10.0.0.1:70000", "expected a port from 1 to 65535, got 70000"),
         ("tcp://0.0.0.0:5555", "expected an address of this host, got 0.0.0.0; give the one"),
     ],
 )
 def test_addresses_that_others_cannot_use(listen: str, message: str) -> None:
-    with pytest.raises(NetpartError, match=message):
+    with pytest.raises(ConfigError, match=message):
         assert Meeting(listen).address
 
 

@@ -12,7 +12,7 @@ from time import monotonic
 
 import pytest
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError, NetpartError
 from netpart.launch import mpiexec
 from netpart.launch.mpi import MpiTeam
 from netpart.launch.run import run
@@ -110,7 +110,7 @@ def test_what_is_missing_is_named_before_anything_starts(tmp_path: Path, monkeyp
 
 
 def test_hosts_need_mpi(tmp_path: Path) -> None:
-    with pytest.raises(NetpartError, match="launcher local: expected a host file with mpi, and only with it"):
+    with pytest.raises(ConfigError, match="--hosts: expected --launcher mpi, got local; leave one of them away"):
         run(load(mlp(tmp_path)), 2, workspace=tmp_path / "run", hosts=tmp_path / "hosts")
 
 

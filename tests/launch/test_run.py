@@ -159,7 +159,7 @@ def test_a_checkpoint_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_a_launcher_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(NetpartError, match="launcher: expected one of local, threads, mpi, join, got 'pvm'"):
+    with pytest.raises(ConfigError, match="--launcher: expected one of local, threads, mpi, join, got 'pvm'"):
         launch.run(load(mlp(tmp_path)), 2, launcher="pvm")
 
 

@@ -23,12 +23,14 @@ from tests.worker.jobs import partition as cut
 
 
 def test_what_is_told_is_what_is_heard() -> None:
+    verbs: set[Verb] = set()
     for worker in range(3):
         told = communications(compile_worker(cut(LENET, 3), worker))
         ready = ReadyProto.FromString(ReadyProto(spoken=encode(told)).SerializeToString())
         assert decode(ready.spoken) == told
-        assert {c.verb for c in told["train"]} == set(Verb)
+        verbs |= {c.verb for c in told["train"]}
         assert len(ready.spoken[0].legs) <= sum(c.verb == Verb.START for c in told["train"])
+    assert verbs == set(Verb)
 
 
 def test_programs_without_their_other_half_never_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +49,7 @@ def test_programs_that_wait_for_each_other_never_start(tmp_path: Path, monkeypat
 
     job = load(mlp(tmp_path), ["fc2.partition_dim=1"])
     assert partition(job.proto, 2).workers == 2
+    monkeypatch.setattr("netpart.graph.partition.collect", lambda graph: None)  # single bridges
     monkeypatch.setattr(ForwardCompiler, "run", receives_first)
     with pytest.raises(ProgramRefused, match=r"2 workers wait for each other in a ring:\n  worker 0 stands at receive"):
         launch.run(job, 2, launcher="threads", workspace=tmp_path / "run")

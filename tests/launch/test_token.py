@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
 from netpart.launch.token import given, keep
 
 TOKEN = bytes(range(16))
@@ -26,7 +26,7 @@ def test_it_comes_through_the_environment() -> None:
 
 @pytest.mark.parametrize(("text", "got"), [("secret", "other characters"), ("abcd", "4"), ("00" * 17, "34")])
 def test_what_is_no_token_is_not_repeated(text: str, got: str) -> None:
-    with pytest.raises(NetpartError) as caught:
+    with pytest.raises(ConfigError) as caught:
         given({"NETPART_TOKEN": text})
     hint = "make one with `openssl rand -hex 16`"
     assert str(caught.value) == f"NETPART_TOKEN: expected 32 hexadecimal digits, got {got}; {hint}"
@@ -35,10 +35,12 @@ def test_what_is_no_token_is_not_repeated(text: str, got: str) -> None:
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
     path = keep(tmp_path / "token", TOKEN)
     path.chmod(0o640)
-    with pytest.raises(NetpartError, match="expected a file that only its owner can read, got mode 640; chmod 600 it"):
+    with pytest.raises(ConfigError, match="expected a file that only its owner can read, got mode 640; chmod 600 it"):
         given({}, path)
 
 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(NetpartError, match="expected a file with the run's token, got No such file or directory"):
+    with pytest.raises(
+        ConfigError, match="expected a file with the run's token, got no such file or directory; the run says"
+    ):
         given({}, tmp_path / "token")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
 from netpart.launch.transports import choose, make
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport import shm
@@ -27,19 +27,19 @@ def test_choice(wanted: str, launcher: str, chosen: str) -> None:
     ("wanted", "launcher", "says"),
     [
         ("tcp", "local", "one of auto, zeromq, shm, got 'tcp'"),
-        ("shm", "threads", "expected auto, as --launcher threads has its own"),
+        ("shm", "threads", "--transport: expected auto, as --launcher threads has its own, got shm; leave it away"),
         ("shm", "hosts", "workers of other hosts cannot see its memory; use --transport zeromq"),
     ],
 )
 def test_what_cannot_be_is_refused(wanted: str, launcher: str, says: str) -> None:
-    with pytest.raises(NetpartError, match=says):
+    with pytest.raises(ConfigError, match=says):
         choose(wanted, launcher)
 
 
 def test_a_host_without_shared_memory_uses_zeromq(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shm, "refusal", lambda: "this host is odd")
     assert choose("auto", "local") == "zeromq"
-    with pytest.raises(NetpartError, match="this host is odd; use --transport zeromq"):
+    with pytest.raises(ConfigError, match="this host is odd; use --transport zeromq"):
         choose("shm", "local")
 
 

@@ -58,7 +58,7 @@ def test_moved_bytes_are_what_a_hand_counts() -> None:
     forward_and_back = 2
     assert row(table, "data").moved == 8 * 6 * 4 + 4 * 4, "all rows for fc1, and 4 labels; no gradient"
     assert row(table, "fc1").moved == 2 * (4 * 2 * 4) * forward_and_back
-    assert row(table, "fc2").moved == 2 * (2 - 1) * (4 * 10 + 10) * 4, "a ring all-reduce"
+    assert row(table, "fc2").moved == 2 * (2 - 1) * (4 * 10 + 10) * 4, "an all-reduce"
     assert row(table, "loss").moved == 0
     assert table.moved == sum(w.sent for w in table.workers)
 

@@ -99,7 +99,7 @@ def journeys(found: Asked, index: int) -> Iterator[Journey]:
 
 
 def is_all_reduce(placement: Placement, sent: list[Journey]) -> bool:
-    """True if every worker adds up all of every addend, which ``collect`` recognises and a ring does in 2(N-1)|T|."""
+    """True if every worker adds up all of every addend, an all-reduce to ``collect``: 2(N-1)|T|."""
     workers, regions = placement.workers, {s.region for s in placement.shards}
     everyone = [(s, t) for s in workers for t in workers if s != t]
     alike = len(regions | {box for _, _, box, _ in sent}) == 1 and len({gradient for *_, gradient in sent}) == 1

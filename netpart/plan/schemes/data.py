@@ -8,5 +8,5 @@ from netpart.spec import Placement
 
 
 def data(net: Net, workers: int) -> list[Placement]:
-    """Sends 2(N-1)P: the ring all-reduce of the gradients of P parameters."""
+    """Sends 2(N-1)P: the all-reduce of the gradients of P parameters."""
     return [cut_on(node, BATCH, workers) for node in net.nodes]
