@@ -43,7 +43,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
 def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     """Reads the job that ``args`` names, with its options applied; ``args.loaded`` remembers it for errors.
 
-    ``provide`` makes the digits' store where the job reads it and it is not there. Raises ConfigError.
+    ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
     """
     from netpart.proto.reader import load
 
@@ -57,9 +57,9 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     if args.seed is not None:
         job.proto.seed = seed(args.seed)
     if provide:
-        from netpart.cli.provide import provide_digits
+        from netpart.cli.provide import provide as make_missing
 
-        provide_digits(job)
+        make_missing(job)
     return job
 
 

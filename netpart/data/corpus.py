@@ -1,4 +1,4 @@
-"""Corpus: the bytes of several files, one after another, as one text that is mapped into memory and never read whole."""
+"""Corpus: the bytes of several files, one after another, as one text; mapped into memory, never read whole."""
 
 from __future__ import annotations
 

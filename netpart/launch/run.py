@@ -108,10 +108,15 @@ def control_address(launcher: str) -> str:
 def make_options(job: Job, workspace: Path | None) -> Options:
     """Resolves workspace, checkpoint to start from and first step."""
     proto = job.proto
-    folder = workspace or Path(proto.cluster.workspace or Path("out") / (proto.name or "net"))
+    folder = workspace or workspace_of(proto)
     restore, first = starting_point(proto, folder / "checkpoint")
     every = proto.disp_freq or REPORT_EVERY
     return Options(job.folder, folder, proto.seed, DEVICES[proto.device], proto.deadline, every, restore, first)
+
+
+def workspace_of(job: JobProto) -> Path:
+    """The folder of a job's checkpoints, metrics and logs."""
+    return Path(job.cluster.workspace or Path("out") / (job.name or "net"))
 
 
 def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:
