@@ -95,7 +95,7 @@ class Layer(ABC):
 
     types: ClassVar[tuple[str, ...]] = ()
     """LayerType names that this class implements."""
-    metrics: ClassVar[tuple[str, ...]] = ()
+    metrics: tuple[str, ...] = ()
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False

@@ -23,11 +23,12 @@ class SoftmaxLoss(Layer):
     Labels (batch, ...) may stand at every position of a row: the classes are the axes of the prediction (batch, ...,
     classes) behind those of the labels, and what counts for a row is the mean over its positions.
     With label_smoothing the target is not the label alone: all classes divide that share of it.
-    Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes.
+    Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes, and with
+    ``bits`` the first of them divided by log 2.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSoftmaxLoss", "kCudnnSoftmaxLoss")
-    metrics: ClassVar[tuple[str, ...]] = ("loss", "accuracy")
+    metrics: tuple[str, ...] = ("loss", "accuracy")
     is_loss: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
@@ -43,6 +44,8 @@ class SoftmaxLoss(Layer):
         if not 0 <= self.smoothing < 1:
             got, hint = f"{self.smoothing:g}", "write the share that all classes divide"
             raise fault(self, "0 <= label_smoothing < 1", got, hint, "softmaxloss_conf", "label_smoothing")
+        if conf.bits:
+            self.metrics = (*self.metrics, "bits")
         return (prediction,)
 
     @classmethod
