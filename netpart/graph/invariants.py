@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Graph, Part
 from netpart.graph.net import Parameter
+from netpart.graph.passes.synchronise import Cell
 from netpart.spec import RECORD, Region, contains, intersect, size, subtract, whole
 
 
@@ -113,6 +114,21 @@ def check_parameters(
         for workers, cell in summed:
             holders = tuple(w for w, boxes in enumerate(held) if any(intersect(b, cell) is not None for b in boxes))
             expect(holders == workers, name, f"the sum of {cell} over its holders {holders}")
+
+
+def check_norm(
+    parameters: Sequence[Parameter],
+    holdings: Sequence[Sequence[tuple[Parameter, Region]]],
+    counted: Sequence[Sequence[Cell]],
+) -> None:
+    """Raises AssertionError unless every element of ``parameters`` is counted once, by a worker that holds it."""
+    for parameter in parameters:
+        mine = [[c.box for c in cells if c.parameter.name == parameter.name] for cells in counted]
+        boxes = [box for of_worker in mine for box in of_worker]
+        expect(tiles(boxes, whole(parameter.spec.shape)), parameter.name, "every element counted once")
+        for held, of_worker in zip(holdings, mine, strict=True):
+            own = [box for p, box in held if p.name == parameter.name]
+            expect(all(any(contains(b, box) for b in own) for box in of_worker), parameter.name, "to be counted where held")
 
 
 def remaining(region: Region, boxes: Sequence[Region]) -> list[Region]:

@@ -19,6 +19,7 @@ from netpart.graph.notebook import Shown
 from netpart.graph.passes.agree import agreeing
 from netpart.graph.passes.collect import collect
 from netpart.graph.passes.connect import connect
+from netpart.graph.passes.norm import Norm, share_norm
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
@@ -47,7 +48,7 @@ class Micro:
 @dataclass(repr=False)
 class Partition(Shown):
     """Everything the rewrite decided. ``phases`` holds the micro-batches of each phase that the job has,
-    ``trained`` the names of the parameters that get a gradient."""
+    ``trained`` the names of the parameters that get a gradient, ``norm`` who adds up its norm if that is clipped."""
 
     job: JobProto
     workers: int
@@ -56,6 +57,7 @@ class Partition(Shown):
     buckets: list[Bucket]
     fallbacks: list[Fallback] = field(default_factory=list)
     trained: set[str] = field(default_factory=set)
+    norm: Norm | None = None
 
     @property
     def graph(self) -> Graph:
@@ -123,6 +125,8 @@ def partition_job(
     with collector_off():
         plan = synchronise(graphs, workers, float_size(job), job.bucket_bytes)
     result.holdings, result.buckets, result.trained = plan.holdings, plan.buckets, plan.trained
+    if job.updater.clip_norm > 0 and plan.trained:
+        result.norm = share_norm(plan.holdings, plan.trained)
     for graph in (g for g in graphs if g.net.phase == "train"):
         graph.summed = sum(2 * (len(b.workers) - 1) * b.elements for b in plan.buckets)
     return result

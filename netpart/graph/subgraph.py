@@ -13,6 +13,7 @@ from netpart.graph.build import build_net
 from netpart.graph.graph import Collective, Feed, Graph, Part
 from netpart.graph.net import Net, Parameter
 from netpart.graph.partition import Micro, Partition
+from netpart.graph.passes.norm import Norm
 from netpart.graph.passes.synchronise import Bucket, Cell, Holding
 from netpart.graph.passes.totals import insert_totals
 from netpart.proto.job_pb2 import JobProto
@@ -37,6 +38,9 @@ def encode(partition: Partition, worker: int) -> bytes:
     for bucket in partition.buckets:
         plan.bucket.add(worker=bucket.workers, cell=[encode_box(c.parameter, c.box) for c in bucket.cells])
     plan.trained.extend(sorted(partition.trained))
+    if partition.norm:
+        plan.norm.extend(partition.norm.workers)
+        plan.counted.extend(encode_box(c.parameter, c.box) for c in partition.norm.counted[worker])
     return plan.SerializeToString()
 
 
@@ -63,10 +67,13 @@ def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     named = {p.name: p for g in reversed(graphs) for p in g.net.parameters}
     holdings: list[list[Holding]] = [[] for _ in range(plan.workers)]
     holdings[plan.worker] = [Holding(named[b.parameter], region(b.box)) for b in plan.holding]
-    buckets = [
-        Bucket(tuple(b.worker), tuple(Cell(named[c.parameter], region(c.box)) for c in b.cell)) for b in plan.bucket
-    ]
-    return Partition(job, plan.workers, phases, holdings, buckets, [], set(plan.trained)), plan.worker
+    def cells(boxes: Iterable[BoxProto]) -> tuple[Cell, ...]:
+        return tuple(Cell(named[b.parameter], region(b.box)) for b in boxes)
+
+    buckets = [Bucket(tuple(b.worker), cells(b.cell)) for b in plan.bucket]
+    counted = tuple(cells(plan.counted if w == plan.worker else ()) for w in range(plan.workers))
+    norm = Norm(tuple(plan.norm), counted) if plan.norm else None
+    return Partition(job, plan.workers, phases, holdings, buckets, [], set(plan.trained), norm), plan.worker
 
 
 def flat(pairs: Iterable[tuple[int, int]]) -> list[int]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import Verbs
+from netpart.kernels.verbs import Verbs, blocks, front
+
+SQUARED = {"numpy": 1 << 15}
+"""Elements that are squared at a time: on a CPU as many float64 as fit the second-level cache."""
 
 
 class Arrays(Verbs):
@@ -34,6 +37,21 @@ class Arrays(Verbs):
                 self.xp.add(dst, src, out=dst)
 
         return Op(run)
+
+    def add_squares(self, dst: Array, src: Array) -> Op:
+        """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all is added up in float64."""
+        pieces = [piece for (piece,) in blocks([src], SQUARED.get(self.xp.__name__, 1 << 22))]
+
+        def run(wide: Array, part: Array) -> None:
+            for piece in pieces:
+                square = front(wide, *piece.shape)
+                self.xp.copyto(square, piece)
+                self.xp.multiply(square, square, out=square)
+                self.xp.sum(square, axis=None, out=part.reshape(()))
+                self.xp.add(dst, part, out=dst)
+
+        largest = max((piece.size for piece in pieces), default=0)
+        return Op(run, [((largest,), dst.dtype), ((1,), dst.dtype)])
 
     def upload(self, dst: Array, host: Array) -> Op:
         """Copies a contiguous numpy array of dst's shape and dtype to dst, on whatever device that is."""

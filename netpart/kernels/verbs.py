@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -42,6 +43,14 @@ def matrix(a: Array, axes: int = 1) -> Array:
 def front(flat: Array, *shape: int) -> Array:
     """The first elements of 1-D scratch ``flat``, seen in ``shape``."""
     return flat[: prod(shape)].reshape(shape)
+
+
+def blocks(arrays: Sequence[Array], size: int) -> list[tuple[Array, ...]]:
+    """Cuts arrays of one shape on axis 0 into views of about ``size`` elements (flat ones: exactly)."""
+    if all(a.flags.c_contiguous for a in arrays):
+        arrays = [a.reshape(-1) for a in arrays]
+    rows = max(1, size // max(1, prod(arrays[0].shape[1:])))
+    return [tuple(a[lo : lo + rows] for a in arrays) for lo in range(0, len(arrays[0]), rows)]
 
 
 def column(values: Array, axes: int) -> Array:

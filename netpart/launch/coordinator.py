@@ -28,6 +28,7 @@ from netpart.launch.token import BYTES
 from netpart.launch.watch import Member, Watch, place
 from netpart.program.rehearse import rehearse
 from netpart.proto.control_pb2 import ControlProto, JoinedProto
+from netpart.updaters import AVERAGE
 
 LOOK_MS = 250
 PARTING_SECONDS = 10.0
@@ -43,7 +44,7 @@ PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartErr
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is run, beyond its job."""
+    """How a run is run, beyond its job. ``averages``: parameters start from those that lie beside ``restore``."""
 
     folder: Path
     workspace: Path
@@ -54,6 +55,7 @@ class Options:
     restore: Path | None = None
     first_step: int = 0
     transport: str = "zeromq"
+    averages: bool = False
 
 
 class Coordinator:
@@ -181,8 +183,11 @@ class Coordinator:
         w.plan, w.run_id, w.folder = encode(self.partition, member.rank), self.run_id, str(options.folder)
         w.seed, w.device, w.deadline = options.seed, options.device, options.deadline
         w.restore, w.first_step = str(options.restore or ""), options.first_step
-        if options.restore and str(updater_file(options.restore)) in self.relay.sources:
-            w.restore_updater = str(updater_file(options.restore))
+        beside = updater_file(options.restore) if options.restore else None
+        if beside is not None and options.averages:
+            w.restore, w.restore_suffix = str(beside), f".{AVERAGE}"
+        elif beside is not None and str(beside) in self.relay.sources:
+            w.restore_updater = str(beside)
         w.writes.extend(writers(self.partition)[member.rank])
         w.report_every, w.transport, w.workers = options.report_every, options.transport, len(self.members)
         self.send(member, message)
@@ -289,5 +294,5 @@ def refuse_divergence(phase: str, step: int, metrics: dict[str, float]) -> None:
     """Raises NetpartError for a metric that is not a number: nothing that is trained after that is worth keeping."""
     for name, value in metrics.items():
         if not isfinite(value):
-            hint = "lower updater.learning_rate.base_lr, or clip gradients with updater.clip_low and clip_high"
+            hint = "lower updater.learning_rate.base_lr, or clip gradients with updater.clip_norm"
             raise NetpartError(f"{phase} step {step}: expected {name} to be a number, got {value}: it diverged; {hint}")

@@ -71,7 +71,7 @@ class Ensemble:
 
     def player(self, worker: int, seed: int, keep: bool, poison: bool) -> Player:
         rule = updater(self.partition.job.updater)
-        program = compile_worker(self.partition, worker, len(rule.slots), keep)
+        program = compile_worker(self.partition, worker, len(rule.states), keep)
         return Player(program, self.hub[worker], np, rule, seed, poison)
 
     def initialise(self) -> None:

@@ -159,7 +159,7 @@ class Loop:
     def states(self) -> dict[str, ArrayOf]:
         """How to find every state of the updater, by the suffix of its name in a checkpoint."""
         updater = self.player.machine.updater
-        return {f".{slot}": self.state(slot) for slot in (updater.slots if updater else ())}
+        return {f".{slot}": self.state(slot) for slot in (updater.states if updater else ())}
 
     def state(self, slot: str) -> ArrayOf:
         """Finds updater state ``slot`` of a holding."""
@@ -178,7 +178,8 @@ class Loop:
 
     def restore(self, path: Path) -> None:
         """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside."""
-        self.read(path, {"": self.player.parameter})
+        self.read(path, {self.welcome.restore_suffix: self.player.parameter})
+        self.player.machine.begin_state()
         if self.states() and self.welcome.restore_updater:
             self.read(Path(self.welcome.restore_updater), self.states())
 

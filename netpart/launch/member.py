@@ -92,7 +92,7 @@ def prepare(
     folder = away.folder if away and away.folder else Path(welcome.folder)
     partition, rank = decode(welcome.plan, folder)
     rule = updater(partition.job.updater)
-    program = compile_worker(partition, rank, len(rule.slots))
+    program = compile_worker(partition, rank, len(rule.states))
     xp, device = array_module(welcome.device)
     control.status.doing = lambda: "allocating memory"
     player = Player(program, transport, xp, rule, welcome.seed)

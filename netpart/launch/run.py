@@ -12,13 +12,14 @@ import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest
-from netpart.errors import DataError, NetpartError
+from netpart.errors import ConfigError, DataError, NetpartError
 from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
 from netpart.launch.coordinator import Coordinator, Options
 from netpart.launch.events import Listener, Summary
+from netpart.launch.loop import updater_file
 from netpart.launch.meeting import JoinTeam, Meeting
 from netpart.launch.mpi import MpiTeam
 from netpart.launch.notes import Notes
@@ -29,6 +30,7 @@ from netpart.launch.threads import ThreadTeam
 from netpart.launch.transports import choose
 from netpart.launch.watch import Member
 from netpart.plan.partition import partition
+from netpart.updaters import AVERAGE
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
@@ -111,7 +113,24 @@ def make_options(job: Job, workspace: Path | None) -> Options:
     folder = workspace or workspace_of(proto)
     restore, first = starting_point(proto, folder / "checkpoint")
     every = proto.disp_freq or REPORT_EVERY
-    return Options(job.folder, folder, proto.seed, DEVICES[proto.device], proto.deadline, every, restore, first)
+    resumed = proto.resume and restore is not None and restore == latest(folder / "checkpoint")
+    averages = proto.updater.ema_start and not resumed
+    if averages:
+        check_averages(restore)
+    return Options(
+        job.folder, folder, proto.seed, DEVICES[proto.device], proto.deadline, every, restore, first, averages=averages
+    )
+
+
+def check_averages(restore: Path | None) -> None:
+    """Raises ConfigError without a checkpoint to start from, DataError for one without averages of parameters."""
+    if restore is None:
+        where = ("updater", "ema_start")
+        raise ConfigError(".".join(where), "a checkpoint to start from", "none", "add checkpoint_path", at=where)
+    with open_checkpoint(updater_file(restore)) as saved:
+        if not any(name.endswith(f".{AVERAGE}") for name in saved.tensors):
+            some = ", ".join(sorted(saved.tensors)[:4])
+            raise DataError(f"{saved.path}: expected averages, got {some}; train with updater.ema_decay to have them")
 
 
 def workspace_of(job: JobProto) -> Path:

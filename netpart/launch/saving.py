@@ -19,7 +19,7 @@ class CheckpointBook:
 
     def __init__(self, partition: Partition, folder: Path) -> None:
         self.partition, self.folder = partition, folder
-        self.slots = updater(partition.job.updater).slots
+        self.slots = updater(partition.job.updater).states
         self.dtype = f"F{8 * float_size(partition.job)}"
         self.files: dict[int, list[CheckpointWriter]] = {}
         self.done: dict[int, set[int]] = {}

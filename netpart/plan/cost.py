@@ -32,15 +32,16 @@ def price(graph: Graph, part: Part) -> Cost:
 
 def moved(partition: Partition, entries: Sequence[Entry]) -> Counter[str]:
     """Bytes of one training step by layer: of a bridge or a sum over replicas for the layer whose output it carries,
-    of a bucket for the layers whose parameters' gradients it sums."""
-    found, buckets = Counter[str](), Counter[int]()
+    of a bucket for the layers whose parameters' gradients it sums, of the norm for the first layer that is trained."""
+    found, buckets, owners = Counter[str](), Counter[int](), owner_names(partition)
     for entry in entries:
         if entry.channel.way == Way.BUCKET:
             buckets[entry.channel.edge] += entry.nbytes
+        elif entry.channel.way == Way.NORM:
+            found[next(owners[p.name] for p in partition.parameters if p.name in partition.trained)] += entry.nbytes
         else:
             graph = partition.phases["train"][entry.channel.micro].graph
             found[graph.net.nodes[graph.parts[entry.channel.edge].node].name] += entry.nbytes
-    owners = owner_names(partition)
     for b, nbytes in buckets.items():
         bucket = partition.buckets[b]
         for cell in bucket.cells:

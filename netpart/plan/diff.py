@@ -17,7 +17,7 @@ from netpart.spec import Placement
 
 KINDS = {
     "FORWARD": "activations", "BACKWARD": "gradients of activations", "REDUCE": "sums over replicas",
-    "BUCKET": "sums of parameters' gradients",
+    "BUCKET": "sums of parameters' gradients", "NORM": "norm of the gradient",
 }  # fmt: skip
 """What a message carries, by the name of its way."""
 

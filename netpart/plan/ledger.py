@@ -14,10 +14,12 @@ from functools import cached_property
 from netpart.collectives.kinds import ALL_TO_ALL
 from netpart.graph.graph import Graph
 from netpart.graph.partition import Partition
+from netpart.program.buffers import item_size
 from netpart.program.compile import PHASE_CODES
 from netpart.program.exchange import Exchange
 from netpart.program.exchanges import Exchanges
 from netpart.program.instructions import Channel, Way
+from netpart.program.norm import NORM_DTYPE
 from netpart.spec import INT, extent, size, whole
 
 
@@ -69,6 +71,7 @@ def ledger(partition: Partition, phase: str = "train") -> Ledger:
         for b, bucket in enumerate(partition.buckets):
             channel, summed = Channel(code, Way.BUCKET, 0, b), exchanges.summed(bucket.workers, ((0, bucket.elements),))
             entries += messages(f"bucket {b}", channel, summed, exchanges.width)
+        entries += norm(partition, code, exchanges)
     return Ledger(phase, tuple(entries))
 
 
@@ -106,6 +109,13 @@ def replicas(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iter
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
             region = whole(extent(part.region))
             yield from messages(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
+
+
+def norm(partition: Partition, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+    """The one number that tells every worker how long the whole gradient is, where that is clipped."""
+    if partition.norm is not None:
+        found = exchanges.summed(partition.norm.workers, ((0, 1),), NORM_DTYPE)
+        yield from messages("norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, item_size(NORM_DTYPE, 0))
 
 
 def replicas_summed(graph: Graph) -> int:

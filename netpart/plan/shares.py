@@ -61,7 +61,7 @@ def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
             if part.kind == LAYER:
                 cost = price(micro.graph, part)
                 flops[key] += cost.forward + cost.backward
-    slots, owners = len(updater(partition.job.updater).slots), owner_names(partition)
+    slots, owners = len(updater(partition.job.updater).states), owner_names(partition)
     for worker, holdings in enumerate(partition.holdings):
         for holding in holdings:
             arrays = 1 + slots + (holding.parameter.name in partition.trained)

@@ -94,7 +94,7 @@ def tabulate(partition: Partition) -> Table:
 
     Raises ConfigError for an updater that cannot be, ProgramRefused for workers that would never finish.
     """
-    micros, slots = partition.phases["train"], len(updater(partition.job.updater).slots)
+    micros, slots = partition.phases["train"], len(updater(partition.job.updater).states)
     entries, parameters = ledger(partition).entries, parameter_bytes(partition, slots)
     bytes_of, sends = moved(partition, entries), Counter[int]()
     for entry in entries:

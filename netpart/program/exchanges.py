@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from netpart.collectives import GRADIENT
 from netpart.graph.graph import Collective
-from netpart.program.buffers import View
+from netpart.program.buffers import View, item_size
 from netpart.program.exchange import Exchange, exchange, summed
 from netpart.program.instructions import Channel, CollectiveStart
 from netpart.program.memory import Memory
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Collectives, JobProto
-from netpart.spec import INT, Region, contains, extent, whole
+from netpart.spec import FLOAT, INT, Region, contains, extent, whole
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Exchanges:
         itemsize = 4 if found.dtype == INT else self.width
         return exchange(kind, found.members, found.region, found.blocks, self.wanted, itemsize)
 
-    def summed(self, members: tuple[int, ...], region: Region) -> Exchange:
-        """How a tensor of floats is summed over ``members``."""
-        return summed(members, region, self.wanted, self.width)
+    def summed(self, members: tuple[int, ...], region: Region, dtype: str = FLOAT) -> Exchange:
+        """How a tensor is summed over ``members``."""
+        return summed(members, region, self.wanted, item_size(dtype, self.width))
 
     def start(
         self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, channel: Channel, name: str
@@ -64,7 +64,8 @@ class Exchanges:
     ) -> CollectiveStart:
         """The instruction that sums ``view`` over ``members``."""
         held = Held(view, whole(view.shape))
-        return self.start(self.summed(members, held.region), worker, held, held, memory, channel, name)
+        found = self.summed(members, held.region, self.dtype(memory, view))
+        return self.start(found, worker, held, held, memory, channel, name)
 
     def dtype(self, memory: Memory, view: View | None) -> str:
         """Element type of what is moved; a worker that only passes floats on has no view of them."""

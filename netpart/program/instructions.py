@@ -18,13 +18,14 @@ class Way(IntEnum):
     BUCKET = 2
     REDUCE = 3
     DONE = 4
+    NORM = 5
 
 
 class Channel(NamedTuple):
     """Static name of a stream of messages between two workers: one message a step.
 
-    ``edge`` is the index of the receiving bridge in its graph, of a collective's first part, or of the bucket or group;
-    ``chunk`` the message of a collective's schedule.
+    ``edge`` is the index of the receiving bridge in its graph, of a collective's first part, or of the bucket or group
+    (0 for the one norm); ``chunk`` the message of a collective's schedule.
     """
 
     phase: int
@@ -129,10 +130,21 @@ class CollectiveWait:
 
 
 @dataclass(frozen=True)
+class AddSquares:
+    """Adds the squares of all elements of ``source`` to ``target``, one float64."""
+
+    target: View
+    source: View
+
+
+@dataclass(frozen=True)
 class Update:
-    """Updates holding number ``holding`` from its gradient."""
+    """Updates holding number ``holding`` from its gradient; ``norm`` is the squared norm of all gradients to clip."""
 
     holding: int
+    norm: View | None = None
 
 
-Instruction = Forward | Backward | Zero | Copy | Add | Send | Receive | CollectiveStart | CollectiveWait | Update
+Instruction = (
+    Forward | Backward | Zero | Copy | Add | Send | Receive | CollectiveStart | CollectiveWait | AddSquares | Update
+)

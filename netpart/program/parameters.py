@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
@@ -21,6 +23,7 @@ from netpart.program.instructions import (
     Zero,
 )
 from netpart.program.memory import Memory
+from netpart.program.norm import NormCompiler
 from netpart.spec import FLOAT, Region, contains, extent, size
 
 Key = tuple[int, int, int]
@@ -48,6 +51,9 @@ class ParameterMemory:
         self.exchanges = Exchanges(partition.job)
         self.started: dict[int, CollectiveStart] = {}
         self.copied: dict[tuple[int, int, Region], View] = {}
+        self.norm: NormCompiler | None = None
+        if partition.norm is not None and worker in partition.norm.workers:
+            self.norm = NormCompiler(partition.norm, worker, memory, self.exchanges)
 
     def place_gradients(self) -> None:
         """Puts a gradient into its bucket's buffer when it is a cell of it; else beside, copied in and out."""
@@ -162,20 +168,29 @@ class ParameterMemory:
         out.append(self.started[b])
 
     def finish(self, phase: int) -> list[Instruction]:
-        """After backward: updates what travels in no bucket, then waits for the buckets and updates the rest."""
-        waiting: dict[int, set[int]] = {h: set() for h, g in enumerate(self.gradients) if g is not None}
-        for b, bucket in self.buckets:
-            for cell in bucket.cells:
-                waiting[self.holding(cell.parameter.name, cell.box)].add(b)
-        out: list[Instruction] = [Update(h) for h, buckets in waiting.items() if not buckets]
+        """After backward: updates every parameter as soon as its gradient is complete."""
+        if self.norm is not None:
+            return self.finish_clipped(self.norm, phase)
+        return [i for waits, held in self.completed() for i in (*waits, *map(Update, held))]
+
+    def finish_clipped(self, norm: NormCompiler, phase: int) -> list[Instruction]:
+        """Counts every gradient as soon as it is complete; the updates come once all workers know the norm."""
+        out: list[Instruction] = [norm.start()]
+        updates: list[Instruction] = []
+        for waits, held in self.completed():
+            counted = [self.cropped(h, box) for h in held for box in norm.boxes(self.holdings[h])]
+            out += [*waits, *map(norm.count, counted)]
+            updates += [Update(h, norm.total) for h in held]
+        return [*out, *norm.agree(phase), *updates]
+
+    def completed(self) -> Iterator[tuple[list[Instruction], list[int]]]:
+        """Holdings by when their gradient is complete, and what to wait for before: first those in no bucket."""
+        last = {self.holding(c.parameter.name, c.box): b for b, bucket in self.buckets for c in bucket.cells}
+        trained = [h for h, gradient in enumerate(self.gradients) if gradient is not None]
+        yield [], [h for h in trained if h not in last]
         for b, _ in self.buckets:
-            out.append(CollectiveWait(self.started[b]))
-            out += [Copy(self.cropped(h, box), cell) for c, cell, h, box in self.copies if c == b]
-            for h, buckets in waiting.items():
-                if b in buckets:
-                    buckets.discard(b)
-                    out += [] if buckets else [Update(h)]
-        return out
+            copies = [Copy(self.cropped(h, box), cell) for c, cell, h, box in self.copies if c == b]
+            yield [CollectiveWait(self.started[b]), *copies], [h for h in trained if last.get(h) == b]
 
     def cropped(self, h: int, box: Region) -> View:
         gradient = self.gradients[h]

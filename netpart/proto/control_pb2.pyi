@@ -99,7 +99,7 @@ class AddressProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
 
 class WelcomeProto(_message.Message):
-    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "trace", "restore_updater", "transport", "workers")
+    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "trace", "restore_updater", "transport", "workers", "restore_suffix")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     FOLDER_FIELD_NUMBER: _ClassVar[int]
@@ -114,6 +114,7 @@ class WelcomeProto(_message.Message):
     RESTORE_UPDATER_FIELD_NUMBER: _ClassVar[int]
     TRANSPORT_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
+    RESTORE_SUFFIX_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
     run_id: bytes
     folder: str
@@ -128,7 +129,8 @@ class WelcomeProto(_message.Message):
     restore_updater: str
     transport: str
     workers: int
-    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., trace: _Optional[str] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ...) -> None: ...
+    restore_suffix: str
+    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., trace: _Optional[str] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ...) -> None: ...
 
 class BeatProto(_message.Message):
     __slots__ = ("rank", "phase", "step", "doing")

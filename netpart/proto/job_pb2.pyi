@@ -70,6 +70,7 @@ from netpart.proto.updater_pb2 import UpdaterProto as UpdaterProto
 from netpart.proto.updater_pb2 import RMSPropProto as RMSPropProto
 from netpart.proto.updater_pb2 import AdaDeltaProto as AdaDeltaProto
 from netpart.proto.updater_pb2 import AdamProto as AdamProto
+from netpart.proto.updater_pb2 import AdamWProto as AdamWProto
 from netpart.proto.updater_pb2 import AdamMaxProto as AdamMaxProto
 from netpart.proto.updater_pb2 import LRGenProto as LRGenProto
 from netpart.proto.updater_pb2 import FixedStepProto as FixedStepProto
@@ -78,6 +79,8 @@ from netpart.proto.updater_pb2 import LinearProto as LinearProto
 from netpart.proto.updater_pb2 import ExponentialProto as ExponentialProto
 from netpart.proto.updater_pb2 import InverseTProto as InverseTProto
 from netpart.proto.updater_pb2 import InverseProto as InverseProto
+from netpart.proto.updater_pb2 import CosineProto as CosineProto
+from netpart.proto.updater_pb2 import OneCycleProto as OneCycleProto
 from netpart.proto.updater_pb2 import UpdaterType as UpdaterType
 from netpart.proto.updater_pb2 import ChangeMethod as ChangeMethod
 
@@ -193,6 +196,7 @@ kAdaDelta: _updater_pb2.UpdaterType
 kAdam: _updater_pb2.UpdaterType
 kAdamMax: _updater_pb2.UpdaterType
 kUserUpdater: _updater_pb2.UpdaterType
+kAdamW: _updater_pb2.UpdaterType
 kFixed: _updater_pb2.ChangeMethod
 kInverseT: _updater_pb2.ChangeMethod
 kInverse: _updater_pb2.ChangeMethod
@@ -201,6 +205,8 @@ kLinear: _updater_pb2.ChangeMethod
 kStep: _updater_pb2.ChangeMethod
 kFixedStep: _updater_pb2.ChangeMethod
 kUserChange: _updater_pb2.ChangeMethod
+kCosine: _updater_pb2.ChangeMethod
+kOneCycle: _updater_pb2.ChangeMethod
 
 class AlgType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()

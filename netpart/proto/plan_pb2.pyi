@@ -145,7 +145,7 @@ class BucketProto(_message.Message):
     def __init__(self, worker: _Optional[_Iterable[int]] = ..., cell: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ...) -> None: ...
 
 class PlanProto(_message.Message):
-    __slots__ = ("job", "workers", "worker", "graph", "phase", "holding", "bucket", "trained")
+    __slots__ = ("job", "workers", "worker", "graph", "phase", "holding", "bucket", "trained", "norm", "counted")
     JOB_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
     WORKER_FIELD_NUMBER: _ClassVar[int]
@@ -154,6 +154,8 @@ class PlanProto(_message.Message):
     HOLDING_FIELD_NUMBER: _ClassVar[int]
     BUCKET_FIELD_NUMBER: _ClassVar[int]
     TRAINED_FIELD_NUMBER: _ClassVar[int]
+    NORM_FIELD_NUMBER: _ClassVar[int]
+    COUNTED_FIELD_NUMBER: _ClassVar[int]
     job: bytes
     workers: int
     worker: int
@@ -162,4 +164,6 @@ class PlanProto(_message.Message):
     holding: _containers.RepeatedCompositeFieldContainer[BoxProto]
     bucket: _containers.RepeatedCompositeFieldContainer[BucketProto]
     trained: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, job: _Optional[bytes] = ..., workers: _Optional[int] = ..., worker: _Optional[int] = ..., graph: _Optional[_Iterable[_Union[GraphProto, _Mapping]]] = ..., phase: _Optional[_Iterable[_Union[PhaseProto, _Mapping]]] = ..., holding: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ..., bucket: _Optional[_Iterable[_Union[BucketProto, _Mapping]]] = ..., trained: _Optional[_Iterable[str]] = ...) -> None: ...
+    norm: _containers.RepeatedScalarFieldContainer[int]
+    counted: _containers.RepeatedCompositeFieldContainer[BoxProto]
+    def __init__(self, job: _Optional[bytes] = ..., workers: _Optional[int] = ..., worker: _Optional[int] = ..., graph: _Optional[_Iterable[_Union[GraphProto, _Mapping]]] = ..., phase: _Optional[_Iterable[_Union[PhaseProto, _Mapping]]] = ..., holding: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ..., bucket: _Optional[_Iterable[_Union[BucketProto, _Mapping]]] = ..., trained: _Optional[_Iterable[str]] = ..., norm: _Optional[_Iterable[int]] = ..., counted: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ...) -> None: ...

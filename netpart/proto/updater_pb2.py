@@ -24,39 +24,45 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnetpart/proto/updater.proto\x12\x07netpart\"\xa5\x03\n\x0cUpdaterProto\x12\x30\n\x04type\x18\x01 \x01(\x0e\x32\x14.netpart.UpdaterType:\x0ckUserUpdater\x12\x11\n\tuser_type\x18\x02 \x01(\t\x12+\n\x0crmsprop_conf\x18\x03 \x01(\x0b\x32\x15.netpart.RMSPropProto\x12-\n\radadelta_conf\x18\x04 \x01(\x0b\x32\x16.netpart.AdaDeltaProto\x12%\n\tadam_conf\x18\x05 \x01(\x0b\x32\x12.netpart.AdamProto\x12+\n\x0c\x61\x64\x61mmax_conf\x18\x06 \x01(\x0b\x32\x15.netpart.AdamMaxProto\x12*\n\rlearning_rate\x18\x0b \x01(\x0b\x32\x13.netpart.LRGenProto\x12\x13\n\x08momentum\x18\x1f \x01(\x02:\x01\x30\x12\x17\n\x0cweight_decay\x18  \x01(\x02:\x01\x30\x12\x14\n\x05\x64\x65lta\x18# \x01(\x02:\x05\x31\x65-08\x12\x13\n\x08\x63lip_low\x18$ \x01(\x02:\x01\x30\x12\x14\n\tclip_high\x18% \x01(\x02:\x01\x30*\x05\x08\x65\x10\xc9\x01\"\x1b\n\x0cRMSPropProto\x12\x0b\n\x03rho\x18\x01 \x02(\x02\"!\n\rAdaDeltaProto\x12\x10\n\x03rho\x18\x01 \x01(\x02:\x03\x30.9\"5\n\tAdamProto\x12\x12\n\x05\x62\x65ta1\x18\x01 \x01(\x02:\x03\x30.9\x12\x14\n\x05\x62\x65ta2\x18\x02 \x01(\x02:\x05\x30.999\"8\n\x0c\x41\x64\x61mMaxProto\x12\x12\n\x05\x62\x65ta1\x18\x01 \x01(\x02:\x03\x30.9\x12\x14\n\x05\x62\x65ta2\x18\x02 \x01(\x02:\x05\x30.999\"\x83\x03\n\nLRGenProto\x12\x30\n\x04type\x18\x01 \x01(\x0e\x32\x15.netpart.ChangeMethod:\x0bkUserChange\x12\x11\n\tuser_type\x18\x02 \x01(\t\x12\x15\n\x07\x62\x61se_lr\x18\x03 \x01(\x02:\x04\x30.01\x12/\n\x0e\x66ixedstep_conf\x18( \x01(\x0b\x32\x17.netpart.FixedStepProto\x12%\n\tstep_conf\x18) \x01(\x0b\x32\x12.netpart.StepProto\x12)\n\x0blinear_conf\x18* \x01(\x0b\x32\x14.netpart.LinearProto\x12\x33\n\x10\x65xponential_conf\x18+ \x01(\x0b\x32\x19.netpart.ExponentialProto\x12+\n\x0cinverse_conf\x18, \x01(\x0b\x32\x15.netpart.InverseProto\x12-\n\rinverset_conf\x18- \x01(\x0b\x32\x16.netpart.InverseTProto*\x05\x08\x65\x10\xc9\x01\"/\n\x0e\x46ixedStepProto\x12\x0c\n\x04step\x18\x1c \x03(\x05\x12\x0f\n\x07step_lr\x18\x1d \x03(\x02\"2\n\tStepProto\x12\x10\n\x05gamma\x18# \x01(\x02:\x01\x31\x12\x13\n\x0b\x63hange_freq\x18( \x02(\x05\"4\n\x0bLinearProto\x12\x10\n\x08\x66inal_lr\x18\' \x02(\x02\x12\x13\n\x0b\x63hange_freq\x18( \x02(\x05\"\'\n\x10\x45xponentialProto\x12\x13\n\x0b\x63hange_freq\x18( \x02(\x05\"!\n\rInverseTProto\x12\x10\n\x08\x66inal_lr\x18\' \x02(\x02\"0\n\x0cInverseProto\x12\x10\n\x05gamma\x18\x01 \x01(\x02:\x01\x31\x12\x0e\n\x03pow\x18\x02 \x01(\x02:\x01\x30*|\n\x0bUpdaterType\x12\x08\n\x04kSGD\x10\x01\x12\x0c\n\x08kAdaGrad\x10\x02\x12\x0c\n\x08kRMSProp\x10\x03\x12\r\n\tkNesterov\x10\x04\x12\r\n\tkAdaDelta\x10\x05\x12\t\n\x05kAdam\x10\x06\x12\x0c\n\x08kAdamMax\x10\x07\x12\x10\n\x0ckUserUpdater\x10i*\x82\x01\n\x0c\x43hangeMethod\x12\n\n\x06kFixed\x10\x00\x12\r\n\tkInverseT\x10\x01\x12\x0c\n\x08kInverse\x10\x02\x12\x10\n\x0ckExponential\x10\x03\x12\x0b\n\x07kLinear\x10\x04\x12\t\n\x05kStep\x10\x05\x12\x0e\n\nkFixedStep\x10\x06\x12\x0f\n\x0bkUserChange\x10\x64')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnetpart/proto/updater.proto\x12\x07netpart\"\xce\x04\n\x0cUpdaterProto\x12\x30\n\x04type\x18\x01 \x01(\x0e\x32\x14.netpart.UpdaterType:\x0ckUserUpdater\x12\x11\n\tuser_type\x18\x02 \x01(\t\x12+\n\x0crmsprop_conf\x18\x03 \x01(\x0b\x32\x15.netpart.RMSPropProto\x12-\n\radadelta_conf\x18\x04 \x01(\x0b\x32\x16.netpart.AdaDeltaProto\x12%\n\tadam_conf\x18\x05 \x01(\x0b\x32\x12.netpart.AdamProto\x12+\n\x0c\x61\x64\x61mmax_conf\x18\x06 \x01(\x0b\x32\x15.netpart.AdamMaxProto\x12*\n\rlearning_rate\x18\x0b \x01(\x0b\x32\x13.netpart.LRGenProto\x12\x13\n\x08momentum\x18\x1f \x01(\x02:\x01\x30\x12\x17\n\x0cweight_decay\x18  \x01(\x02:\x01\x30\x12\x14\n\x05\x64\x65lta\x18# \x01(\x02:\x05\x31\x65-08\x12\x13\n\x08\x63lip_low\x18$ \x01(\x02:\x01\x30\x12\x14\n\tclip_high\x18% \x01(\x02:\x01\x30\x12(\n\nadamw_conf\x18\xcd\x08 \x01(\x0b\x32\x13.netpart.AdamWProto\x12\x15\n\tclip_norm\x18\xce\x08 \x01(\x02:\x01\x30\x12\x15\n\tema_decay\x18\xcf\x08 \x01(\x02:\x01\x30\x12\x1a\n\nema_warmup\x18\xd0\x08 \x01(\x08:\x05\x66\x61lse\x12\x18\n\x08\x65ma_eval\x18\xd1\x08 \x01(\x08:\x05\x66\x61lse\x12\x19\n\tema_start\x18\xd2\x08 \x01(\x08:\x05\x66\x61lse*\x05\x08\x65\x10\xc9\x01\"\x1b\n\x0cRMSPropProto\x12\x0b\n\x03rho\x18\x01 \x02(\x02\"!\n\rAdaDeltaProto\x12\x10\n\x03rho\x18\x01 \x01(\x02:\x03\x30.9\"V\n\tAdamProto\x12\x12\n\x05\x62\x65ta1\x18\x01 \x01(\x02:\x03\x30.9\x12\x14\n\x05\x62\x65ta2\x18\x02 \x01(\x02:\x05\x30.999\x12\x1f\n\x0f\x62ias_correction\x18\xcd\x08 \x01(\x08:\x05\x66\x61lse\"6\n\nAdamWProto\x12\x12\n\x05\x62\x65ta1\x18\x01 \x01(\x02:\x03\x30.9\x12\x14\n\x05\x62\x65ta2\x18\x02 \x01(\x02:\x05\x30.999\"8\n\x0c\x41\x64\x61mMaxProto\x12\x12\n\x05\x62\x65ta1\x18\x01 \x01(\x02:\x03\x30.9\x12\x14\n\x05\x62\x65ta2\x18\x02 \x01(\x02:\x05\x30.999\"\x96\x04\n\nLRGenProto\x12\x30\n\x04type\x18\x01 \x01(\x0e\x32\x15.netpart.ChangeMethod:\x0bkUserChange\x12\x11\n\tuser_type\x18\x02 \x01(\t\x12\x15\n\x07\x62\x61se_lr\x18\x03 \x01(\x02:\x04\x30.01\x12/\n\x0e\x66ixedstep_conf\x18( \x01(\x0b\x32\x17.netpart.FixedStepProto\x12%\n\tstep_conf\x18) \x01(\x0b\x32\x12.netpart.StepProto\x12)\n\x0blinear_conf\x18* \x01(\x0b\x32\x14.netpart.LinearProto\x12\x33\n\x10\x65xponential_conf\x18+ \x01(\x0b\x32\x19.netpart.ExponentialProto\x12+\n\x0cinverse_conf\x18, \x01(\x0b\x32\x15.netpart.InverseProto\x12-\n\rinverset_conf\x18- \x01(\x0b\x32\x16.netpart.InverseTProto\x12*\n\x0b\x63osine_conf\x18\xcd\x08 \x01(\x0b\x32\x14.netpart.CosineProto\x12.\n\ronecycle_conf\x18\xce\x08 \x01(\x0b\x32\x16.netpart.OneCycleProto\x12\x18\n\x0cwarmup_steps\x18\xcf\x08 \x01(\x05:\x01\x30\x12\x1b\n\rwarmup_factor\x18\xd0\x08 \x01(\x02:\x03\x30.1*\x05\x08\x65\x10\xc9\x01\"/\n\x0e\x46ixedStepProto\x12\x0c\n\x04step\x18\x1c \x03(\x05\x12\x0f\n\x07step_lr\x18\x1d \x03(\x02\"2\n\tStepProto\x12\x10\n\x05gamma\x18# \x01(\x02:\x01\x31\x12\x13\n\x0b\x63hange_freq\x18( \x02(\x05\"4\n\x0bLinearProto\x12\x10\n\x08\x66inal_lr\x18\' \x02(\x02\x12\x13\n\x0b\x63hange_freq\x18( \x02(\x05\"\'\n\x10\x45xponentialProto\x12\x13\n\x0b\x63hange_freq\x18( \x02(\x05\"!\n\rInverseTProto\x12\x10\n\x08\x66inal_lr\x18\' \x02(\x02\"0\n\x0cInverseProto\x12\x10\n\x05gamma\x18\x01 \x01(\x02:\x01\x31\x12\x0e\n\x03pow\x18\x02 \x01(\x02:\x01\x30\"b\n\x0b\x43osineProto\x12\x13\n\x0b\x63hange_freq\x18\x01 \x02(\x05\x12\x13\n\x08\x66inal_lr\x18\x02 \x01(\x02:\x01\x30\x12\x16\n\x07restart\x18\x03 \x01(\x08:\x05\x66\x61lse\x12\x11\n\x06growth\x18\x04 \x01(\x05:\x01\x31\"\\\n\rOneCycleProto\x12\x13\n\x0b\x63hange_freq\x18\x01 \x02(\x05\x12\x0e\n\x06max_lr\x18\x02 \x02(\x02\x12\x11\n\x04rise\x18\x03 \x01(\x02:\x03\x30.3\x12\x13\n\x08\x66inal_lr\x18\x04 \x01(\x02:\x01\x30*\x89\x01\n\x0bUpdaterType\x12\x08\n\x04kSGD\x10\x01\x12\x0c\n\x08kAdaGrad\x10\x02\x12\x0c\n\x08kRMSProp\x10\x03\x12\r\n\tkNesterov\x10\x04\x12\r\n\tkAdaDelta\x10\x05\x12\t\n\x05kAdam\x10\x06\x12\x0c\n\x08kAdamMax\x10\x07\x12\x10\n\x0ckUserUpdater\x10i\x12\x0b\n\x06kAdamW\x10\xcd\x08*\xa0\x01\n\x0c\x43hangeMethod\x12\n\n\x06kFixed\x10\x00\x12\r\n\tkInverseT\x10\x01\x12\x0c\n\x08kInverse\x10\x02\x12\x10\n\x0ckExponential\x10\x03\x12\x0b\n\x07kLinear\x10\x04\x12\t\n\x05kStep\x10\x05\x12\x0e\n\nkFixedStep\x10\x06\x12\x0f\n\x0bkUserChange\x10\x64\x12\x0c\n\x07kCosine\x10\xcd\x08\x12\x0e\n\tkOneCycle\x10\xce\x08')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'netpart.proto.updater_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_UPDATERTYPE']._serialized_start=1312
-  _globals['_UPDATERTYPE']._serialized_end=1436
-  _globals['_CHANGEMETHOD']._serialized_start=1439
-  _globals['_CHANGEMETHOD']._serialized_end=1569
+  _globals['_UPDATERTYPE']._serialized_start=1912
+  _globals['_UPDATERTYPE']._serialized_end=2049
+  _globals['_CHANGEMETHOD']._serialized_start=2052
+  _globals['_CHANGEMETHOD']._serialized_end=2212
   _globals['_UPDATERPROTO']._serialized_start=41
-  _globals['_UPDATERPROTO']._serialized_end=462
-  _globals['_RMSPROPPROTO']._serialized_start=464
-  _globals['_RMSPROPPROTO']._serialized_end=491
-  _globals['_ADADELTAPROTO']._serialized_start=493
-  _globals['_ADADELTAPROTO']._serialized_end=526
-  _globals['_ADAMPROTO']._serialized_start=528
-  _globals['_ADAMPROTO']._serialized_end=581
-  _globals['_ADAMMAXPROTO']._serialized_start=583
-  _globals['_ADAMMAXPROTO']._serialized_end=639
-  _globals['_LRGENPROTO']._serialized_start=642
-  _globals['_LRGENPROTO']._serialized_end=1029
-  _globals['_FIXEDSTEPPROTO']._serialized_start=1031
-  _globals['_FIXEDSTEPPROTO']._serialized_end=1078
-  _globals['_STEPPROTO']._serialized_start=1080
-  _globals['_STEPPROTO']._serialized_end=1130
-  _globals['_LINEARPROTO']._serialized_start=1132
-  _globals['_LINEARPROTO']._serialized_end=1184
-  _globals['_EXPONENTIALPROTO']._serialized_start=1186
-  _globals['_EXPONENTIALPROTO']._serialized_end=1225
-  _globals['_INVERSETPROTO']._serialized_start=1227
-  _globals['_INVERSETPROTO']._serialized_end=1260
-  _globals['_INVERSEPROTO']._serialized_start=1262
-  _globals['_INVERSEPROTO']._serialized_end=1310
+  _globals['_UPDATERPROTO']._serialized_end=631
+  _globals['_RMSPROPPROTO']._serialized_start=633
+  _globals['_RMSPROPPROTO']._serialized_end=660
+  _globals['_ADADELTAPROTO']._serialized_start=662
+  _globals['_ADADELTAPROTO']._serialized_end=695
+  _globals['_ADAMPROTO']._serialized_start=697
+  _globals['_ADAMPROTO']._serialized_end=783
+  _globals['_ADAMWPROTO']._serialized_start=785
+  _globals['_ADAMWPROTO']._serialized_end=839
+  _globals['_ADAMMAXPROTO']._serialized_start=841
+  _globals['_ADAMMAXPROTO']._serialized_end=897
+  _globals['_LRGENPROTO']._serialized_start=900
+  _globals['_LRGENPROTO']._serialized_end=1434
+  _globals['_FIXEDSTEPPROTO']._serialized_start=1436
+  _globals['_FIXEDSTEPPROTO']._serialized_end=1483
+  _globals['_STEPPROTO']._serialized_start=1485
+  _globals['_STEPPROTO']._serialized_end=1535
+  _globals['_LINEARPROTO']._serialized_start=1537
+  _globals['_LINEARPROTO']._serialized_end=1589
+  _globals['_EXPONENTIALPROTO']._serialized_start=1591
+  _globals['_EXPONENTIALPROTO']._serialized_end=1630
+  _globals['_INVERSETPROTO']._serialized_start=1632
+  _globals['_INVERSETPROTO']._serialized_end=1665
+  _globals['_INVERSEPROTO']._serialized_start=1667
+  _globals['_INVERSEPROTO']._serialized_end=1715
+  _globals['_COSINEPROTO']._serialized_start=1717
+  _globals['_COSINEPROTO']._serialized_end=1815
+  _globals['_ONECYCLEPROTO']._serialized_start=1817
+  _globals['_ONECYCLEPROTO']._serialized_end=1909
 # @@protoc_insertion_point(module_scope)

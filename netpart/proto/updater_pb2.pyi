@@ -18,6 +18,7 @@ class UpdaterType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kAdam: _ClassVar[UpdaterType]
     kAdamMax: _ClassVar[UpdaterType]
     kUserUpdater: _ClassVar[UpdaterType]
+    kAdamW: _ClassVar[UpdaterType]
 
 class ChangeMethod(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -29,6 +30,8 @@ class ChangeMethod(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kStep: _ClassVar[ChangeMethod]
     kFixedStep: _ClassVar[ChangeMethod]
     kUserChange: _ClassVar[ChangeMethod]
+    kCosine: _ClassVar[ChangeMethod]
+    kOneCycle: _ClassVar[ChangeMethod]
 kSGD: UpdaterType
 kAdaGrad: UpdaterType
 kRMSProp: UpdaterType
@@ -37,6 +40,7 @@ kAdaDelta: UpdaterType
 kAdam: UpdaterType
 kAdamMax: UpdaterType
 kUserUpdater: UpdaterType
+kAdamW: UpdaterType
 kFixed: ChangeMethod
 kInverseT: ChangeMethod
 kInverse: ChangeMethod
@@ -45,9 +49,11 @@ kLinear: ChangeMethod
 kStep: ChangeMethod
 kFixedStep: ChangeMethod
 kUserChange: ChangeMethod
+kCosine: ChangeMethod
+kOneCycle: ChangeMethod
 
 class UpdaterProto(_message.Message):
-    __slots__ = ("type", "user_type", "rmsprop_conf", "adadelta_conf", "adam_conf", "adammax_conf", "learning_rate", "momentum", "weight_decay", "delta", "clip_low", "clip_high")
+    __slots__ = ("type", "user_type", "rmsprop_conf", "adadelta_conf", "adam_conf", "adammax_conf", "learning_rate", "momentum", "weight_decay", "delta", "clip_low", "clip_high", "adamw_conf", "clip_norm", "ema_decay", "ema_warmup", "ema_eval", "ema_start")
     Extensions: _python_message._ExtensionDict
     TYPE_FIELD_NUMBER: _ClassVar[int]
     USER_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -61,6 +67,12 @@ class UpdaterProto(_message.Message):
     DELTA_FIELD_NUMBER: _ClassVar[int]
     CLIP_LOW_FIELD_NUMBER: _ClassVar[int]
     CLIP_HIGH_FIELD_NUMBER: _ClassVar[int]
+    ADAMW_CONF_FIELD_NUMBER: _ClassVar[int]
+    CLIP_NORM_FIELD_NUMBER: _ClassVar[int]
+    EMA_DECAY_FIELD_NUMBER: _ClassVar[int]
+    EMA_WARMUP_FIELD_NUMBER: _ClassVar[int]
+    EMA_EVAL_FIELD_NUMBER: _ClassVar[int]
+    EMA_START_FIELD_NUMBER: _ClassVar[int]
     type: UpdaterType
     user_type: str
     rmsprop_conf: RMSPropProto
@@ -73,7 +85,13 @@ class UpdaterProto(_message.Message):
     delta: float
     clip_low: float
     clip_high: float
-    def __init__(self, type: _Optional[_Union[UpdaterType, str]] = ..., user_type: _Optional[str] = ..., rmsprop_conf: _Optional[_Union[RMSPropProto, _Mapping]] = ..., adadelta_conf: _Optional[_Union[AdaDeltaProto, _Mapping]] = ..., adam_conf: _Optional[_Union[AdamProto, _Mapping]] = ..., adammax_conf: _Optional[_Union[AdamMaxProto, _Mapping]] = ..., learning_rate: _Optional[_Union[LRGenProto, _Mapping]] = ..., momentum: _Optional[float] = ..., weight_decay: _Optional[float] = ..., delta: _Optional[float] = ..., clip_low: _Optional[float] = ..., clip_high: _Optional[float] = ...) -> None: ...
+    adamw_conf: AdamWProto
+    clip_norm: float
+    ema_decay: float
+    ema_warmup: bool
+    ema_eval: bool
+    ema_start: bool
+    def __init__(self, type: _Optional[_Union[UpdaterType, str]] = ..., user_type: _Optional[str] = ..., rmsprop_conf: _Optional[_Union[RMSPropProto, _Mapping]] = ..., adadelta_conf: _Optional[_Union[AdaDeltaProto, _Mapping]] = ..., adam_conf: _Optional[_Union[AdamProto, _Mapping]] = ..., adammax_conf: _Optional[_Union[AdamMaxProto, _Mapping]] = ..., learning_rate: _Optional[_Union[LRGenProto, _Mapping]] = ..., momentum: _Optional[float] = ..., weight_decay: _Optional[float] = ..., delta: _Optional[float] = ..., clip_low: _Optional[float] = ..., clip_high: _Optional[float] = ..., adamw_conf: _Optional[_Union[AdamWProto, _Mapping]] = ..., clip_norm: _Optional[float] = ..., ema_decay: _Optional[float] = ..., ema_warmup: bool = ..., ema_eval: bool = ..., ema_start: bool = ...) -> None: ...
 
 class RMSPropProto(_message.Message):
     __slots__ = ("rho",)
@@ -88,6 +106,16 @@ class AdaDeltaProto(_message.Message):
     def __init__(self, rho: _Optional[float] = ...) -> None: ...
 
 class AdamProto(_message.Message):
+    __slots__ = ("beta1", "beta2", "bias_correction")
+    BETA1_FIELD_NUMBER: _ClassVar[int]
+    BETA2_FIELD_NUMBER: _ClassVar[int]
+    BIAS_CORRECTION_FIELD_NUMBER: _ClassVar[int]
+    beta1: float
+    beta2: float
+    bias_correction: bool
+    def __init__(self, beta1: _Optional[float] = ..., beta2: _Optional[float] = ..., bias_correction: bool = ...) -> None: ...
+
+class AdamWProto(_message.Message):
     __slots__ = ("beta1", "beta2")
     BETA1_FIELD_NUMBER: _ClassVar[int]
     BETA2_FIELD_NUMBER: _ClassVar[int]
@@ -104,7 +132,7 @@ class AdamMaxProto(_message.Message):
     def __init__(self, beta1: _Optional[float] = ..., beta2: _Optional[float] = ...) -> None: ...
 
 class LRGenProto(_message.Message):
-    __slots__ = ("type", "user_type", "base_lr", "fixedstep_conf", "step_conf", "linear_conf", "exponential_conf", "inverse_conf", "inverset_conf")
+    __slots__ = ("type", "user_type", "base_lr", "fixedstep_conf", "step_conf", "linear_conf", "exponential_conf", "inverse_conf", "inverset_conf", "cosine_conf", "onecycle_conf", "warmup_steps", "warmup_factor")
     Extensions: _python_message._ExtensionDict
     TYPE_FIELD_NUMBER: _ClassVar[int]
     USER_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -115,6 +143,10 @@ class LRGenProto(_message.Message):
     EXPONENTIAL_CONF_FIELD_NUMBER: _ClassVar[int]
     INVERSE_CONF_FIELD_NUMBER: _ClassVar[int]
     INVERSET_CONF_FIELD_NUMBER: _ClassVar[int]
+    COSINE_CONF_FIELD_NUMBER: _ClassVar[int]
+    ONECYCLE_CONF_FIELD_NUMBER: _ClassVar[int]
+    WARMUP_STEPS_FIELD_NUMBER: _ClassVar[int]
+    WARMUP_FACTOR_FIELD_NUMBER: _ClassVar[int]
     type: ChangeMethod
     user_type: str
     base_lr: float
@@ -124,7 +156,11 @@ class LRGenProto(_message.Message):
     exponential_conf: ExponentialProto
     inverse_conf: InverseProto
     inverset_conf: InverseTProto
-    def __init__(self, type: _Optional[_Union[ChangeMethod, str]] = ..., user_type: _Optional[str] = ..., base_lr: _Optional[float] = ..., fixedstep_conf: _Optional[_Union[FixedStepProto, _Mapping]] = ..., step_conf: _Optional[_Union[StepProto, _Mapping]] = ..., linear_conf: _Optional[_Union[LinearProto, _Mapping]] = ..., exponential_conf: _Optional[_Union[ExponentialProto, _Mapping]] = ..., inverse_conf: _Optional[_Union[InverseProto, _Mapping]] = ..., inverset_conf: _Optional[_Union[InverseTProto, _Mapping]] = ...) -> None: ...
+    cosine_conf: CosineProto
+    onecycle_conf: OneCycleProto
+    warmup_steps: int
+    warmup_factor: float
+    def __init__(self, type: _Optional[_Union[ChangeMethod, str]] = ..., user_type: _Optional[str] = ..., base_lr: _Optional[float] = ..., fixedstep_conf: _Optional[_Union[FixedStepProto, _Mapping]] = ..., step_conf: _Optional[_Union[StepProto, _Mapping]] = ..., linear_conf: _Optional[_Union[LinearProto, _Mapping]] = ..., exponential_conf: _Optional[_Union[ExponentialProto, _Mapping]] = ..., inverse_conf: _Optional[_Union[InverseProto, _Mapping]] = ..., inverset_conf: _Optional[_Union[InverseTProto, _Mapping]] = ..., cosine_conf: _Optional[_Union[CosineProto, _Mapping]] = ..., onecycle_conf: _Optional[_Union[OneCycleProto, _Mapping]] = ..., warmup_steps: _Optional[int] = ..., warmup_factor: _Optional[float] = ...) -> None: ...
 
 class FixedStepProto(_message.Message):
     __slots__ = ("step", "step_lr")
@@ -169,3 +205,27 @@ class InverseProto(_message.Message):
     gamma: float
     pow: float
     def __init__(self, gamma: _Optional[float] = ..., pow: _Optional[float] = ...) -> None: ...
+
+class CosineProto(_message.Message):
+    __slots__ = ("change_freq", "final_lr", "restart", "growth")
+    CHANGE_FREQ_FIELD_NUMBER: _ClassVar[int]
+    FINAL_LR_FIELD_NUMBER: _ClassVar[int]
+    RESTART_FIELD_NUMBER: _ClassVar[int]
+    GROWTH_FIELD_NUMBER: _ClassVar[int]
+    change_freq: int
+    final_lr: float
+    restart: bool
+    growth: int
+    def __init__(self, change_freq: _Optional[int] = ..., final_lr: _Optional[float] = ..., restart: bool = ..., growth: _Optional[int] = ...) -> None: ...
+
+class OneCycleProto(_message.Message):
+    __slots__ = ("change_freq", "max_lr", "rise", "final_lr")
+    CHANGE_FREQ_FIELD_NUMBER: _ClassVar[int]
+    MAX_LR_FIELD_NUMBER: _ClassVar[int]
+    RISE_FIELD_NUMBER: _ClassVar[int]
+    FINAL_LR_FIELD_NUMBER: _ClassVar[int]
+    change_freq: int
+    max_lr: float
+    rise: float
+    final_lr: float
+    def __init__(self, change_freq: _Optional[int] = ..., max_lr: _Optional[float] = ..., rise: _Optional[float] = ..., final_lr: _Optional[float] = ...) -> None: ...

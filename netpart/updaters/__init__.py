@@ -9,7 +9,8 @@ from netpart.updaters.adadelta import AdaDelta
 from netpart.updaters.adagrad import AdaGrad
 from netpart.updaters.adam import Adam
 from netpart.updaters.adammax import AdamMax
-from netpart.updaters.base import Scale, Updater
+from netpart.updaters.adamw import AdamW
+from netpart.updaters.base import AVERAGE, Scale, Step, Updater
 from netpart.updaters.nesterov import Nesterov
 from netpart.updaters.rmsprop import RMSProp
 from netpart.updaters.sgd import SGD
@@ -17,7 +18,7 @@ from netpart.updaters.sgd import SGD
 UPDATERS: Registry[type[Updater]] = Registry("updater type")
 """By UpdaterType name; a user's own is filed here under the name that jobs give as ``user_type``."""
 
-for _rule in (SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam, AdamMax):
+for _rule in (SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam, AdamMax, AdamW):
     UPDATERS.add(*_rule.types)(_rule)
 
 
@@ -34,4 +35,4 @@ def updater(conf: UpdaterProto) -> Updater:
     return UPDATERS.get(name, who="updater.type", at=("updater", "type"))(conf)
 
 
-__all__ = ["UPDATERS", "Scale", "Updater", "updater"]
+__all__ = ["AVERAGE", "UPDATERS", "Scale", "Step", "Updater", "updater"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from netpart.kernels.op import Array
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, average, root
+from netpart.updaters.base import Step, Updater, average, root
 from netpart.updaters.checks import fraction, positive
 
 
@@ -23,7 +23,7 @@ class AdaDelta(Updater):
         self.rho = fraction(conf.adadelta_conf.rho, "adadelta_conf.rho")
         self.delta = positive(conf.delta, "delta", "without it the first update is 0 for ever")
 
-    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h, u), (s, other) = state, t
         xp.multiply(g, g, out=s)
         average(xp, h, self.rho, s, s)
@@ -31,5 +31,5 @@ class AdaDelta(Updater):
         xp.divide(s, root(xp, h, self.delta, other), out=s)
         xp.multiply(s, s, out=other)
         average(xp, u, self.rho, other, other)
-        xp.multiply(s, lr, out=s)
+        xp.multiply(s, step.lr, out=s)
         xp.subtract(w, s, out=w)

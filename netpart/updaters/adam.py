@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba, arXiv:1412.6980, algorithm 1) without bias correction, as in SINGA."""
+"""Adam (Kingma and Ba, arXiv:1412.6980, algorithm 1), as in SINGA without bias correction unless it is asked for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Any
 
 from netpart.kernels.op import Array
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, average, root
+from netpart.updaters.base import Step, Updater, average, corrected, root
 from netpart.updaters.checks import fraction, positive
 
 
 class Adam(Updater):
-    """m <- beta1 m + (1 - beta1) g; v <- beta2 v + (1 - beta2) g²; w <- w - lr m / sqrt(v + delta)."""
+    """m <- beta1 m + (1 - beta1) g; v <- beta2 v + (1 - beta2) g²; w <- w - lr m / sqrt(v + delta).
+
+    With bias correction m is divided by 1 - beta1^t and v by 1 - beta2^t in the last of these, t = 1, 2, ...
+    """
 
     types = ("kAdam",)
     slots = ("mean", "square_mean")
@@ -22,13 +25,15 @@ class Adam(Updater):
         super().__init__(conf)
         self.beta1 = fraction(conf.adam_conf.beta1, "adam_conf.beta1")
         self.beta2 = fraction(conf.adam_conf.beta2, "adam_conf.beta2")
+        self.corrects = conf.adam_conf.bias_correction
         self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
-    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
-        (m, v), (step,) = state, t
-        average(xp, m, self.beta1, g, step)
-        xp.multiply(g, g, out=step)
-        average(xp, v, self.beta2, step, step)
-        xp.divide(m, root(xp, v, self.delta, step), out=step)
-        xp.multiply(step, lr, out=step)
-        xp.subtract(w, step, out=w)
+    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        (m, v), (change,) = state, t
+        c, lr = corrected(step, self.beta1, self.beta2) if self.corrects else (1.0, step.lr)
+        average(xp, m, self.beta1, g, change)
+        xp.multiply(g, g, out=change)
+        average(xp, v, self.beta2, change, change)
+        xp.divide(m, root(xp, v, c * self.delta, change), out=change)
+        xp.multiply(change, lr, out=change)
+        xp.subtract(w, change, out=w)

@@ -7,7 +7,7 @@ from typing import Any
 
 from netpart.kernels.op import Array
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, average
+from netpart.updaters.base import Step, Updater, average
 from netpart.updaters.checks import fraction, positive
 
 
@@ -24,13 +24,13 @@ class AdamMax(Updater):
         self.beta2 = fraction(conf.adammax_conf.beta2, "adammax_conf.beta2")
         self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
-    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
-        (m, u), (step,) = state, t
-        average(xp, m, self.beta1, g, step)
-        xp.abs(g, out=step)
+    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        (m, u), (change,) = state, t
+        average(xp, m, self.beta1, g, change)
+        xp.abs(g, out=change)
         xp.multiply(u, self.beta2, out=u)
-        xp.maximum(u, step, out=u)
+        xp.maximum(u, change, out=u)
         xp.add(u, self.delta, out=u)
-        xp.divide(m, u, out=step)
-        xp.multiply(step, lr, out=step)
-        xp.subtract(w, step, out=w)
+        xp.divide(m, u, out=change)
+        xp.multiply(change, step.lr, out=change)
+        xp.subtract(w, change, out=w)

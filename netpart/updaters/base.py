@@ -1,10 +1,12 @@
-"""Updater: what every update rule shares: clipping, weight decay, learning rate, blocks.
+"""Updater: what every update rule shares: clipping, weight decay, learning rate, averages, blocks.
 
 One update of a parameter w with gradient g at step t, in this order:
 
+    g <- g * clip_norm / max(norm, clip_norm)            if clip_norm > 0; norm is that of all gradients together
     g <- min(max(g, clip_low), clip_high)                if clip_high > clip_low
-    g <- g + weight_decay * wd_scale * w                 if that factor is above 0
-    w <- rule(w, g, state) with learning rate  schedule(t) * lr_scale
+    g <- g + decay * w, or w <- w - lr * decay * w       if decay = weight_decay * wd_scale is above 0
+    w <- rule(w, g, state) with learning rate            lr = schedule(t) * lr_scale
+    a <- keep * a + (1 - keep) * w                       if ema_decay > 0; keep: that, or less in a warm-up
 
 g itself is only read, so that it can be inspected after the step. On a CPU the rule, which is several
 passes over the same arrays, runs block by block: a block of everything it touches stays in the cache,
@@ -16,16 +18,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from netpart.kernels.op import Array, Clock, Op
+from netpart.kernels.verbs import blocks
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.checks import check, not_negative
+from netpart.updaters.checks import check, fraction, not_negative
 from netpart.updaters.schedule import schedule
 
 BLOCK = 1 << 15
 """Elements of a block: five float32 arrays of it fit a 1 MiB second-level cache."""
+AVERAGE = "average"
+"""Name of the state that holds the moving average of a parameter."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +40,24 @@ class Scale:
     wd: float = 1.0
 
 
+class Step(NamedTuple):
+    """What a rule may know of the step: its number, counted from 1, and the parameter's learning rate."""
+
+    number: int
+    lr: float
+
+
 class Updater(ABC):
     """An update rule with its constants known. Subclasses are final and say only what differs."""
 
     types: ClassVar[tuple[str, ...]]
     """UpdaterType names that this class implements."""
     slots: tuple[str, ...] = ()
-    """State arrays of the parameter's shape and dtype, zero at the start, saved in checkpoints."""
+    """State arrays of the rule, of the parameter's shape and dtype, zero at the start."""
     temporaries: ClassVar[int] = 1
     """Arrays of a block's shape that ``update`` scribbles on; at least 1."""
+    decoupled: ClassVar[bool] = False
+    """Weight decay shrinks the parameter by itself, and is no part of the gradient."""
 
     def __init__(self, conf: UpdaterProto) -> None:
         """Checks ``conf``; raises ConfigError naming the field at fault."""
@@ -52,33 +65,67 @@ class Updater(ABC):
         self.weight_decay = not_negative(conf.weight_decay, "weight_decay")
         self.clip = (conf.clip_low, conf.clip_high)
         check(self.clip[0] <= self.clip[1], "clip_low", f"at most clip_high: {self.clip[1]}", self.clip[0], "swap them")
+        self.clip_norm = not_negative(conf.clip_norm, "clip_norm", "0 clips nothing")
+        self.keep, self.warmup = fraction(conf.ema_decay, "ema_decay"), conf.ema_warmup
+        self.tests_averages = conf.ema_eval
+        for field in ("ema_warmup", "ema_eval"):
+            lost = getattr(conf, field) and not self.keep
+            check(not lost, field, "an ema_decay above 0 beside it", conf.ema_decay, "add ema_decay: 0.999")
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of all state arrays of a parameter, saved in checkpoints: the rule's, and the average if there is."""
+        return (*self.slots, AVERAGE) if self.keep else self.slots
+
+    def begin(self, w: Array, state: Sequence[Array]) -> None:
+        """Completes a new state, which is all zeros, of the parameter ``w``: the average begins where it is."""
+        if self.keep:
+            state[-1][...] = w
 
     @abstractmethod
-    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
-        """Updates one block of ``w`` and ``state`` in place; ``g`` is only read, ``t`` lost."""
+    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        """Updates one block of ``w`` and of the rule's ``state`` in place; ``g`` is only read, ``t`` lost."""
 
-    def bind(self, xp: Any, w: Array, g: Array, state: Sequence[Array], scale: Scale, clock: Clock) -> Op:
+    def bind(
+        self, xp: Any, w: Array, g: Array, state: Sequence[Array], scale: Scale, clock: Clock, norm: Array = None
+    ) -> Op:
         """Binds one update of ``w`` by ``g``, at the learning rate of ``clock.step`` when run.
 
-        w, g and each of ``state`` (one per name in ``slots``) have one shape and one floating dtype, and
-        may be strided views. ``run`` changes w and state in place, reads g, and allocates no array.
+        w, g and each of ``state`` (one per name in ``states``) have one shape and one floating dtype, and
+        may be strided views. ``norm`` is the squared norm of all gradients, float64 of shape (1,); without it none is
+        clipped to ``clip_norm``. ``run`` changes w and state in place, reads g, and allocates no array.
         """
         decay = self.weight_decay * scale.wd
-        extra = int(self.clip[0] < self.clip[1] or decay > 0)
-        parts = _blocks((w, g, *state), BLOCK if xp.__name__ == "numpy" else w.size)
+        added = 0.0 if self.decoupled else decay
+        extra = int(norm is not None or self.clip[0] < self.clip[1] or added > 0)
+        parts = blocks((w, g, *state), BLOCK if xp.__name__ == "numpy" else w.size)
         shape = parts[0][0].shape if parts else (0,)
+        factors = [] if norm is None else [((1,), norm.dtype), ((1,), w.dtype)]
+        rules = len(self.slots)
 
         def run(*scratch: Array) -> None:
-            lr = self.rate(clock.step) * scale.lr
+            step = Step(clock.step + 1, self.rate(clock.step) * scale.lr)
+            keep = self.kept(clock.step)
+            factor = None if norm is None else _factor(xp, norm, self.clip_norm, *scratch[:2])
             for part_w, part_g, *part_state in parts:
-                t = [array[: len(part_w)] for array in scratch]
-                gradient = self._regularise(xp, part_w, part_g, decay, t.pop(), t[0]) if extra else part_g
-                self.update(xp, lr, part_w, gradient, part_state, t)
+                t = [array[: len(part_w)] for array in scratch[len(factors) :]]
+                gradient = self._regularise(xp, part_w, part_g, factor, added, t.pop(), t[0]) if extra else part_g
+                if decay > added:
+                    xp.multiply(part_w, 1 - step.lr * decay, out=part_w)
+                self.update(xp, step, part_w, gradient, part_state[:rules], t)
+                for mean in part_state[rules:]:
+                    average(xp, mean, keep, part_w, t[0])
 
-        return Op(run, [(shape, w.dtype)] * (self.temporaries + extra))
+        return Op(run, [*factors, *[(shape, w.dtype)] * (self.temporaries + extra)])
 
-    def _regularise(self, xp: Any, w: Array, g: Array, decay: float, out: Array, t: Array) -> Array:
+    def kept(self, step: int) -> float:
+        """The share of the averages that step ``step`` (0, 1, ...) keeps."""
+        return min(self.keep, (1 + step) / (10 + step)) if self.warmup else self.keep
+
+    def _regularise(self, xp: Any, w: Array, g: Array, factor: Array, decay: float, out: Array, t: Array) -> Array:
         low, high = self.clip
+        if factor is not None:
+            g = xp.multiply(g, factor, out=out)
         if low < high:
             g = xp.clip(g, low, high, out=out)
         if decay > 0:
@@ -87,7 +134,7 @@ class Updater(ABC):
         return g
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.types[0]} state {', '.join(self.slots) or 'none'})"
+        return f"{type(self).__name__}({self.types[0]} state {', '.join(self.states) or 'none'})"
 
 
 def average(xp: Any, mean: Array, rho: float, value: Array, t: Array) -> None:
@@ -103,9 +150,19 @@ def root(xp: Any, value: Array, delta: float, out: Array) -> Array:
     return xp.sqrt(out, out=out)
 
 
-def _blocks(arrays: Sequence[Array], size: int) -> list[tuple[Array, ...]]:
-    """Cuts arrays of one shape on axis 0 into views of about ``size`` elements (flat ones: exactly)."""
-    if all(a.flags.c_contiguous for a in arrays):
-        arrays = [a.reshape(-1) for a in arrays]
-    rows = max(1, size // max(1, prod(arrays[0].shape[1:])))
-    return [tuple(a[lo : lo + rows] for a in arrays) for lo in range(0, len(arrays[0]), rows)]
+def corrected(rate: Step, beta1: float, beta2: float) -> tuple[float, float]:
+    """(c, lr √c / (1 - beta1^t)) with c = 1 - beta2^t: what corrects moments for their start at zero in step t.
+
+    With m and v as they are, m / (1 - beta1^t) / √(v / c) is (√c / (1 - beta1^t)) m / √v (Kingma and Ba, section 2).
+    """
+    c = 1 - beta2**rate.number
+    return c, rate.lr * c**0.5 / (1 - beta1**rate.number)
+
+
+def _factor(xp: Any, norm: Array, most: float, wide: Array, out: Array) -> Array:
+    """What shrinks a gradient of squared ``norm`` to ``most``: 1 if it is not longer. Exact in the wider of the two."""
+    xp.sqrt(norm, out=wide)
+    xp.maximum(wide, most, out=wide)
+    xp.divide(most, wide, out=wide)
+    xp.copyto(out, wide, casting="same_kind")
+    return out

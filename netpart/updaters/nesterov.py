@@ -7,7 +7,7 @@ from typing import Any
 
 from netpart.kernels.op import Array
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater
+from netpart.updaters.base import Step, Updater
 from netpart.updaters.checks import fraction
 
 
@@ -22,11 +22,11 @@ class Nesterov(Updater):
         super().__init__(conf)
         self.momentum = fraction(conf.momentum, "momentum")
 
-    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
-        (h,), (previous, step) = state, t
+    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        (h,), (previous, change) = state, t
         xp.multiply(h, self.momentum, out=previous)
-        xp.multiply(g, lr, out=step)
-        xp.add(previous, step, out=h)
-        xp.multiply(h, 1 + self.momentum, out=step)
-        xp.subtract(step, previous, out=step)
-        xp.subtract(w, step, out=w)
+        xp.multiply(g, step.lr, out=change)
+        xp.add(previous, change, out=h)
+        xp.multiply(h, 1 + self.momentum, out=change)
+        xp.subtract(change, previous, out=change)
+        xp.subtract(w, change, out=w)

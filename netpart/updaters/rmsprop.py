@@ -7,7 +7,7 @@ from typing import Any
 
 from netpart.kernels.op import Array
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, average, root
+from netpart.updaters.base import Step, Updater, average, root
 from netpart.updaters.checks import fraction, positive, present
 
 
@@ -25,10 +25,10 @@ class RMSProp(Updater):
         self.rho = fraction(conf.rmsprop_conf.rho, "rmsprop_conf.rho")
         self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
-    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
-        (h,), (step,) = state, t
-        xp.multiply(g, g, out=step)
-        average(xp, h, self.rho, step, step)
-        xp.divide(g, root(xp, h, self.delta, step), out=step)
-        xp.multiply(step, lr, out=step)
-        xp.subtract(w, step, out=w)
+    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        (h,), (change,) = state, t
+        xp.multiply(g, g, out=change)
+        average(xp, h, self.rho, change, change)
+        xp.divide(g, root(xp, h, self.delta, change), out=change)
+        xp.multiply(change, step.lr, out=change)
+        xp.subtract(w, change, out=w)

@@ -1,13 +1,15 @@
 """Learning-rate schedules: for each ChangeMethod a pure function from the step to the learning rate.
 
 Every worker evaluates the schedule itself, once per update and in any order, so none keeps state; the
-step counts from 0. Formulas: Apache SINGA's user guide, "Updater", section on learning rates.
+step counts from 0. Formulas: Apache SINGA's user guide, "Updater", section on learning rates; cosines: Loshchilov
+and Hutter, arXiv:1608.03983, equation 5; one cycle: Smith and Topin, arXiv:1708.07120.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from math import cos, pi
 
 from netpart.errors import ConfigError
 from netpart.proto.updater_pb2 import ChangeMethod, LRGenProto
@@ -74,6 +76,58 @@ def _fixed_step(conf: LRGenProto) -> Schedule:
     return lambda step: rates[max(0, bisect_right(steps, step) - 1)]
 
 
+def _cosine(conf: LRGenProto) -> Schedule:
+    """Half a cosine from base_lr to final_lr, then final_lr, or with restart the same again, growth times as long."""
+    present(conf, "learning_rate.cosine_conf", "cosine_conf { change_freq: 1000 }")
+    base, way = conf.base_lr, conf.cosine_conf
+    frequency, final, restart, growth = way.change_freq, way.final_lr, way.restart, way.growth
+    _frequency(frequency, "cosine_conf")
+    not_negative(final, "learning_rate.cosine_conf.final_lr")
+    check(growth >= 1, "learning_rate.cosine_conf.growth", "at least 1", growth, "1 keeps the length")
+
+    def rate(step: int) -> float:
+        length = frequency
+        if restart and growth == 1:
+            step %= length
+        while restart and step >= length:
+            step, length = step - length, length * growth
+        return _along(base, final, min(1.0, step / length))
+
+    return rate
+
+
+def _one_cycle(conf: LRGenProto) -> Schedule:
+    """Half a cosine up from base_lr to max_lr in a share ``rise`` of the steps, and half a cosine down to final_lr."""
+    present(conf, "learning_rate.onecycle_conf", "onecycle_conf { change_freq: 1000 max_lr: 0.1 }")
+    base, cycle, field = conf.base_lr, conf.onecycle_conf, "learning_rate.onecycle_conf"
+    most, final, last = cycle.max_lr, cycle.final_lr, cycle.change_freq - 1
+    _frequency(cycle.change_freq, "onecycle_conf")
+    positive(most, f"{field}.max_lr")
+    not_negative(final, f"{field}.final_lr")
+    check(most >= base, f"{field}.max_lr", f"at least base_lr: {base}", most, "it is the largest rate")
+    top = cycle.rise * cycle.change_freq - 1
+    enough = f"a share of {cycle.change_freq} steps below 1 and of more than one step"
+    check(0 < top < last, f"{field}.rise", enough, cycle.rise, "0.3 is usual")
+
+    def rate(step: int) -> float:
+        if step <= top:
+            return _along(base, most, step / top)
+        return _along(most, final, min(1.0, (step - top) / (last - top)))
+
+    return rate
+
+
+def _along(start: float, end: float, share: float) -> float:
+    """The rate after ``share`` of half a cosine from ``start`` to ``end``."""
+    return end + (start - end) * (1 + cos(pi * share)) / 2
+
+
+def _warmed(rate: Schedule, steps: int, factor: float) -> Schedule:
+    """A straight rise in ``steps`` steps from ``factor`` of the first rate to it, then ``rate`` from its beginning."""
+    first = rate(0)
+    return lambda step: rate(step - steps) if step >= steps else first * (factor + (1 - factor) * step / steps)
+
+
 def _frequency(value: int, block: str) -> None:
     positive(value, f"learning_rate.{block}.change_freq", "it counts steps")
 
@@ -88,6 +142,8 @@ METHODS.add("kInverseT")(_inverse_t)
 METHODS.add("kInverse")(_inverse)
 METHODS.add("kStep")(_step)
 METHODS.add("kFixedStep")(_fixed_step)
+METHODS.add("kCosine")(_cosine)
+METHODS.add("kOneCycle")(_one_cycle)
 
 
 def schedule(conf: LRGenProto) -> Schedule:
@@ -100,4 +156,7 @@ def schedule(conf: LRGenProto) -> Schedule:
     at = ("updater", "learning_rate", "type")
     build = METHODS.get(name, who=".".join(at), at=at)
     not_negative(conf.base_lr, "learning_rate.base_lr")
-    return build(conf)
+    steps, factor = conf.warmup_steps, conf.warmup_factor
+    not_negative(steps, "learning_rate.warmup_steps")
+    check(0 <= factor <= 1, "learning_rate.warmup_factor", "a number in [0, 1]", factor, "0.1 is usual")
+    return _warmed(build(conf), steps, factor) if steps else build(conf)

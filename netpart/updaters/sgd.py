@@ -7,7 +7,7 @@ from typing import Any
 
 from netpart.kernels.op import Array
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater
+from netpart.updaters.base import Step, Updater
 from netpart.updaters.checks import fraction
 
 
@@ -23,8 +23,8 @@ class SGD(Updater):
         self.momentum = fraction(conf.momentum, "momentum")
         self.slots = SGD.slots if self.momentum > 0 else ()
 
-    def update(self, xp: Any, lr: float, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
-        xp.multiply(g, lr, out=t[0])
+    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+        xp.multiply(g, step.lr, out=t[0])
         if not state:
             xp.subtract(w, t[0], out=w)
             return

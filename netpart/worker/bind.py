@@ -14,9 +14,11 @@ from netpart.collectives import Progress
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
 from netpart.layers.layer import Call
+from netpart.program.buffers import View
 from netpart.program.compile import PHASE_CODES
 from netpart.program.instructions import (
     Add,
+    AddSquares,
     Backward,
     Channel,
     CollectiveStart,
@@ -109,9 +111,12 @@ class Binder:
                 return self.op(i, "copy", self.kernels.copy(self.arrays(target), self.arrays(source)))
             case Add(target, source):
                 return self.op(i, "add", self.kernels.add(self.arrays(target), self.arrays(source)))
-            case Update(holding):
+            case AddSquares(target, source):
+                found = self.kernels.add_squares(self.arrays(target), self.arrays(source))
+                return self.op(i, "add squares", found)
+            case Update(holding, norm):
                 name = self.machine.program.holdings[holding].parameter.name
-                return self.op(i, f"update {name}", self.update(holding))
+                return self.op(i, f"update {name}", self.update(holding, norm))
             case Send(source, peer, channel, name):
                 return Action(SEND, f"send {name}", array=self.arrays(source), peer=peer, channel=channel)
             case Receive(target, peer, channel, name):
@@ -207,7 +212,7 @@ class Binder:
             mask[relative(box, part.region)] = True
         return self.machine.xp.asarray(mask)
 
-    def update(self, holding: int) -> Op:
+    def update(self, holding: int, norm: View | None) -> Op:
         machine, program = self.machine, self.machine.program
         gradient = program.gradients[holding]
         assert machine.updater is not None
@@ -216,7 +221,7 @@ class Binder:
         scale = Scale(proto.lr_scale, proto.wd_scale)
         state = list(machine.state[holding].values())
         w, g = self.arrays(program.parameters[holding]), self.arrays(gradient)
-        return machine.updater.bind(machine.xp, w, g, state, scale, machine.clock)
+        return machine.updater.bind(machine.xp, w, g, state, scale, machine.clock, self.array(norm))
 
 
 def scratch_bytes(ops: list[tuple[int, Op]]) -> int:

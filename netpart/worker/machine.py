@@ -15,6 +15,7 @@ from netpart.program.program import WorkerProgram
 from netpart.program.wire import wire_bytes
 from netpart.spec import FLOAT, RECORD
 from netpart.units import bytes_text
+from netpart.updaters import AVERAGE
 from netpart.worker.limits import RESERVE, available_memory
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Machine:
         }
         self.memory = xp.empty(program.arena_bytes + ALIGN, np.uint8)
         self.poisoned = poison
-        slots = updater.slots if updater else ()
+        slots = updater.states if updater else ()
         self.state: list[dict[str, Array]] = [
             {slot: xp.zeros(program.buffers[v.buffer].shape, self.dtype) for slot in slots} for v in program.parameters
         ]
@@ -71,9 +72,19 @@ class Machine:
         """NumPy dtype of a buffer."""
         return self.dtype if dtype == FLOAT else np.dtype(dtype if dtype != "int" else "int32")
 
+    def begin_state(self) -> None:
+        """Completes the updater's state of all parameters, once these have their first values."""
+        for view, state in zip(self.program.parameters, self.state, strict=True):
+            if self.updater is not None:
+                self.updater.begin(self.fixed[view.buffer], list(state.values()))
+
     def arrays(self, phase: str) -> PhaseArrays:
-        """The arrays of one phase: all phases share the arena."""
-        return PhaseArrays(self, phase)
+        """The arrays of one phase: all phases share the arena. Averages stand for parameters where they are tested."""
+        arrays = PhaseArrays(self, phase)
+        if phase != "train" and self.updater is not None and self.updater.tests_averages:
+            averages = (state[AVERAGE] for state in self.state)
+            arrays.made.update(zip((view.buffer for view in self.program.parameters), averages, strict=True))
+        return arrays
 
 
 class PhaseArrays:

@@ -94,7 +94,10 @@ class Player:
         return self.program.total_bytes + self.workspace_bytes + self.machine.wire_bytes
 
     def initialise(self) -> None:
-        """Fills every parameter with its initial values: a function of seed, name and global element index."""
+        """Fills every parameter with its initial values: a function of seed, name and global element index.
+
+        The updater's state begins with them.
+        """
         for holding, view in zip(self.program.holdings, self.program.parameters, strict=True):
             spec = holding.parameter.spec
             random = key(self.machine.seed, holding.parameter.name, "init")
@@ -102,6 +105,7 @@ class Player:
             for box in pieces(holding.box):
                 values = initialise(spec.proto.init, random, box, spec.shape, spec.matrix)
                 target[relative(box, holding.box)] = self.xp.asarray(values.astype(self.machine.dtype))
+        self.machine.begin_state()
 
     def parameter(self, holding: int) -> Array:
         """Values of a holding, on the device."""

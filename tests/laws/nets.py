@@ -19,7 +19,7 @@ MOST_PARTS = 8
 REMAINDERS = (Remainder.LAST, Remainder.SPREAD)
 UPDATERS = (
     UpdaterType.kSGD, UpdaterType.kSGD, UpdaterType.kNesterov, UpdaterType.kAdaGrad, UpdaterType.kRMSProp,
-    UpdaterType.kAdaDelta, UpdaterType.kAdam, UpdaterType.kAdamMax,
+    UpdaterType.kAdaDelta, UpdaterType.kAdam, UpdaterType.kAdamMax, UpdaterType.kAdamW,
 )  # fmt: skip
 
 
@@ -56,6 +56,10 @@ def choose_updater(s: Sketch) -> None:
     conf.weight_decay = s.pick([0.0, 0.01])
     if s.chance(4):
         conf.clip_low, conf.clip_high = -0.05, 0.05
+    conf.clip_norm = s.pick([0.0, 0.1, 10.0])
+    conf.adam_conf.bias_correction = s.chance(2)
+    if s.chance(3):
+        conf.ema_decay, conf.ema_eval, conf.ema_warmup = 0.5, s.chance(2), s.chance(2)
 
 
 def composition(s: Sketch, total: int, parts: int) -> list[int]:

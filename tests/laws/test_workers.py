@@ -29,7 +29,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.graph.invariants import check_graph, check_parameters, check_uncut
+from netpart.graph.invariants import check_graph, check_norm, check_parameters, check_uncut
 from netpart.graph.partition import Partition, partition_job
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
@@ -67,6 +67,9 @@ def check_invariants(cut: Partition) -> None:
     holdings = [[(h.parameter, h.box) for h in of_worker] for of_worker in cut.holdings]
     cells = [(bucket.workers, c.parameter, c.box) for bucket in cut.buckets for c in bucket.cells]
     check_parameters(cut.parameters, holdings, cells)
+    assert (cut.norm is not None) == (cut.job.updater.clip_norm > 0 and bool(cut.trained))
+    if cut.norm is not None:
+        check_norm([p for p in cut.parameters if p.name in cut.trained], holdings, cut.norm.counted)
     check_uncut(reference(cut.job).graph)
 
 

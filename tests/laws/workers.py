@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -113,5 +114,7 @@ def close(found: Values, expected: Values, what: str, dtype: str = FLOAT) -> Non
 
 
 def bits(ensemble: Ensemble) -> list[bytes]:
-    """Every copy of every parameter of every worker, byte by byte."""
-    return [player.parameter(h).tobytes() for player in ensemble.players for h in range(len(player.program.holdings))]
+    """Every copy of every parameter of every worker and the updater's state, byte by byte."""
+    states = (state.values() for player in ensemble.players for state in player.machine.state)
+    values = [player.parameter(h) for player in ensemble.players for h in range(len(player.program.holdings))]
+    return [array.tobytes() for array in (*values, *chain.from_iterable(states))]

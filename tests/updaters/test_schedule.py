@@ -25,6 +25,16 @@ TABLE = {
         11: 0.25,
         999: 0.25,
     },
+    "type: kCosine base_lr: 1 cosine_conf { change_freq: 10 }": {0: 1, 5: 0.5, 10: 0, 15: 0},
+    "type: kCosine base_lr: 1 cosine_conf { change_freq: 4 final_lr: 0.5 restart: true }": {0: 1, 2: 0.75, 4: 1, 10: 0.75},
+    "type: kCosine base_lr: 1 cosine_conf { change_freq: 4 restart: true growth: 2 }": {4: 1, 8: 0.5, 12: 1, 20: 0.5},
+    "type: kOneCycle base_lr: 0.5 onecycle_conf { change_freq: 11 max_lr: 1 rise: 0.28 final_lr: 0.25 }": {
+        0: 0.5,
+        10: 0.25,
+        99: 0.25,
+    },
+    "type: kFixed base_lr: 1 warmup_steps: 4 warmup_factor: 0.5": {0: 0.5, 1: 0.625, 3: 0.875, 4: 1, 9: 1},
+    "type: kStep base_lr: 1 step_conf { gamma: 0.5 change_freq: 2 } warmup_steps: 2": {0: 0.1, 1: 0.55, 2: 1, 4: 0.5},
     "type: kFixedStep fixedstep_conf { step: 5 step_lr: 0.5 }": {0: 0.5, 5: 0.5, 6: 0.5},
 }
 
@@ -55,8 +65,8 @@ def test_the_order_of_calls_does_not_matter(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "who", "says"),
     [
-        ("type: kUserChange", "type", "all 7: kExponential"),
-        ("type: kUserChange user_type: 'cosine'", "type", "'cosine'"),
+        ("type: kUserChange", "type", "all 9: kCosine"),
+        ("type: kUserChange user_type: 'cyclic'", "type", "'cyclic'"),
         ("type: kFixed base_lr: -1", "base_lr", "got -1.0"),
         ("type: kFixed base_lr: inf", "base_lr", "got inf"),
         ("type: kLinear", "linear_conf", "add linear_conf {"),

@@ -26,6 +26,7 @@ PLAIN = {
     "kAdaDelta": "adadelta_conf { rho: 0.9 }",
     "kAdam": "",
     "kAdamMax": "",
+    "kAdamW": "",
 }
 FIRST_STEP = {
     "kSGD": [0.05, 0.1, 0.15, 0.2],
@@ -35,10 +36,11 @@ FIRST_STEP = {
     "kAdaDelta": [3e-5] * 4,
     "kAdam": [0.31623] * 4,
     "kAdamMax": [0.01] * 4,
+    "kAdamW": [0.1] * 4,
 }
 """What SINGA 0.3 subtracts from w in its first step, for g = (.5, 1, 1.5, 2) and learning rate .1.
 
-Known to about five digits, AdaDelta's to one.
+Known to about five digits, AdaDelta's to one. SINGA has no AdamW: its first step is as long as the learning rate.
 """
 
 
@@ -48,7 +50,7 @@ def configured(kind: str, more: str = "", rate: str = RATE) -> UpdaterProto:
 
 def bound(rule: Updater, w: Array, g: Array, scale: Scale, clock: Clock) -> tuple[Callable[[], None], list[Array]]:
     """The update with its scratch, which is full of NaN so that nobody relies on it, and its state."""
-    state = [np.zeros_like(w) for _ in rule.slots]
+    state = [np.zeros_like(w) for _ in rule.states]
     op = rule.bind(np, w, g, state, scale, clock)
     return partial(op.run, *scratch_of(op)), state
 
@@ -172,7 +174,7 @@ def test_the_gradient_is_kept_and_float32_stays(kind: str, more: str) -> None:
     w, g = np.ones(7, np.float32), np.linspace(-2, 2, 7, dtype=np.float32)
     before = g.copy()
     rule = updater(configured(kind, more))
-    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.slots], Scale(), Clock())
+    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], Scale(), Clock())
     op.run(*scratch_of(op))
     assert {dtype for _, dtype in op.scratch} == {np.dtype(np.float32)}
     assert np.array_equal(g, before)
@@ -221,7 +223,7 @@ def test_a_step_allocates_no_array(kind: str) -> None:
 
 def test_scratch_does_not_grow_with_the_parameter(kind: str) -> None:
     rule = updater(configured(kind))
-    arrays = [np.zeros(10 * BLOCK, np.float32) for _ in range(2 + len(rule.slots))]
+    arrays = [np.zeros(10 * BLOCK, np.float32) for _ in range(2 + len(rule.states))]
     op = rule.bind(np, arrays[0], arrays[1], arrays[2:], Scale(), Clock())
     assert op.scratch
     assert {shape for shape, _ in op.scratch} == {(BLOCK,)}
@@ -236,7 +238,7 @@ def test_momentum_costs_memory_only_where_there_is_some() -> None:
     ("text", "who", "says"),
     [
         (RATE, "updater", "add updater { type: kSGD"),
-        (f"type: kUserUpdater {RATE}", "updater.type", "all 7: kAdaDelta, kAdaGrad"),
+        (f"type: kUserUpdater {RATE}", "updater.type", "all 8: kAdaDelta, kAdaGrad"),
         (f"type: kUserUpdater user_type: 'kSDG' {RATE}", "updater.type", "did you mean kSGD"),
         ("type: kSGD", "updater.learning_rate", "add type: kFixed"),
         (f"type: kSGD momentum: 1 {RATE}", "updater.momentum", "got 1.0"),

@@ -69,7 +69,7 @@ def players(cut: Partition, transports: list[Transport]) -> list[Player]:
     found = []
     for worker, transport in enumerate(transports):
         rule = updater(cut.job.updater)
-        player = Player(compile_worker(cut, worker, len(rule.slots)), transport, np, rule)
+        player = Player(compile_worker(cut, worker, len(rule.states)), transport, np, rule)
         player.initialise()
         found.append(player)
     return found

@@ -1,0 +1,47 @@
+"""Pass: who adds up which squares of the gradient's norm over all parameters, each element once.
+
+After the sums all holders of an element have equal bits of its gradient, so any of them may count it: each counts an
+equal share. The holdings of a parameter are cut into disjoint cells, and a cell into as many parts as it has holders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netpart.collectives import blocks_of
+from netpart.graph.net import Parameter
+from netpart.graph.passes.cells import disjoint_cells
+from netpart.graph.passes.synchronise import Cell, Holding, holders
+from netpart.spec import Region, size
+
+
+@dataclass(frozen=True)
+class Norm:
+    """``workers`` hold trained parameters, and need the norm; ``counted[worker]`` is what each counts of it."""
+
+    workers: tuple[int, ...]
+    counted: tuple[tuple[Cell, ...], ...]
+
+
+def share_norm(holdings: Sequence[Sequence[Holding]], trained: set[str]) -> Norm:
+    """Shares the elements of all ``trained`` parameters among their holders."""
+    held: dict[Parameter, dict[int, list[Region]]] = {}
+    for worker, of_worker in enumerate(holdings):
+        for holding in (h for h in of_worker if h.parameter.name in trained):
+            held.setdefault(holding.parameter, {}).setdefault(worker, []).append(holding.box)
+    counted: list[list[Cell]] = [[] for _ in holdings]
+    for parameter, boxes in held.items():
+        for worker, box in shares(boxes):
+            counted[worker].append(Cell(parameter, box))
+    members = {worker for boxes in held.values() for worker in boxes}
+    return Norm(tuple(sorted(members)), tuple(map(tuple, counted)))
+
+
+def shares(held: dict[int, list[Region]]) -> Iterator[tuple[int, Region]]:
+    """(worker, box) of one parameter, of which every worker holds the boxes ``held``."""
+    for cell in disjoint_cells({box for boxes in held.values() for box in boxes}):
+        workers = holders(held, cell)
+        for worker, box in zip(workers, blocks_of(cell, len(workers)) if cell else [cell], strict=False):
+            if size(box):
+                yield worker, box
