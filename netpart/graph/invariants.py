@@ -128,7 +128,9 @@ def check_norm(
         expect(tiles(boxes, whole(parameter.spec.shape)), parameter.name, "every element counted once")
         for held, of_worker in zip(holdings, mine, strict=True):
             own = [box for p, box in held if p.name == parameter.name]
-            expect(all(any(contains(b, box) for b in own) for box in of_worker), parameter.name, "to be counted where held")
+            expect(
+                all(any(contains(b, box) for b in own) for box in of_worker), parameter.name, "to be counted where held"
+            )
 
 
 def remaining(region: Region, boxes: Sequence[Region]) -> list[Region]:

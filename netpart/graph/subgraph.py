@@ -67,6 +67,7 @@ def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     named = {p.name: p for g in reversed(graphs) for p in g.net.parameters}
     holdings: list[list[Holding]] = [[] for _ in range(plan.workers)]
     holdings[plan.worker] = [Holding(named[b.parameter], region(b.box)) for b in plan.holding]
+
     def cells(boxes: Iterable[BoxProto]) -> tuple[Cell, ...]:
         return tuple(Cell(named[b.parameter], region(b.box)) for b in boxes)
 

@@ -26,7 +26,12 @@ TABLE = {
         999: 0.25,
     },
     "type: kCosine base_lr: 1 cosine_conf { change_freq: 10 }": {0: 1, 5: 0.5, 10: 0, 15: 0},
-    "type: kCosine base_lr: 1 cosine_conf { change_freq: 4 final_lr: 0.5 restart: true }": {0: 1, 2: 0.75, 4: 1, 10: 0.75},
+    "type: kCosine base_lr: 1 cosine_conf { change_freq: 4 final_lr: 0.5 restart: true }": {
+        0: 1,
+        2: 0.75,
+        4: 1,
+        10: 0.75,
+    },
     "type: kCosine base_lr: 1 cosine_conf { change_freq: 4 restart: true growth: 2 }": {4: 1, 8: 0.5, 12: 1, 20: 0.5},
     "type: kOneCycle base_lr: 0.5 onecycle_conf { change_freq: 11 max_lr: 1 rise: 0.28 final_lr: 0.25 }": {
         0: 0.5,
