@@ -8,6 +8,7 @@ from typing import Any
 
 HELP = "make data sets in the form that jobs read"
 DIGITS = "the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
+PYTHON = "the source of Python's standard library as one text"
 MNIST = "MNIST's four IDX files, plain or .gz, as kvfile stores"
 
 
@@ -18,6 +19,9 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     digits = sets.add_parser("digits", help=DIGITS, description=DIGITS)
     digits.add_argument("folder", type=Path, metavar="DIR", help="gets the stores, e.g. data/digits")
     digits.set_defaults(make=make_digits)
+    python = sets.add_parser("python", help=PYTHON, description=PYTHON)
+    python.add_argument("file", type=Path, metavar="FILE", help="gets the text, e.g. data/python.txt")
+    python.set_defaults(make=make_python)
     mnist = sets.add_parser("mnist", help=MNIST, description=MNIST)
     mnist.add_argument("idx", type=Path, metavar="IDX_DIR", help="holds train-images-idx3-ubyte and the other three")
     mnist.add_argument("folder", type=Path, metavar="OUT", help="gets the stores, e.g. data/mnist")
@@ -37,6 +41,15 @@ def make_digits(args: argparse.Namespace) -> str:
 
     made = digits.make_digits(args.folder)
     return f"{args.folder}: {'made' if made else 'already holds'} the digits: {listed()}"
+
+
+def make_python(args: argparse.Namespace) -> str:
+    """Makes the text and says so."""
+    from netpart.data.python_source import make_python_source
+    from netpart.units import bytes_text
+
+    size = make_python_source(args.file)
+    return f"{args.file}: made {bytes_text(size)} of Python's standard library" if size else f"{args.file}: is there"
 
 
 def make_mnist(args: argparse.Namespace) -> str:

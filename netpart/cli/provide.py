@@ -1,4 +1,4 @@
-"""The zoo's digits are made where a job reads them and they are missing, so that its configs run on a fresh clone."""
+"""What the zoo reads is made where a job reads it and it is missing, so that its configs run on a fresh clone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 FOLDER = "digits"
+PYTHON = "python.txt"
+
+
+def provide(job: Job) -> None:
+    """Makes the data of the zoo that ``job`` reads and that is not there, and says so on stderr."""
+    provide_digits(job)
+    provide_python(job)
 
 
 def provide_digits(job: Job) -> None:
@@ -26,6 +33,21 @@ def provide_digits(job: Job) -> None:
             note(f"{job.name}: its data was missing; made {shown(where)} from the 1 797 digits of scikit-learn")
 
 
+def provide_python(job: Job) -> None:
+    """Makes every file ``python.txt`` that ``job`` reads as a text and that is not there: the source of Python.
+
+    Says so on stderr. Raises DataError where Python came without it.
+    """
+    texts = {Path(name) for layer in job.proto.neuralnet.layer for name in layer.text_conf.files}
+    for path in sorted(path for path in texts if path.name == PYTHON and not is_there(job, path)):
+        from netpart.data.python_source import make_python_source
+        from netpart.units import bytes_text
+
+        where = (job.folder / path).resolve()
+        size = make_python_source(where)
+        note(f"{job.name}: its data was missing; made {shown(where)}, {bytes_text(size)} of Python's standard library")
+
+
 def named_files(job: Job) -> list[str]:
     """Every path of data that the job names."""
     confs = [(layer.store_conf, layer.sharddata_conf) for layer in job.proto.neuralnet.layer]
@@ -38,7 +60,12 @@ def is_missing_digits(job: Job, path: Path) -> bool:
 
     if path.parent.name != FOLDER or path.name not in (MEAN, TEST, TRAIN):
         return False
-    return not (job.folder / path).exists() and not path.exists()
+    return not is_there(job, path)
+
+
+def is_there(job: Job, path: Path) -> bool:
+    """True if ``path`` is beside the conf or in the working directory."""
+    return (job.folder / path).exists() or path.exists()
 
 
 def shown(path: Path) -> Path:

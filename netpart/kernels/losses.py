@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log
+
 from netpart.errors import DataError
 from netpart.kernels.op import Array, Op
 from netpart.kernels.softmax import probabilities
@@ -20,6 +22,7 @@ class Losses(Verbs):
     ) -> Op:  # fmt: skip
         """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log max(p_label, tiny) · scale, hits].
 
+        A third of ``metrics``, if there is one, is the first in bits.
         With ``smoothing`` s, log p_label becomes (1 - s) · log p_label + s · mean log p over all classes
         (Szegedy et al., Rethinking the Inception Architecture, 2016, section 7). A hit is a row whose label is
         among the ``topk`` most probable (ties: the lower class first).
@@ -44,6 +47,7 @@ class Losses(Verbs):
             xp.multiply(picked, -scale, out=picked)
             xp.copyto(value, picked)
             report.add(0, value, total)
+            report.in_bits()
 
         return Op(run, [((rows, 1), self.dtype), *report.scratch, *ranking.scratch])
 
@@ -209,6 +213,11 @@ class Report:
         self.xp.divide(total, self.share, out=total)
         target = self.metrics[slot : slot + 1]
         self.xp.add(target, total, out=target)
+
+    def in_bits(self) -> None:
+        """Makes the third metric, if there is one, the first in bits."""
+        if len(self.metrics) > 2:
+            self.xp.multiply(self.metrics[:1], 1 / log(2), out=self.metrics[2:])
 
 
 def _foreign(verbs: Verbs, owned: Array | None, rows: int) -> Array | None:

@@ -159,7 +159,7 @@ def _values(key: Key, box: Region, shape: Shape, transform: Callable[[Sequence[A
     return out.reshape(extent(box))
 
 
-def _counters(step: int, phase: int, row: int, quads: Array) -> Array:
+def _counters(step: int, phase: int, row: int | Array, quads: Array) -> Array:
     words = np.empty((4, len(quads)), dtype=np.uint64)
     words[0], words[1], words[2], words[3] = step, phase, row, quads
     return words
@@ -179,4 +179,12 @@ def integer(key: Key, step: int, phase: int, row: int, element: int, bound: int)
     return int(words[element % 4][0]) * bound >> 32
 
 
-__all__ = ["Draw", "Key", "integer", "key", "normals", "permutation", "philox4x32", "uniforms"]
+def integers(key: Key, step: int, phase: int, rows: tuple[int, int], bound: int) -> list[int]:
+    """A draw of 64 bits from ``range(bound)``, 1 <= bound <= 2^64, for each of ``rows`` at one step."""
+    row = np.arange(*rows, dtype=np.uint64)
+    words = _counters(step & WORD, phase, row, np.zeros_like(row))
+    high, low, *_ = philox4x32(np, words, row, key)
+    return [(a << 32 | b) * bound >> 64 for a, b in zip(high.tolist(), low.tolist(), strict=True)]
+
+
+__all__ = ["Draw", "Key", "integer", "integers", "key", "normals", "permutation", "philox4x32", "uniforms"]

@@ -111,6 +111,7 @@ class Vocabulary(Verbs):
             xp.multiply(picked, scale, out=picked)
             xp.copyto(value, picked)
             report.add(0, value, total)
+            report.in_bits()
 
         column, several = (rows, 1), tops.shape
         scratch = [(column, self.dtype)] * 3 + [(several[:2], self.dtype)] + [(several, bool)] * 3

@@ -17,7 +17,7 @@ import numpy as np
 from netpart.errors import WorkerFailed
 from netpart.kernels.op import Array
 from netpart.launch.control import Control
-from netpart.launch.files import LOCAL, Files
+from netpart.launch.files import LOCAL, Files, Reader
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player, Waiting
 
@@ -184,15 +184,23 @@ class Loop:
             self.read(Path(self.welcome.restore_updater), self.states())
 
     def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
-        """Fills every holding; on the CPU without a copy beside it."""
+        """Fills every holding."""
         with self.files.open(path) as file:
-            for h, holding in enumerate(self.player.program.holdings):
-                for suffix, find in targets.items():
-                    target = find(h)
-                    values = target if self.player.xp is np else np.empty(target.shape, target.dtype)
-                    file.read_region(holding.parameter.name + suffix, holding.box, values, holding.parameter.spec.shape)
-                    if values is not target:
-                        target[...] = self.player.xp.asarray(values)
+            fill(self.player, file, targets)
+
+
+def fill(player: Player, file: Reader, targets: dict[str, ArrayOf]) -> None:
+    """Reads every holding of ``player`` from a checkpoint; on the CPU without a copy beside it.
+
+    ``targets`` finds the arrays to fill, by the suffix of their names in the checkpoint.
+    """
+    for h, holding in enumerate(player.program.holdings):
+        for suffix, find in targets.items():
+            target = find(h)
+            values = target if player.xp is np else np.empty(target.shape, target.dtype)
+            file.read_region(holding.parameter.name + suffix, holding.box, values, holding.parameter.spec.shape)
+            if values is not target:
+                target[...] = player.xp.asarray(values)
 
 
 def updater_file(path: Path) -> Path:

@@ -118,7 +118,7 @@ def control_address(launcher: str) -> str:
 def make_options(job: Job, workspace: Path | None) -> Options:
     """Resolves workspace, checkpoint to start from and first step."""
     proto = job.proto
-    folder = workspace or Path(proto.cluster.workspace or Path("out") / (proto.name or "net"))
+    folder = workspace or workspace_of(proto)
     restore, first = starting_point(proto, folder / "checkpoint")
     every = proto.disp_freq or REPORT_EVERY
     resumed = proto.resume and restore is not None and restore == latest(folder / "checkpoint")
@@ -139,6 +139,11 @@ def check_averages(restore: Path | None) -> None:
         if not any(name.endswith(f".{AVERAGE}") for name in saved.tensors):
             some = ", ".join(sorted(saved.tensors)[:4])
             raise DataError(f"{saved.path}: expected averages, got {some}; train with updater.ema_decay to have them")
+
+
+def workspace_of(job: JobProto) -> Path:
+    """The folder of a job's checkpoints, metrics and logs."""
+    return Path(job.cluster.workspace or Path("out") / (job.name or "net"))
 
 
 def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:

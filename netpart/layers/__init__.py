@@ -47,6 +47,7 @@ MODULES = (
     "softmax_loss",
     "stanh",
     "synthetic",
+    "text",
     "transpose",
     "transposed_convolution",
     "upsampling",

@@ -23,7 +23,7 @@ class Accuracy(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kAccuracy",)
-    metrics: ClassVar[tuple[str, ...]] = ("accuracy",)
+    metrics: tuple[str, ...] = ("accuracy",)
 
     def infer(self) -> tuple[Spec, ...]:
         sources(self, "the prediction", "the labels")

@@ -20,13 +20,13 @@ class ClassLoss(Layer):
     """Objective and metrics of kSoftmaxLoss. A part has the probabilities and the gradients of its own classes; the one
     with the first class of a row reports it."""
 
-    metrics: ClassVar[tuple[str, ...]] = ("loss", "accuracy")
     is_loss: ClassVar[bool] = True
 
     def __init__(self, loss: Layer, blocks: Spec, topk: int) -> None:
         """The rest of softmax loss ``loss``, whose classes are on the last axis."""
         conf = loss.conf.softmaxloss_conf
         self.topk, self.scale, self.smoothing = topk, float(conf.scale), float(conf.label_smoothing)
+        self.metrics = loss.metrics
         super().__init__(loss.conf, (*loss.inputs, blocks), training=loss.training)
 
     def infer(self) -> tuple[Spec, ...]:

@@ -25,7 +25,7 @@ class EuclideanLoss(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kEuclideanLoss",)
-    metrics: ClassVar[tuple[str, ...]] = ("loss",)
+    metrics: tuple[str, ...] = ("loss",)
     is_loss: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:

@@ -26,11 +26,12 @@ class SoftmaxLoss(Layer):
     classes) behind those of the labels, and what counts for a row is the mean over its positions.
     A part of the classes needs all of them; a pass expands the layer then, so that only figures of blocks travel.
     With label_smoothing the target is not the label alone: all classes divide that share of it.
-    Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes.
+    Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes, and with
+    ``bits`` the first of them divided by log 2.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSoftmaxLoss", "kCudnnSoftmaxLoss")
-    metrics: ClassVar[tuple[str, ...]] = ("loss", "accuracy")
+    metrics: tuple[str, ...] = ("loss", "accuracy")
     is_loss: ClassVar[bool] = True
     inner: ClassVar[str] = "blocks"
 
@@ -47,6 +48,8 @@ class SoftmaxLoss(Layer):
         if not 0 <= self.smoothing < 1:
             got, hint = f"{self.smoothing:g}", "write the share that all classes divide"
             raise fault(self, "0 <= label_smoothing < 1", got, hint, "softmaxloss_conf", "label_smoothing")
+        if conf.bits:
+            self.metrics = (*self.metrics, "bits")
         return (prediction,)
 
     @classmethod

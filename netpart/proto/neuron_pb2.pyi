@@ -280,14 +280,16 @@ class DummyProto(_message.Message):
     def __init__(self, input: bool = ..., output: bool = ..., shape: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SoftmaxLossProto(_message.Message):
-    __slots__ = ("topk", "scale", "label_smoothing")
+    __slots__ = ("topk", "scale", "label_smoothing", "bits")
     TOPK_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
     LABEL_SMOOTHING_FIELD_NUMBER: _ClassVar[int]
+    BITS_FIELD_NUMBER: _ClassVar[int]
     topk: int
     scale: float
     label_smoothing: float
-    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ...) -> None: ...
+    bits: bool
+    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ..., bits: bool = ...) -> None: ...
 
 class ArgSortProto(_message.Message):
     __slots__ = ("topk",)

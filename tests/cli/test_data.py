@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netpart.cli.provide import provide_digits
+from netpart.cli.provide import provide, provide_digits
 from netpart.data.store import open_store
 from netpart.proto.reader import load
 from tests.cli.conftest import JOB, Netpart
+from tests.launch.texts import gpt
 
 FILES = "train_data.bin, test_data.bin, train_mean.bin"
 
@@ -61,3 +62,23 @@ def test_other_data_is_left_to_its_owner(job: Path, capsys: pytest.CaptureFixtur
     job.write_text(JOB.replace("store_conf {", 'store_conf { path: "cifar/train_data.bin"'))
     provide_digits(load(job))
     assert (capsys.readouterr().err, [p.name for p in job.parent.iterdir()]) == ("", ["job.conf"])
+
+
+def test_the_source_of_python_is_made_once(tmp_path: Path, netpart: Netpart) -> None:
+    file = tmp_path / "data" / "python.txt"
+    assert netpart("data", "python", file).out.startswith(f"{file}: made ")
+    assert netpart("data", "python", file).out == f"{file}: is there\n"
+
+
+def test_the_source_of_python_that_a_job_reads_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = gpt(tmp_path)
+    job = load(path, ["text.text_conf.files=data/python.txt"])
+    provide(job)
+    assert "gpt.conf: its data was missing; made" in capsys.readouterr().err
+    assert (tmp_path / "data" / "python.txt").exists()
+    provide(job)
+    provide(load(path, ["text.text_conf.files=absent.txt"]))
+    assert capsys.readouterr().err == ""

@@ -25,6 +25,8 @@ CASES = [(conf, workers) for conf in ZOO for workers in (1, 2, 3, 4)]
 STEPS = 3
 ROWS = 12
 """Rows of a mini-batch here, whatever the job says: enough to cut over 4 workers, and quick."""
+WINDOW = 8
+"""Bytes of a window of text, likewise."""
 TOLERANCE = 1e-11
 
 
@@ -33,7 +35,7 @@ def name(value: object) -> str:
 
 
 def small(conf: Path) -> Job:
-    """A job with small batches, in float64."""
+    """A job with small batches and windows, in float64."""
     job = load(conf)
     job.proto.dtype = JobProto.FLOAT64
     for layer in job.proto.neuralnet.layer:
@@ -41,6 +43,8 @@ def small(conf: Path) -> Job:
             layer.store_conf.batchsize[:] = [ROWS]
         if layer.HasField("sharddata_conf"):
             layer.sharddata_conf.batchsize = ROWS
+        if layer.HasField("text_conf"):
+            layer.text_conf.batchsize[:], layer.text_conf.window = [ROWS], WINDOW
     return job
 
 
@@ -51,16 +55,17 @@ def fewest(job: JobProto) -> int:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A place from which ../../data/digits holds the digits, as it does from graphs/FAMILY."""
+    """A place from which ../../data holds the digits and a text, as it does from graphs/FAMILY."""
     pytest.importorskip("sklearn")
     root = tmp_path_factory.mktemp("zoo")
     make_digits(root / "data" / "digits")
+    (root / "data" / "python.txt").write_bytes(Path(__file__).read_bytes())
     (root / "graphs" / "family").mkdir(parents=True)
     return root / "graphs" / "family"
 
 
 def test_the_zoo_is_not_empty() -> None:
-    assert {"seed", "mnist", "halo", "mlp"} <= {conf.parent.name for conf in ZOO}
+    assert {"seed", "mnist", "halo", "mlp", "gpt"} <= {conf.parent.name for conf in ZOO}
 
 
 @pytest.mark.parametrize("conf", ZOO, ids=name)

@@ -144,3 +144,12 @@ def test_allocates_nothing(dtype: str) -> None:
         kernels.largest(x, np.empty((300, 5), "int32")),
     ]
     assert max(map(peak_bytes, ops)) < 4096
+
+
+def test_the_loss_in_bits_is_a_third_metric() -> None:
+    x, label, metrics = normal(5, 3, 4), np.array([0, 3, 1], "int32"), np.array([1.0, 0.0, 7.0])
+    op = K.softmax_loss(x, label, rubbish(3, 4), metrics, None, 1, 2.0)
+    for _ in range(2):
+        play(op)
+        assert metrics[2] == pytest.approx(metrics[0] / np.log(2))
+    assert metrics[0] > 2

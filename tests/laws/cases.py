@@ -310,7 +310,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kBridgeSrc": elementwise("kBridgeSrc"),
     "kBridgeDst": elementwise("kBridgeDst"),
     "kSoftmaxLoss": labelled("kSoftmaxLoss", "softmaxloss_conf", "scale: 1.5 label_smoothing: 0.3"),
-    "kCudnnSoftmaxLoss": labelled("kCudnnSoftmaxLoss", "softmaxloss_conf"),
+    "kCudnnSoftmaxLoss": labelled("kCudnnSoftmaxLoss", "softmaxloss_conf", "bits: true"),
     "kEuclideanLoss": euclidean_loss("kEuclideanLoss"),
     "kAccuracy": labelled("kAccuracy", "argsort_conf"),
     "kImagePreprocess": images("kImagePreprocess"),
@@ -326,7 +326,7 @@ HALVES: dict[str, st.SearchStrategy[Case]] = {
 
 ALL = {**CASES, **HALVES}
 
-INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput")
+INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput", "kTextInput")
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
 REFUSED = ("kSlice",)

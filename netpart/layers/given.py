@@ -1,0 +1,41 @@
+"""Given: stands where an input layer stands, with values that the caller writes. No conf has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, final
+
+import numpy as np
+
+from netpart.kernels.op import Array, Op, chain
+from netpart.layers.layer import Call, Layer, Needs
+from netpart.spec import Region, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Given(Layer):
+    """The outputs of ``layer``, whole; a step takes what ``values`` (one host array per output) holds when it begins.
+
+    The arrays are there once the layer is bound, filled with 0.
+    """
+
+    is_input: ClassVar[bool] = True
+
+    def __init__(self, layer: Layer) -> None:
+        self._like, self.values = layer, list[Array]()
+        super().__init__(layer.conf, ())
+
+    def infer(self) -> tuple[Spec, ...]:
+        return self._like.outputs
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(())
+
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        return self._like.outputs_of(region)
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        self.values = [np.zeros(y.shape, y.dtype) for y in call.y]
+        return chain(*(kernels.upload(y, host) for y, host in zip(call.y, self.values, strict=True)))
