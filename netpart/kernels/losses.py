@@ -159,12 +159,27 @@ class _Ranking:
         xp, shape = verbs.xp, (label.size, classes)
         self.xp, self.label, self.labels, self.needed = xp, label, label.reshape(-1, 1), classes - topk
         self.classes = xp.arange(classes, dtype="int32")
-        self.scratch = [(shape, bool), (shape, bool), (shape, verbs.dtype), ((label.size, 1), verbs.dtype)]
+        self.starts = xp.arange(0, label.size * classes, classes, dtype="int64")
+        self.mode = {"mode": "clip"} if xp.__name__ == "numpy" else {}  # numpy would buffer what it might refuse
+        kinds = [((label.size,), "int64")] * 2 if topk == 1 else [(shape, bool)] * 2
+        self.scratch = [*kinds, (shape, verbs.dtype), ((label.size, 1), verbs.dtype)]
+        self.hits = self._best if topk == 1 else self._among
 
-    def hits(
+    def _best(self, scores: Array, picked: Array, value: Array, index: Array, best: Array, *_: Array) -> None:
+        """Writes the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1). A NaN is no hit."""
+        xp = self.xp
+        check_labels(self.label, len(self.classes))
+        xp.add(self.starts, self.label.reshape(-1), out=index)
+        xp.take(scores.reshape(-1), index, out=picked.reshape(-1), **self.mode)
+        xp.argmax(scores, axis=1, out=best)
+        xp.equal(best, self.label.reshape(-1), out=index, casting="unsafe")
+        xp.equal(picked, picked, out=value, casting="unsafe")
+        xp.multiply(value, index.reshape(-1, 1), out=value)
+
+    def _among(
         self, scores: Array, picked: Array, value: Array, beaten: Array, other: Array, part: Array, count: Array
     ) -> None:
-        """Writes the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1)."""
+        """As ``_best``, for a label among the topk."""
         xp = self.xp
         check_labels(self.label, len(self.classes))
         xp.equal(self.classes, self.labels, out=other)
