@@ -12,6 +12,7 @@ from netpart.graph.partition import partition_job
 from netpart.launch import run as launch
 from netpart.launch.ensemble import Ensemble
 from netpart.launch.session import Session
+from netpart.proto.layer_pb2 import LayerType
 from netpart.proto.reader import Job, load
 from tests.end2end.running import mlp
 
@@ -45,7 +46,7 @@ def test_a_session_has_only_what_its_outputs_depend_on_and_any_number_of_rows(jo
 
 def test_a_session_reads_no_data(job: Job) -> None:
     data = next(layer for layer in job.proto.neuralnet.layer if layer.name == "data" and 4 in layer.include)
-    data.type, data.store_conf.path = 103, "absent.bin"
+    data.type, data.store_conf.path = LayerType.kRecordInput, "absent.bin"
     session = Session(job, ["fc1"])
     session.run({"data": np.zeros((1, 8))})
     assert session.value("fc1").shape == (1, 16)
