@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,7 @@ def temperature(text: str) -> float:
 
 def call(args: argparse.Namespace) -> int:
     """Writes the prompt and what follows; 0 when all is written."""
+    use_one_core()
     from netpart.launch.sampling import Style, Writer
 
     job = load_job(args, provide=False)
@@ -61,6 +63,14 @@ def call(args: argparse.Namespace) -> int:
     else:
         args.output.write_bytes(prompt + bytes(text))
     return 0
+
+
+def use_one_core() -> None:
+    """Keeps the kernels, which are not loaded yet, on one core: one window is too little work to share."""
+    from netpart.launch.cores import THREAD_VARIABLES
+
+    for name in THREAD_VARIABLES:
+        os.environ.setdefault(name, "1")
 
 
 def newest(args: argparse.Namespace) -> Path:

@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from netpart.launch.cores import THREAD_VARIABLES
 from netpart.launch.team import Team
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ROOT = Path(__file__).resolve().parents[2]
 """Where this netpart is imported from; workers must run the same one, whatever folder they are started in."""
 COMMAND = (sys.executable, "-P", "-m", "netpart.launch.entry")

@@ -42,14 +42,16 @@ class Session:
     def __init__(
         self, job: Job, outputs: Iterable[str], checkpoint: Path | None = None, rows: int = 1, device: str = "cpu"
     ) -> None:
+        build_net(job.proto, PHASE, job.folder)  # what is wrong is told with its place in the whole job
         net = given(build_net(upstream(job.proto, outputs), PHASE, job.folder, rows))
         self.nodes = net.by_name
         self.partition = whole_partition(job.proto, net)
         program = compile_worker(self.partition, 0, keep=True)
         xp, _ = array_module(device)
         self.player = Player(program, None, xp, seed=job.proto.seed)
-        self.player.initialise()
-        if checkpoint is not None:
+        if checkpoint is None:
+            self.player.initialise()
+        else:
             with open_checkpoint(checkpoint) as saved:
                 fill(self.player, saved, {"": self.player.parameter})
 
@@ -96,7 +98,7 @@ def given(net: Net) -> Net:
     for node in nodes:
         if node.layer.is_input and not node.layer.output.shape:
             hint = "use a kRecordInput instead"
-            raise ConfigError(node.name, "an input of numbers or tokens", "one of opaque records", hint, at=node.at)
+            raise ConfigError(node.name, "an input of numbers or tokens", "one of opaque records", hint)
     return replace(net, nodes=nodes)
 
 

@@ -13,7 +13,7 @@ from netpart.launch import run as launch
 from netpart.launch.ensemble import Ensemble
 from netpart.launch.session import Session
 from netpart.proto.layer_pb2 import LayerType
-from netpart.proto.reader import Job, load
+from netpart.proto.reader import Job, load, loads
 from tests.end2end.running import mlp
 
 
@@ -64,3 +64,23 @@ def test_a_checkpoint_of_another_net_is_refused(job: Job, tmp_path: Path) -> Non
     other.proto.neuralnet.layer[2].innerproduct_conf.num_output = 5
     with pytest.raises(DataError, match="expected shape"):
         Session(other, ["fc1"], path)
+
+
+RECORDS = """
+neuralnet {
+  layer { name: "data" type: kShardData sharddata_conf { path: "images.bin" batchsize: 2 } }
+  layer { name: "images" type: kMnist srclayers: "data" mnist_conf { resize: 4 } }
+}
+"""
+
+
+def test_opaque_records_cannot_be_given() -> None:
+    with pytest.raises(ConfigError, match="data: expected an input of numbers or tokens, got one of opaque records"):
+        Session(loads(RECORDS), ["images"])
+
+
+def test_a_mistake_is_told_with_its_place_in_the_job(job: Job, tmp_path: Path) -> None:
+    text = (tmp_path / "mlp.conf").read_text().replace('srclayers: "fc2"', 'srclayers: "fc3"')
+    wrong = loads(text, "mlp.conf")
+    with pytest.raises(ConfigError, match=r"mlp.conf:\d+:\d+: loss: expected srclayers"), wrong.explaining():
+        Session(wrong, ["fc1"])
