@@ -56,13 +56,21 @@ class Session:
                 fill(self.player, saved, {"": self.player.parameter})
 
     def run(self, values: Mapping[str, Values], step: int = 0) -> None:
-        """Runs the net forward on ``values``: input layer -> an array that fits its first output."""
+        """Runs the net forward on ``values``: input layer -> an array that fits its first output.
+
+        An input that is left out keeps what it has, 0 at first. Raises ConfigError for a name that is no input.
+        """
         for name, value in values.items():
-            layer = self.nodes[name].layer
-            assert isinstance(layer, Given)
-            layer.values[0][...] = value
+            self.input(name).values[0][...] = value
         for waiting in self.player.play(PHASE, step):
             raise AssertionError(f"a whole net waits for {waiting}")
+
+    def input(self, name: str) -> Given:
+        """The input layer ``name``."""
+        inputs = {name: node.layer for name, node in self.nodes.items() if isinstance(node.layer, Given)}
+        if name not in inputs:
+            raise ConfigError("values", f"an input of the net: {', '.join(inputs)}", repr(name), "name one of them")
+        return inputs[name]
 
     def value(self, name: str) -> Values:
         """The first output of layer ``name`` in the last run: a host array that the next run writes over."""

@@ -57,6 +57,11 @@ def test_an_output_that_is_not_there_is_named(job: Job) -> None:
         Session(job, ["fc9"])
 
 
+def test_only_inputs_are_given(job: Job) -> None:
+    with pytest.raises(ConfigError, match="values: expected an input of the net: data, got 'fc1'"):
+        Session(job, ["fc1"]).run({"fc1": np.zeros((1, 16))})
+
+
 def test_a_checkpoint_of_another_net_is_refused(job: Job, tmp_path: Path) -> None:
     job.proto.train_steps = 1
     path = Path(launch.run(job, 1, launcher="threads", workspace=tmp_path / "run").checkpoint)
