@@ -25,17 +25,23 @@ def positive(text: str) -> int:
 
 
 def add_job(parser: argparse.ArgumentParser) -> None:
-    """Adds JOB and the options that say how it is read."""
-    parser.add_argument("job", metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
+    """Adds JOB and the options that say how it is read and cut."""
+    add_uncut_job(parser)
     parser.add_argument("--workers", type=positive, metavar="N", help="cut over N workers (default: as the job says)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="PATH=VALUE",
-        help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",
-    )  # fmt: skip
     parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's, or else auto)"
     )
+
+
+def add_uncut_job(parser: argparse.ArgumentParser) -> None:
+    """Adds JOB and the options that say how it is read, for a verb that keeps the net whole."""
+    parser.set_defaults(workers=None, scheme=None, collectives=None)
+    parser.add_argument("job", metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="PATH=VALUE",
+        help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
     parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from netpart.cli.common import add_job, count, load_job
+from netpart.cli.common import add_uncut_job, count, load_job
 
 HELP = "let a net that predicts the next byte write a text"
 START = "\n"
@@ -18,7 +18,7 @@ START = "\n"
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("sample", help=HELP, description=HELP)
-    add_job(parser)
+    add_uncut_job(parser)
     parser.add_argument(
         "--checkpoint", type=Path, metavar="F", help="parameters to write with (default: the newest of the workspace)"
     )
@@ -52,9 +52,10 @@ def temperature(text: str) -> float:
 def call(args: argparse.Namespace) -> int:
     """Writes the prompt and what follows; 0 when all is written."""
     use_one_core()
-    from netpart.launch.sampling import Style, Writer
+    from netpart.launch.sampling import Style, Writer, ends
 
     job = load_job(args, provide=False)
+    ends(job.proto)  # what no checkpoint could help is told before one is looked for
     prompt = (args.prompt_file.read_bytes() if args.prompt_file else args.prompt.encode()) or START.encode()
     writer = Writer(job, args.checkpoint or newest(args))
     text = writer.write(prompt, args.bytes, Style(args.temperature, args.top_k), job.proto.seed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from netpart import initialisers
 from netpart.errors import ConfigError, DataError
 from netpart.graph.build import path_field
+from netpart.proto.phase import PHASES
 from netpart.updaters import updater
 
 if TYPE_CHECKING:
@@ -27,18 +28,18 @@ def faults(partition: Partition) -> Iterator[ConfigError | DataError]:
         updater(partition.job.updater)
     except ConfigError as error:
         yield error
-    for micros in partition.phases.values():
+    for phase, micros in partition.phases.items():
         for node in micros[0].graph.net.nodes:
             try:
-                check_node(node)
+                check_node(node, phase)
             except (ConfigError, DataError) as error:
                 yield error
 
 
-def check_node(node: Node) -> None:
-    """Opens what a layer will read and looks at how its parameters are filled; raises ConfigError or DataError."""
+def check_node(node: Node, phase: str) -> None:
+    """Opens what a layer will read in ``phase``, looks at how its parameters are filled; raises ConfigError, DataError."""
     try:
-        node.layer.check_data()
+        node.layer.check_data(PHASES[phase])
         for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
             if parameter.owner == node.index:
                 initialisers.check(spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init"))

@@ -131,8 +131,11 @@ class Layer(ABC):
         """Which named output of source ``k`` this layer reads ("data", or "label" of an input layer)."""
         return "data"
 
-    def check_data(self) -> None:  # noqa: B027 - most layers read nothing
-        """Opens what the layer will read; raises DataError or ConfigError where it cannot be used."""
+    def check_data(self, phase: int = 1) -> None:  # noqa: B027 - most layers read nothing
+        """Opens what the layer will read in ``phase`` (1 training, 2 validation, 4 testing).
+
+        Raises DataError or ConfigError where it cannot be used.
+        """
 
     def cuts(self) -> tuple[int | str, ...]:
         """Axes of the output (and INPUT) on which this layer may be cut."""

@@ -54,8 +54,8 @@ class RowInput(Layer):
         """Rows of the mini-batch, one entry per part if the conf repeats batchsize."""
         return tuple(getattr(self.conf, self.field).batchsize)
 
-    def check_data(self) -> None:
-        self.open(self.output.shape[0], 0, 1)
+    def check_data(self, phase: int = 1) -> None:
+        self.open(self.output.shape[0], 0, phase)
 
     def cuts(self) -> tuple[int | str, ...]:
         return (0,)

@@ -58,7 +58,7 @@ class ShardData(Layer):
         """Rows of the mini-batch."""
         return (self.conf.sharddata_conf.batchsize,)
 
-    def check_data(self) -> None:
+    def check_data(self, phase: int = 1) -> None:
         open_store("kvfile", self.path).close()
 
     def cuts(self) -> tuple[int | str, ...]:

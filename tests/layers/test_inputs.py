@@ -185,6 +185,10 @@ def test_a_text_too_short_for_its_window_is_found_by_check_data(folder: Path) ->
     conf = CONFS["kTextInput"].replace("window: 7", "window: 250")
     with pytest.raises(DataError, match="2 files: expected 251 bytes or more for training, got 240 of 300"):
         make("kTextInput", folder, conf)[0].check_data()
+    layer = make("kTextInput", folder, CONFS["kTextInput"].replace("window: 7", "window: 30"))[0]
+    layer.check_data()
+    with pytest.raises(DataError, match="expected 31 bytes or more for testing, got 30 of 300"):
+        layer.check_data(4)
 
 
 @pytest.mark.parametrize("name", ["kRecordInput", "kCSVInput", "kShardData"])
