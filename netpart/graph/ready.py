@@ -37,7 +37,7 @@ def faults(partition: Partition) -> Iterator[ConfigError | DataError]:
 
 
 def check_node(node: Node, phase: str) -> None:
-    """Opens what a layer reads in ``phase``, looks at how its parameters are filled. Raises ConfigError, DataError."""
+    """Opens what a layer reads in ``phase``, looks how its parameters are filled; raises ConfigError or DataError."""
     try:
         node.layer.check_data(PHASES[phase])
         for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
