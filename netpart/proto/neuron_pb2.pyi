@@ -21,6 +21,7 @@ class ActivationProto(_message.Message):
         MISH: _ClassVar[ActivationProto.ActivationType]
         ELU: _ClassVar[ActivationProto.ActivationType]
         SOFTPLUS: _ClassVar[ActivationProto.ActivationType]
+        RELU6: _ClassVar[ActivationProto.ActivationType]
     RELU: ActivationProto.ActivationType
     SIGMOID: ActivationProto.ActivationType
     TANH: ActivationProto.ActivationType
@@ -31,6 +32,7 @@ class ActivationProto(_message.Message):
     MISH: ActivationProto.ActivationType
     ELU: ActivationProto.ActivationType
     SOFTPLUS: ActivationProto.ActivationType
+    RELU6: ActivationProto.ActivationType
     TYPE_FIELD_NUMBER: _ClassVar[int]
     ALPHA_FIELD_NUMBER: _ClassVar[int]
     type: ActivationProto.ActivationType
