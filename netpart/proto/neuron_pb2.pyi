@@ -187,6 +187,14 @@ class TransposeProto(_message.Message):
     axis: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, axis: _Optional[_Iterable[int]] = ...) -> None: ...
 
+class CropProto(_message.Message):
+    __slots__ = ("shape", "start")
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    start: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, shape: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class InnerProductProto(_message.Message):
     __slots__ = ("num_output", "bias_term", "transpose", "axis")
     NUM_OUTPUT_FIELD_NUMBER: _ClassVar[int]

@@ -32,7 +32,7 @@ class Net:
             f"type: {kind}",
             f"srclayers: {listed}" if len(sources) == 1 else f"srclayers: [{listed}]" if sources else "",
             cut,
-            conf,
+            *conf.split("\n"),
             *(f"param {{ init {{ {text} }} }}" if text else "" for text in init),
         ]
         above = [] if not self.lines or self.lines[-1].startswith("#") else [""]
@@ -43,7 +43,7 @@ class Net:
         """Made up from the seed: a pattern per class, plus noise."""
         conf = f"store_conf {{ batchsize: {batch} shape: [{', '.join(map(str, shape))}] }}"
         said = f"synthetic_conf {{ classes: {classes}{'' if noise == 1 else f' noise: {noise:g}'} }}"
-        return self.layer("data", "kSyntheticInput", conf=f"{conf}\n  {said}")
+        return self.layer("data", "kSyntheticInput", conf=f"{conf}\n{said}")
 
     def convolution(
         self, name: str, source: str, filters: int, kernel: int, stride: int = 1, pad: int = 0, more: str = "",
@@ -131,4 +131,4 @@ class Job:
 
 def indented(line: str) -> str:
     """A line of the net's block."""
-    return "\n".join(f"  {part}".rstrip() for part in line.split("\n"))
+    return f"  {line}".rstrip()
