@@ -38,7 +38,7 @@ class Part:
 
     ``node`` and ``output`` say which tensor of the uncut net it holds, ``region`` which elements of it,
     in global coordinates. ``shard`` and ``term`` are those of the layer's placement (layers only), ``live``
-    says that a gradient of ``region`` is computed here. Of a loss, ``owned`` are the row ranges whose loss this
+    says that a gradient of ``region`` is computed here. Of a loss, ``owned`` are the boxes whose loss this
     part differentiates, and ``reports`` that it reports them (regions.md, D10).
     ``trains`` says, per parameter, whether this part adds to its gradient. ``peer`` is the other half of a bridge.
     ``members`` are the replicas (itself too) that all-reduce the gradient of this part, if they must.
@@ -59,7 +59,7 @@ class Part:
         self.feeds: list[Feed] = []
         self.live = False
         self.term: Region | None = None
-        self.owned: tuple[tuple[int, int], ...] | None = None
+        self.owned: tuple[Region, ...] | None = None
         self.reports = True
         self.trains: tuple[bool, ...] = ()
         self.peer: Part | None = None

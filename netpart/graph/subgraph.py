@@ -80,6 +80,12 @@ def region(numbers: Iterable[int]) -> Region:
     return tuple(zip(values[::2], values[1::2], strict=True))
 
 
+def boxes(numbers: Iterable[int], rank: int) -> tuple[Region, ...]:
+    """Regions of ``rank`` axes, one after the other."""
+    pairs = region(numbers)
+    return tuple(pairs[i : i + rank] for i in range(0, len(pairs), rank))
+
+
 def encode_box(parameter: Parameter, box: Region) -> BoxProto:
     """A box of a parameter, named."""
     return BoxProto(parameter=parameter.name, box=flat(box))
@@ -114,8 +120,8 @@ def encode_part(part: Part) -> PartProto:
     message = PartProto(
         index=part.index, kind=part.kind, name=part.name, node=part.node, output=part.output, shard=part.shard,
         region=flat(part.region), has_term=part.term is not None, term=flat(part.term or ()),
-        has_owned=part.owned is not None, owned=flat(part.owned or ()), reports=part.reports, live=part.live,
-        trains=part.trains, members=[PeerProto(index=m.index, worker=m.worker) for m in part.members],
+        has_owned=part.owned is not None, owned=flat(chain.from_iterable(part.owned or ())), reports=part.reports,
+        live=part.live, trains=part.trains, members=[PeerProto(index=m.index, worker=m.worker) for m in part.members],
     )  # fmt: skip
     if part.collective is not None:
         message.collective = part.collective.first
@@ -151,7 +157,7 @@ def decode_part(m: PartProto, worker: int) -> Part:
     part = Part(m.kind, m.name, worker, m.node, region(m.region), m.output, m.shard)
     part.index, part.live, part.reports, part.trains = m.index, m.live, m.reports, tuple(m.trains)
     part.term = region(m.term) if m.has_term else None
-    part.owned = region(m.owned) if m.has_owned else None
+    part.owned = boxes(m.owned, len(part.region)) if m.has_owned else None
     part.members = tuple(stub(p.index, p.worker) for p in m.members)
     part.peer = stub(m.peer.index, m.peer.worker) if m.HasField("peer") else None
     return part

@@ -9,13 +9,16 @@ from netpart.kernels.verbs import NOTHING, Verbs, matrix
 
 
 class Losses(Verbs):
-    """x (B, *F), label int32 (B,), owned bool (B,) or None; n classes = prod F."""
+    """x (B, ..., *F), label int32 (B, ...), owned bool (B, ...) or None; n classes = prod F.
+
+    A row has ``positions`` with a label each, here or on other parts: each counts by that share of a row.
+    """
 
     def softmax_loss(
         self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float,
-        smoothing: float = 0.0,
+        positions: int = 1, smoothing: float = 0.0,
     ) -> Op:  # fmt: skip
-        """y (B, n) = softmax(x); metrics (2,) += [Σ -log max(p_label, tiny) · scale, hits].
+        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log max(p_label, tiny) · scale, hits].
 
         With ``smoothing`` s, log p_label becomes (1 - s) · log p_label + s · mean log p over all classes
         (Szegedy et al., Rethinking the Inception Architecture, 2016, section 7). A hit is a row whose label is
@@ -24,10 +27,11 @@ class Losses(Verbs):
         """
         if not x.size:
             return NOTHING
-        xp, x_bn, y_bn, tiny = self.xp, matrix(x), matrix(y), float(self.xp.finfo(self.dtype).tiny)
+        xp, tiny = self.xp, float(self.xp.finfo(self.dtype).tiny)
+        x_bn, y_bn = matrix(x, label.ndim), matrix(y, label.ndim)
         rows, classes = x_bn.shape
         ranking = _Ranking(self, label, classes, topk)
-        report = _Report(self, metrics, owned)
+        report = _Report(self, metrics, owned, label.size, positions)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
             probabilities(xp, x_bn, y_bn, picked)
@@ -41,7 +45,7 @@ class Losses(Verbs):
             xp.copyto(value, picked)
             report.add(0, value, total)
 
-        return Op(run, [((rows, 1), self.dtype), *report.scratch(rows), *ranking.scratch])
+        return Op(run, [((rows, 1), self.dtype), *report.scratch, *ranking.scratch])
 
     def _smooth(self, y_bn: Array, picked: Array, smoothing: float, tiny: float, logs: Array, mean: Array) -> None:
         """Mixes the mean of log p into ``picked``, which holds log p_label."""
@@ -59,7 +63,8 @@ class Losses(Verbs):
         """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor in the owned rows, 0 in the others."""
         if not dx.size:
             return NOTHING
-        xp, y_bn, dx_bn, foreign = self.xp, matrix(y), matrix(dx), _foreign(self, owned)
+        xp, y_bn, dx_bn = self.xp, matrix(y, label.ndim), matrix(dx, label.ndim)
+        foreign = _foreign(self, owned, label.size)
         classes, labels = xp.arange(y_bn.shape[1], dtype="int32"), label.reshape(-1, 1)
 
         def run(onehot: Array) -> None:
@@ -79,7 +84,7 @@ class Losses(Verbs):
         """y = x - t; metrics (1,) += Σ y² over the owned rows."""
         if not y.size:
             return NOTHING
-        xp, x_bf, t_bf, y_bf, report = self.xp, matrix(x), matrix(t), matrix(y), _Report(self, metrics, owned)
+        xp, x_bf, t_bf, y_bf, report = self.xp, matrix(x), matrix(t), matrix(y), _Report(self, metrics, owned, len(x))
 
         def run(square: Array, row: Array, value: Array, total: Array) -> None:
             xp.subtract(x_bf, t_bf, out=y_bf)
@@ -89,11 +94,11 @@ class Losses(Verbs):
             report.add(0, value, total)
 
         rows = len(y_bf)
-        return Op(run, [(y_bf.shape, self.dtype), ((rows, 1), self.dtype), *report.scratch(rows)])
+        return Op(run, [(y_bf.shape, self.dtype), ((rows, 1), self.dtype), *report.scratch])
 
     def euclidean_loss_gradient(self, y: Array, dx: Array, factor: float, owned: Array | None) -> Op:
         """Overwrites dx = y · factor in the owned rows, 0 in the others."""
-        xp, y_bf, dx_bf, foreign = self.xp, matrix(y), matrix(dx), _foreign(self, owned)
+        xp, y_bf, dx_bf, foreign = self.xp, matrix(y), matrix(dx), _foreign(self, owned, len(y))
 
         def run() -> None:
             xp.multiply(y_bf, factor, out=dx_bf)
@@ -102,34 +107,36 @@ class Losses(Verbs):
 
         return Op(run)
 
-    def accuracy(self, x: Array, label: Array, metrics: Array, topk: int, owned: Array | None) -> Op:
+    def accuracy(
+        self, x: Array, label: Array, metrics: Array, topk: int, owned: Array | None, positions: int = 1
+    ) -> Op:
         """metrics (1,) += the owned rows whose label is among the ``topk`` largest of x.
 
         ``run`` raises DataError if a label is not a class.
         """
         if not x.size:
             return NOTHING
-        x_bn, report = matrix(x), _Report(self, metrics, owned)
+        x_bn, report = matrix(x, label.ndim), _Report(self, metrics, owned, label.size, positions)
         ranking = _Ranking(self, label, x_bn.shape[1], topk)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
             ranking.hits(x_bn, picked, value, *scratch)
             report.add(0, value, total)
 
-        return Op(run, [((len(x_bn), 1), self.dtype), *report.scratch(len(x_bn)), *ranking.scratch])
+        return Op(run, [((len(x_bn), 1), self.dtype), *report.scratch, *ranking.scratch])
 
     def largest(self, x: Array, y: Array) -> Op:
-        """y (B, k) int32 = the classes of each row's k largest x, largest first; ties: the lower class first."""
+        """y (B, ..., k) int32 = the classes of each row's k largest x, largest first; ties: the lower class first."""
         if not y.size:
             return NOTHING
-        xp, x_bn = self.xp, matrix(x)
+        xp, x_bn, y_bk = self.xp, matrix(x, y.ndim - 1), matrix(y, y.ndim - 1)
         classes = xp.arange(x_bn.shape[1], dtype="int32")
 
         def run(rest: Array, taken: Array, best: Array) -> None:
             xp.copyto(rest, x_bn)
-            for k in range(y.shape[1]):
+            for k in range(y_bk.shape[1]):
                 xp.argmax(rest, axis=1, out=best)
-                xp.copyto(y[:, k], best, casting="same_kind")
+                xp.copyto(y_bk[:, k], best, casting="same_kind")
                 xp.equal(classes, best.reshape(-1, 1), out=taken)
                 xp.copyto(rest, -xp.inf, where=taken)
 
@@ -140,10 +147,10 @@ class _Ranking:
     """Where the label stands among the scores of its row."""
 
     def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int) -> None:
-        xp, shape = verbs.xp, (len(label), classes)
+        xp, shape = verbs.xp, (label.size, classes)
         self.xp, self.label, self.labels, self.needed = xp, label, label.reshape(-1, 1), classes - topk
         self.classes = xp.arange(classes, dtype="int32")
-        self.scratch = [(shape, bool), (shape, bool), (shape, verbs.dtype), ((len(label), 1), verbs.dtype)]
+        self.scratch = [(shape, bool), (shape, bool), (shape, verbs.dtype), ((label.size, 1), verbs.dtype)]
 
     def hits(
         self, scores: Array, picked: Array, value: Array, beaten: Array, other: Array, part: Array, count: Array
@@ -176,24 +183,27 @@ class _Ranking:
 
 
 class _Report:
-    """Adds the owned rows of a (B, 1) float64 column to one of the metrics."""
+    """Adds the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
 
-    def __init__(self, verbs: Verbs, metrics: Array, owned: Array | None) -> None:
-        self.xp, self.metrics, self.foreign = verbs.xp, metrics, _foreign(verbs, owned)
+    A row is owned if its first element is. ``scratch`` are the column and its sum.
+    """
 
-    def scratch(self, rows: int) -> list[tuple[tuple[int, ...], str]]:
-        """The column and its sum."""
-        return [((rows, 1), "float64"), ((1,), "float64")]
+    def __init__(self, verbs: Verbs, metrics: Array, owned: Array | None, rows: int, share: int = 1) -> None:
+        self.xp, self.metrics, self.share = verbs.xp, metrics, share
+        foreign = _foreign(verbs, owned, rows)
+        self.foreign = None if foreign is None else foreign[:, :1]
+        self.scratch = [((rows, 1), "float64"), ((1,), "float64")]
 
     def add(self, slot: int, value: Array, total: Array) -> None:
         """metrics[slot] += Σ owned ``value``; overwrites both arrays."""
         if self.foreign is not None:
             self.xp.copyto(value, 0, where=self.foreign)
         self.xp.sum(value, axis=0, out=total)
+        self.xp.divide(total, self.share, out=total)
         target = self.metrics[slot : slot + 1]
         self.xp.add(target, total, out=target)
 
 
-def _foreign(verbs: Verbs, owned: Array | None) -> Array | None:
-    """(B, 1) mask of the rows that another part reports."""
-    return None if owned is None else verbs.xp.logical_not(verbs.xp.asarray(owned)).reshape(-1, 1)
+def _foreign(verbs: Verbs, owned: Array | None, rows: int) -> Array | None:
+    """(B, 1) or (B, F) mask of what another part differentiates."""
+    return None if owned is None else verbs.xp.logical_not(verbs.xp.asarray(owned)).reshape(rows, -1 if rows else 1)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @final
 class Accuracy(Layer):
-    """y (batch, topk) are the classes of the largest predictions, best first; it has no gradient."""
+    """y (batch, ..., topk) are the classes of the largest predictions, best first; it has no gradient.
+
+    Labels may stand at every position of a row, as for kSoftmaxLoss: a row then counts by the share of its hits.
+    """
 
     types: ClassVar[tuple[str, ...]] = ("kAccuracy",)
     metrics: ClassVar[tuple[str, ...]] = ("accuracy",)
@@ -25,27 +28,30 @@ class Accuracy(Layer):
     def infer(self) -> tuple[Spec, ...]:
         sources(self, "the prediction", "the labels")
         prediction = numbers(self)
-        labels(self, 1, prediction.shape[0])
+        self.places = labels(self, 1, prediction)
         self.topk = at_least(self, 1, self.conf.argsort_conf.topk, "argsort_conf", "topk")
-        if self.topk > prod(prediction.shape[1:]):
-            expected = f"topk up to the {prod(prediction.shape[1:])} classes"
+        classes = prod(prediction.shape[self.places :])
+        if self.topk > classes:
+            expected = f"topk up to the {classes} classes"
             raise fault(self, expected, str(self.topk), "write a smaller topk", "argsort_conf", "topk")
-        return (Spec((prediction.shape[0], self.topk), INT),)
+        return (Spec((*prediction.shape[: self.places], self.topk), INT),)
 
     @classmethod
     def wants(cls, k: int) -> str:
         return "label" if k == 1 else "data"
 
     def cuts(self) -> tuple[int | str, ...]:
-        return (0,)
+        return tuple(range(self.places))
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        return Needs(((region[0], *self.inputs[0].whole[1:]), (region[0],)))
+        seen = region[: self.places]
+        return Needs(((*seen, *self.inputs[0].whole[self.places :]), seen))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         seen = self.needs(region).inputs[0]
         return Cost(flops.elementwise(size(seen or ())))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        count = kernels.accuracy(call.x[0], call.x[1], call.metrics, self.topk, call.owned)
+        positions = prod(self.inputs[1].shape[1:])
+        count = kernels.accuracy(call.x[0], call.x[1], call.metrics, self.topk, call.owned, positions)
         return chain(count, kernels.largest(call.x[0], call.y[0]))

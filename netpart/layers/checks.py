@@ -45,13 +45,13 @@ def one_source(layer: Layer, least: int = 2) -> Spec:
     return numbers(layer, 0, least)
 
 
-def labels(layer: Layer, k: int, rows: int) -> Spec:
-    """The spec of source ``k``, which must hold one int label for each of ``rows``."""
+def labels(layer: Layer, k: int, prediction: Spec) -> int:
+    """The number of the prediction's first axes that source ``k`` has too: an int label for each of their places."""
     spec = layer.inputs[k]
-    if spec.dtype != INT or spec.shape != (rows,):
-        came = f"{spec.dtype} {spec.shape}"
+    if spec.dtype != INT or not 0 < spec.rank < prediction.rank or spec.shape != prediction.shape[: spec.rank]:
+        came, rows = f"{spec.dtype} {spec.shape}", prediction.shape[0]
         raise fault(layer, f"{rows} int labels from source {k}", came, "name the input layer here", "srclayers", k)
-    return spec
+    return spec.rank
 
 
 def at_least(layer: Layer, low: int, value: int, *at: str) -> int:

@@ -68,8 +68,8 @@ class Call:
     x, w, y: inputs, parameters, outputs as the regions ``needs`` / ``outputs_of`` named (an input that
     needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
     (None: not wanted); dy: gradients of the outputs (None: integer output). aux: buffers of ``aux``.
-    ``owned`` are the rows (batch axis, relative to region) whose loss this part reports and
-    differentiates; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
+    ``owned`` is a mask of the elements of region whose loss this part differentiates, and reports if they
+    are the first of their row; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
     the micro-batch's row 0; regions count from the micro-batch's row 0.
     """
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class SoftmaxLoss(Layer):
     """Objective: scale * mean over the rows of the global mini-batch of -log p(label); y are the probabilities.
 
+    Labels (batch, ...) may stand at every position of a row: the classes are the axes of the prediction (batch, ...,
+    classes) behind those of the labels, and what counts for a row is the mean over its positions.
     With label_smoothing the target is not the label alone: all classes divide that share of it.
     Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes.
     """
@@ -31,8 +33,8 @@ class SoftmaxLoss(Layer):
     def infer(self) -> tuple[Spec, ...]:
         sources(self, "the prediction", "the labels")
         prediction, conf = numbers(self), self.conf.softmaxloss_conf
-        labels(self, 1, prediction.shape[0])
-        self.scale, classes = float(conf.scale), prod(prediction.shape[1:])
+        self.places = labels(self, 1, prediction)
+        self.scale, classes = float(conf.scale), prod(prediction.shape[self.places :])
         self.topk = at_least(self, 1, conf.topk, "softmaxloss_conf", "topk")
         if self.topk > classes:
             hint = "write a smaller topk"
@@ -48,21 +50,22 @@ class SoftmaxLoss(Layer):
         return "label" if k == 1 else "data"
 
     def cuts(self) -> tuple[int | str, ...]:
-        return (0,)
+        return tuple(range(self.places))
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        return Needs(((region[0], *self.output.whole[1:]), (region[0],)))
+        seen = region[: self.places]
+        return Needs(((*seen, *self.output.whole[self.places :]), seen))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        arrays = call.x[0], call.x[1], call.y[0], call.metrics
-        return kernels.softmax_loss(*arrays, call.owned, self.topk, self.scale, self.smoothing)
+        arrays, positions = (call.x[0], call.x[1], call.y[0], call.metrics), prod(self.inputs[1].shape[1:])
+        return kernels.softmax_loss(*arrays, call.owned, self.topk, self.scale, positions, self.smoothing)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted(call.dx, 0)
         if dx is None:
             return chain()
-        factor = self.scale / call.rows
+        factor = self.scale / (call.rows * prod(self.inputs[1].shape[1:]))
         return kernels.softmax_loss_gradient(call.y[0], call.x[1], dx, call.owned, factor, self.smoothing)

@@ -31,6 +31,7 @@ from netpart.program.instructions import (
 )  # fmt: skip
 from netpart.program.program import Program
 from netpart.program.wire import AHEAD, ahead
+from netpart.spec import extent, relative
 from netpart.updaters import Scale
 from netpart.worker.machine import Machine
 
@@ -198,13 +199,12 @@ class Binder:
         return self.metrics[instruction.metrics : instruction.metrics + count]
 
     def owned(self, part: Part) -> Array:
-        """Mask of the rows whose loss this part differentiates; None is all of them."""
+        """Mask of the elements whose loss this part differentiates; None is all of them."""
         if part.owned is None:
             return None
-        (lo, hi), *_ = part.region
-        mask = np.zeros(hi - lo, bool)
-        for a, b in part.owned:
-            mask[a - lo : b - lo] = True
+        mask = np.zeros(extent(part.region), bool)
+        for box in part.owned:
+            mask[relative(box, part.region)] = True
         return self.machine.xp.asarray(mask)
 
     def update(self, holding: int) -> Op:

@@ -239,9 +239,10 @@ def global_pooling(name: str) -> st.SearchStrategy[Case]:
 
 @st.composite
 def labelled(draw: st.DrawFn, name: str, field: str, more: str = "") -> Case:
-    shape = draw(shapes(2, 3, 5))
-    topk = draw(st.integers(1, prod(shape[1:])))
-    return Case(name, f"{field} {{ topk: {topk} {more} }}", (Spec(shape, FLOAT), Spec(shape[:1], INT)))
+    shape = draw(shapes(2, 4, 4))
+    places = draw(st.integers(1, len(shape) - 1))
+    topk = draw(st.integers(1, prod(shape[places:])))
+    return Case(name, f"{field} {{ topk: {topk} {more} }}", (Spec(shape, FLOAT), Spec(shape[:places], INT)))
 
 
 @st.composite

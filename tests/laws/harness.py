@@ -53,11 +53,11 @@ def make_data(layer: Layer, seed: int) -> Data:
         n, offset = prod(shape), 0.25 + 0.1 * (2**0.5 - 1) * k
         return ((rng.permutation(n) + offset) / max(n, 1) * 2 - 1).reshape(shape)
 
-    classes = prod(layer.inputs[0].shape[1:]) if layer.inputs else 1
-    x = [
-        numbers(s.shape, k) if s.dtype == FLOAT else rng.integers(0, classes, s.shape, "int32")
-        for k, s in enumerate(layer.inputs)
-    ]
+    def labels(shape: Shape, k: int) -> Any:
+        classes = prod(layer.inputs[0].shape[len(shape) if k else 1 :])
+        return rng.integers(0, classes, shape, "int32")
+
+    x = [numbers(s.shape, k) if s.dtype == FLOAT else labels(s.shape, k) for k, s in enumerate(layer.inputs)]
     return Data(x, [numbers(p.shape) for p in layer.params], numbers(layer.output.shape))
 
 
@@ -97,7 +97,7 @@ def play(
         w=[take(w, need) for w, need in zip(data.w, needs.params, strict=True)],
         y=[poison(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)],
         aux=[poison(*a) for a in layer.aux(region, term)],
-        metrics=np.zeros(len(layer.metrics)), owned=owned_rows(region, own),
+        metrics=np.zeros(len(layer.metrics)), owned=owned_elements(region, own),
         rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
     )  # fmt: skip
     run(layer.forward(kernels, call))
@@ -109,10 +109,11 @@ def play(
     return Played(needs, call.y[0], call.metrics, call.dx, call.dw)
 
 
-def owned_rows(region: Region, own: Region) -> Any:
-    """Mask of the rows of ``region`` that lie in ``own``, None if all do."""
-    rows = np.arange(*region[0])
-    return None if region[0] == own[0] else (rows >= own[0][0]) & (rows < own[0][1])
+def owned_elements(region: Region, own: Region) -> Any:
+    """Mask of the elements of ``region`` that lie in ``own``, None if all do."""
+    mask = np.zeros(extent(region), bool)
+    mask[relative(own, region)] = True
+    return None if mask.all() else mask
 
 
 def own_gradient(dy: Any, region: Region, own: Region) -> Any:

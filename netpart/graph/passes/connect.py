@@ -16,7 +16,7 @@ from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, S
 from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Answers, Demand, Feeds
 from netpart.graph.passes.gradients import GradientPlan
-from netpart.spec import Placement, Region, contains, hull, size
+from netpart.spec import Placement, Region, contains, hull, size, subtract
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class Rewrite:
             part.term = shard.term
             self.shards[-1].append(self.add(part, [f for f in inputs if f is not None]))
         if node.layer.metrics:
-            own_rows(placement, self.shards[-1])
+            own_boxes(placement, self.shards[-1])
 
     def joined(self, node: Node, j: int, k: int, feeds: Feeds) -> Feed | None:
         """The one edge that feeds input ``k`` of shard ``j``, through a Concate or Sum if there are several."""
@@ -174,22 +174,22 @@ def carried(groups: dict[tuple[int, Region], list[T]]) -> dict[tuple[int, Region
     return joined
 
 
-def own_rows(placement: Placement, shards: list[Part]) -> None:
-    """Lets each row of a loss count once: in the first shard that holds it (D10)."""
-    done: list[tuple[int, int]] = []
+def own_boxes(placement: Placement, shards: list[Part]) -> None:
+    """Lets each element of a loss count once: in the first shard that holds it (D10)."""
+    done: list[Region] = []
     for part in shards:
         members = placement.classes[part.region, part.term]
         part.reports = members[0] == part.shard
         if not placement.exact:
-            part.owned = remaining(part.region[0], done) if part.reports else ()
-        done.append(part.region[0])
+            part.owned = remaining(part.region, done) if part.reports else ()
+        done.append(part.region)
 
 
-def remaining(rows: tuple[int, int], done: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The ranges of ``rows`` outside every range of ``done``."""
-    rest = [rows]
-    for lo, hi in done:
-        rest = [(a, b) for x, y in rest for a, b in ((x, min(y, lo)), (max(x, hi), y)) if a < b]
+def remaining(region: Region, done: list[Region]) -> tuple[Region, ...]:
+    """What ``done`` leaves of ``region``."""
+    rest = [region]
+    for box in done:
+        rest = [piece for r in rest for piece in subtract(r, box)]
     return tuple(rest)
 
 
