@@ -52,9 +52,8 @@ def at_layer(i: int) -> FieldPath:
 
 def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
-    if conf.HasField("store_conf"):
-        return (*at, "store_conf", "path")
-    return (*at, "sharddata_conf", "path") if conf.HasField("sharddata_conf") else at
+    named = (("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"))
+    return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
 
 
 def check_names(entries: Sequence[Entry], phase: str) -> None:

@@ -179,4 +179,13 @@ def integer(key: Key, step: int, phase: int, row: int, element: int, bound: int)
     return int(words[element % 4][0]) * bound >> 32
 
 
-__all__ = ["Draw", "Key", "integer", "key", "normals", "permutation", "philox4x32", "uniforms"]
+def integers(key: Key, step: int, phase: int, rows: tuple[int, int], bound: int) -> list[int]:
+    """A draw from ``range(bound)``, 1 <= bound <= 2^64, for each of ``rows`` at one step: 64 bits of its first block."""
+    spare = np.arange(*rows, dtype=np.uint64)
+    words = np.zeros((4, len(spare)), np.uint64)
+    words[0], words[1], words[2] = step & WORD, phase, spare
+    high, low, *_ = philox4x32(np, words, spare, key)
+    return [(h << 32 | l) * bound >> 64 for h, l in zip(high.tolist(), low.tolist(), strict=True)]
+
+
+__all__ = ["Draw", "Key", "integer", "integers", "key", "normals", "permutation", "philox4x32", "uniforms"]

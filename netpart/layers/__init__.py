@@ -50,6 +50,7 @@ MODULES = (
     "synthetic",
     "synthetic_masks",
     "synthetic_tokens",
+    "text",
     "transpose",
     "transposed_convolution",
     "upsampling",

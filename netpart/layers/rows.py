@@ -68,10 +68,10 @@ class RowInput(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         source, first = self._source(call), call.first_row
-        lo, hi = (first + end for end in call.region[0])
+        (lo, hi), box = (first + end for end in call.region[0]), call.region[1:]
         arrays = [*call.y, None][:2]
         data, label = hosts = [host_array(y) for y in arrays]
-        read = Op(lambda: source.read(call.clock.step, lo, hi, data, label))
+        read = Op(lambda: source.read(call.clock.step, lo, hi, data, label, box))
         pairs = zip(arrays, hosts, strict=True)
         return chain(read, *(kernels.upload(y, host) for y, host in pairs if y is not host))
 

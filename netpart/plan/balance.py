@@ -71,9 +71,9 @@ def hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
 
 def batch_sizes(node: Node) -> tuple[str, list[int]] | None:
     """(conf, batchsize) of an input layer; None of another layer."""
-    for name, conf in (("store_conf", node.conf.store_conf), ("sharddata_conf", node.conf.sharddata_conf)):
+    for name in ("store_conf", "sharddata_conf", "text_conf"):
         if node.layer.is_input and node.conf.HasField(name):
-            size = conf.batchsize
+            size = getattr(node.conf, name).batchsize
             return name, [size] if isinstance(size, int) else list(size)
     return None
 

@@ -46,6 +46,20 @@ class SyntheticProto(_message.Message):
     noise: float
     def __init__(self, classes: _Optional[int] = ..., noise: _Optional[float] = ...) -> None: ...
 
+class TextProto(_message.Message):
+    __slots__ = ("files", "suffix", "window", "batchsize", "held_out")
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    SUFFIX_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    HELD_OUT_FIELD_NUMBER: _ClassVar[int]
+    files: _containers.RepeatedScalarFieldContainer[str]
+    suffix: str
+    window: int
+    batchsize: _containers.RepeatedScalarFieldContainer[int]
+    held_out: float
+    def __init__(self, files: _Optional[_Iterable[str]] = ..., suffix: _Optional[str] = ..., window: _Optional[int] = ..., batchsize: _Optional[_Iterable[int]] = ..., held_out: _Optional[float] = ...) -> None: ...
+
 class CharRNNProto(_message.Message):
     __slots__ = ("path", "vocab_path", "unroll_len", "batchsize")
     PATH_FIELD_NUMBER: _ClassVar[int]

@@ -22,6 +22,7 @@ from netpart.proto.cut_pb2 import Remainder as Remainder
 from netpart.proto.cut_pb2 import Scheme as Scheme
 from netpart.proto.input_pb2 import StoreProto as StoreProto
 from netpart.proto.input_pb2 import SyntheticProto as SyntheticProto
+from netpart.proto.input_pb2 import TextProto as TextProto
 from netpart.proto.input_pb2 import CharRNNProto as CharRNNProto
 from netpart.proto.input_pb2 import OnehotProto as OnehotProto
 from netpart.proto.input_pb2 import DataProto as DataProto
@@ -121,6 +122,7 @@ kOneHot: _layer_pb2.LayerType
 kSyntheticInput: _layer_pb2.LayerType
 kSyntheticMasks: _layer_pb2.LayerType
 kSyntheticTokens: _layer_pb2.LayerType
+kTextInput: _layer_pb2.LayerType
 kConvolution: _layer_pb2.LayerType
 kCConvolution: _layer_pb2.LayerType
 kDropout: _layer_pb2.LayerType

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from netpart.kernels import philox
 from netpart.kernels.op import Array
-from netpart.kernels.philox import Draw, integer, key, normals, permutation, philox4x32, uniforms
+from netpart.kernels.philox import Draw, integer, integers, key, normals, permutation, philox4x32, uniforms
 from netpart.spec import Region, extent, relative, whole
 
 SHAPE = (5, 6, 7)
@@ -130,3 +130,15 @@ def test_integers_are_even_and_in_range() -> None:
     assert len(counts) == 5
     assert counts.min() > 150
     assert integer(KEY, 0, 0, 0, 0, 1) == 0
+
+
+@given(
+    rows=st.tuples(st.integers(0, 2**20), st.integers(0, 5)), step=st.integers(0, 2**40), bound=st.integers(1, 2**64)
+)
+def test_integers_of_rows_are_drawn_one_by_one_or_together(rows: tuple[int, int], step: int, bound: int) -> None:
+    lo, hi = rows[0], rows[0] + rows[1]
+    drawn = integers(KEY, step, 2, (lo, hi), bound)
+    assert drawn == [x for r in range(lo, hi) for x in integers(KEY, step, 2, (r, r + 1), bound)]
+    assert all(0 <= x < bound for x in drawn)
+    words = [integer(KEY, step & 0xFFFFFFFF, 2, r, 0, 2**32) for r in range(lo, hi)]
+    assert integers(KEY, step, 2, (lo, hi), 2**32) == words

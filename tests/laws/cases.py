@@ -310,7 +310,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 }
 """Every layer type with sources of numbers."""
 
-INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput")
+INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput", "kTextInput")
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
 REFUSED = ("kSlice",)

@@ -33,7 +33,9 @@ CONFS = {
     "kShardData": f'sharddata_conf {{ path: "images.bin" batchsize: {BATCH} }}',
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",
+    "kTextInput": f'text_conf {{ files: "one.txt" files: "two.txt" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
 }
+TEXT = np.random.default_rng(4).bytes(300)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_mean(path / "mean.bin", IMAGES.mean(axis=0))
     rows = [",".join(map(str, [label, *image.ravel()])) for image, label in zip(IMAGES, LABELS, strict=True)]
     (path / "images.csv").write_text("\n".join(rows) + "\n")
+    (path / "one.txt").write_bytes(TEXT[:100])
+    (path / "two.txt").write_bytes(TEXT[100:])
     return path
 
 
@@ -148,6 +152,39 @@ def test_repeated_batchsizes_are_rows_of_the_parts(folder: Path) -> None:
     assert (layer.row_sizes(), layer.output.shape) == ((2, 5), (7, 3))
 
 
+def test_a_text_may_be_cut_within_its_windows(folder: Path) -> None:
+    layer = make("kTextInput", folder)[0]
+    whole = read((layer, None), 3, 0, BATCH)
+    for lo, hi in ((0, 2), (2, 7)):
+        region = ((1, 4), (lo, hi))
+        y = [poison(extent(r), INT) for r in layer.outputs_of(region)]
+        run(layer.forward(Kernels(np, "float64"), Call(region, layer.needs(region), None, [], [], y, clock=Clock(3))))
+        assert all(np.array_equal(part, full[1:4, lo:hi]) for part, full in zip(y, whole, strict=True))
+
+
+@pytest.mark.parametrize(("phase", "lo", "hi"), [(1, 0, 240), (2, 240, 270), (4, 270, 300)])
+def test_each_phase_reads_its_own_span_of_a_text(phase: int, lo: int, hi: int, folder: Path) -> None:
+    layers, starts = make("kTextInput", folder), set[int]()
+    for step in range(60):
+        data, label = read(layers, step, 0, BATCH, phase=phase)
+        assert np.array_equal(data[:, 1:], label[:, :-1])
+        starts |= {TEXT.index(bytes([*row, after[-1]])) for row, after in zip(data.tolist(), label.tolist())}
+    assert min(starts) >= lo
+    assert max(starts) + 8 <= hi
+    assert len(starts) > 0.7 * (hi - lo - 7)
+
+
+def test_windows_of_a_text_are_drawn_anew_per_seed_and_name(folder: Path) -> None:
+    first = [read(make("kTextInput", folder), 0, 0, BATCH, seed=seed)[0].tolist() for seed in (1, 1, 2)]
+    assert first[0] == first[1] != first[2]
+
+
+def test_a_text_too_short_for_its_window_is_found_by_check_data(folder: Path) -> None:
+    conf = CONFS["kTextInput"].replace("window: 7", "window: 250")
+    with pytest.raises(DataError, match="2 files: expected 251 bytes or more for training, got 240 of 300"):
+        make("kTextInput", folder, conf)[0].check_data()
+
+
 @pytest.mark.parametrize("name", ["kRecordInput", "kCSVInput", "kShardData"])
 def test_data_that_is_not_there_is_found_by_check_data(name: str, folder: Path) -> None:
     conf = CONFS[name].replace("images", "absent")
@@ -174,6 +211,9 @@ REFUSED = {
                         "store_conf { batchsize: 4 shape: 3 } synthetic_conf { classes: 0 }",
                         "store_conf { batchsize: 4 shape: 3 } synthetic_conf { noise: -1 }"],
     "kShardData": ["", "sharddata_conf { path: '' batchsize: 4 }", "sharddata_conf { path: 'a' batchsize: 0 }"],
+    "kTextInput": ["", "text_conf { batchsize: 4 }", "text_conf { files: 'a' }",
+                   "text_conf { files: 'a' batchsize: 4 window: 0 }",
+                   "text_conf { files: 'a' batchsize: 4 held_out: 1 }"],
     "kMnist": ["mnist_conf { norm_a: 0 }", "mnist_conf { resize: -1 }"],
 }  # fmt: skip
 

@@ -1,0 +1,91 @@
+"""Corpus: the bytes of several files, one after another, as one text that is mapped into memory and never read whole."""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from glob import glob
+from itertools import accumulate
+from pathlib import Path
+
+from netpart.errors import DataError
+
+MAPPED = 256
+"""Files that a corpus keeps mapped."""
+HINT = "correct the path (--set LAYER.text_conf.files=FILE, say)"
+
+
+class Corpus:
+    """The files at ``paths`` in that order; an empty one counts for nothing.
+
+    Raises DataError where a file cannot be read or is shorter than it was when the corpus was opened.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        sizes = [_size(path) for path in paths]
+        self.paths = [path for path, size in zip(paths, sizes, strict=True) if size]
+        self._ends = list(accumulate(size for size in sizes if size))
+        self._maps: dict[int, mmap.mmap] = {}
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def read(self, start: int, stop: int) -> bytes:
+        """The bytes ``start`` to ``stop`` (excluded) of the text, 0 <= start <= stop <= len."""
+        return b"".join(self._pieces(start, stop))
+
+    def _pieces(self, start: int, stop: int) -> Iterator[bytes]:
+        while start < stop:
+            file = bisect_right(self._ends, start)
+            end = min(stop, self._ends[file])
+            first = self._ends[file - 1] if file else 0
+            piece = self._map(file)[start - first : end - first]
+            if len(piece) < end - start:
+                raise DataError(f"{self.paths[file]}: expected {end - first} bytes, got fewer; has it just changed?")
+            yield piece
+            start = end
+
+    def _map(self, file: int) -> mmap.mmap:
+        if file not in self._maps:
+            if len(self._maps) >= MAPPED:
+                self._maps.pop(next(iter(self._maps))).close()
+            self._maps[file] = _mapped(self.paths[file])
+        return self._maps[file]
+
+    def __repr__(self) -> str:
+        return f"Corpus({len(self.paths)} files, {len(self)} bytes)"
+
+
+def text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
+    """The files that ``name`` means in the first of ``places`` where it means any, sorted.
+
+    ``name``: a file; a folder, with all files below it whose names end in ``suffix``; or a glob. Raises DataError.
+    """
+    for place in places:
+        path = place / name
+        found = list(path.rglob(f"*{suffix}")) if path.is_dir() else [path, *map(Path, glob(str(path), recursive=True))]
+        if files := sorted({file for file in found if file.is_file()}):
+            return files
+    ending = f", or a folder with files *{suffix}" if suffix else ""
+    raise DataError(f"{name}: expected a file, or a glob of some{ending}, got nothing there; {HINT}")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    try:
+        with open(path, "rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> DataError:
+    why = error.strerror if isinstance(error, OSError) else "an empty file"
+    return DataError(f"{path}: expected a readable text, got {why}; {HINT}")

@@ -1,0 +1,55 @@
+"""TextWindows: rows of a text: windows of its bytes, each with the byte that comes next at every place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.corpus import Corpus
+from netpart.spec import Region, Shape
+
+Draw = Callable[[int, int, int, int], list[int]]
+"""(step, first row, last row (excluded), bound) -> a number from ``range(bound)`` for every row."""
+
+
+class TextWindows:
+    """Row r of step s is the window that starts where ``draw`` says for (s, r), within ``span`` of the corpus.
+
+    ``span`` (first byte, last byte excluded) holds at least ``window`` + 1 bytes.
+    """
+
+    def __init__(self, corpus: Corpus, span: tuple[int, int], window: int, draw: Draw) -> None:
+        self.shape: Shape = (window,)
+        self._corpus, self._draw = corpus, draw
+        self._first, self._starts = span[0], span[1] - span[0] - window
+
+    def read(
+        self,
+        step: int,
+        lo: int,
+        hi: int,
+        data_out: NDArray[Any] | None,
+        label_out: NDArray[np.int32] | None,
+        box: Region | None = None,
+    ) -> None:
+        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
+
+        Both outputs: (hi - lo, *box) int32, the bytes and the next bytes; ``box``: the range of places in the window.
+        """
+        ((a, b),) = box or ((0, self.shape[0]),)
+        for i, start in enumerate(self._draw(step, lo, hi, self._starts)):
+            at = self._first + start
+            values = np.frombuffer(self._corpus.read(at + a, at + b + 1), np.uint8)
+            for out, part in ((data_out, values[:-1]), (label_out, values[1:])):
+                if out is not None:
+                    out[i] = part
+
+
+def spans(size: int, held_out: float) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """What of ``size`` bytes is for training, validation and testing: the front, and two halves of the held-out end."""
+    kept = size - int(size * held_out)
+    half = kept + (size - kept) // 2
+    return (0, kept), (kept, half), (half, size)
