@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FAMILIES = ("alexnet", "densenet", "mobilenet", "resnet", "unet", "vgg", "vit")
+FAMILIES = ("alexnet", "densenet", "gpt", "mobilenet", "resnet", "unet", "vgg", "vit")
 """Modules of tools/zoo, and the folders of graphs/ that hold nothing else than what they make."""
 
 

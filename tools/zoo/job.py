@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
-HE = "type: kGaussianSqrtFanIn value: 1.4142135"
+HE = "init { type: kGaussianSqrtFanIn value: 1.4142135 }"
 """Normal with variance 2 / fan-in: keeps the size of what ReLUs pass on (He et al., 2015)."""
-ONE, ZERO = "type: kConstant value: 1", "type: kConstant value: 0"
-NORMAL = "type: kGaussian std: 0.02"
+ONE, ZERO = "init { type: kConstant value: 1 }", "init { type: kConstant value: 0 }"
+NORMAL = "init { type: kGaussian std: 0.02 }"
 
 
 @dataclass
@@ -23,8 +23,8 @@ class Net:
         """Says something above the next layer."""
         self.lines += ["", f"# {text}"]
 
-    def layer(self, name: str, kind: str, *sources: str, conf: str = "", init: Sequence[str] = ()) -> str:
-        """Adds a layer; ``init`` fills its parameters, in order. Returns its name."""
+    def layer(self, name: str, kind: str, *sources: str, conf: str = "", params: Sequence[str] = ()) -> str:
+        """Adds a layer; ``params`` are its param blocks, in order. Returns its name."""
         cut = next((text for pattern, text in self.cuts.items() if fnmatch(name, pattern)), "")
         listed = ", ".join(f'"{source}"' for source in sources)
         body = [
@@ -33,7 +33,7 @@ class Net:
             f"srclayers: {listed}" if len(sources) == 1 else f"srclayers: [{listed}]" if sources else "",
             cut,
             *conf.split("\n"),
-            *(f"param {{ init {{ {text} }} }}" if text else "" for text in init),
+            *(f"param {{ {text} }}" for text in params),
         ]
         above = [] if not self.lines or self.lines[-1].startswith("#") else [""]
         self.lines += [*above, "layer {", *(f"  {line}" for line in body if line), "}"]
@@ -53,11 +53,11 @@ class Net:
         fields = [f"num_filters: {filters} kernel: {kernel}"]
         fields += [f"stride: {stride}"] * (stride != 1) + [f"pad: {pad}"] * (pad != 0) + [more] * bool(more)
         conf = f"convolution_conf {{ {' '.join(fields)} }}"
-        return self.layer(name, "kConvolution", source, conf=conf, init=[HE, *([ZERO] * bias)])
+        return self.layer(name, "kConvolution", source, conf=conf, params=[HE, *([ZERO] * bias)])
 
     def norm(self, name: str, source: str) -> str:
         """Batch normalisation over the whole mini-batch, wherever its rows are."""
-        return self.layer(name, "kBM", source, init=[ONE, ZERO])
+        return self.layer(name, "kBM", source, params=[ONE, ZERO])
 
     def relu(self, name: str, source: str) -> str:
         """Rectified linear units."""
@@ -78,7 +78,7 @@ class Net:
         """An inner product of the axes from ``axis`` on."""
         fields = f"num_output: {outputs}" + f" axis: {axis}" * (axis != 1) + " bias_term: false" * (not bias)
         return self.layer(
-            name, "kInnerProduct", source, conf=f"innerproduct_conf {{ {fields} }}", init=[init, *([ZERO] * bias)]
+            name, "kInnerProduct", source, conf=f"innerproduct_conf {{ {fields} }}", params=[init, *([ZERO] * bias)]
         )
 
     def dropout(self, name: str, source: str, ratio: float) -> str:
@@ -109,7 +109,11 @@ class Job:
     def text(self) -> str:
         """All of the file."""
         head = [f"# {line}".rstrip() for line in [*self.about, "", *self.commands()]]
-        return "\n".join([*head, "", *self.training(), "neuralnet {", *map(indented, self.net.lines), "}", *self.end()])
+        return "\n".join([*head, "", *self.training(), *self.layers(), *self.end()])
+
+    def layers(self) -> list[str]:
+        """The net."""
+        return ["neuralnet {", "  remainder: SPREAD", *map(indented, self.net.lines), "}"]
 
     def commands(self) -> list[str]:
         """What to type."""

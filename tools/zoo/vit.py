@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tools.zoo.job import Job, Net
+from tools.zoo.job import ZERO, Job, Net
 from tools.zoo.transformer import LAYERS, MIXED, Size, block, norm, positions
 
 
@@ -35,7 +35,7 @@ def vit(size: Size, patch: int, side: int, classes: int, batch: int, cuts: Mappi
     at = net.convolution("patches", at, width, patch, stride=patch, bias=True)
     at = net.layer("flat", "kReshape", at, conf=f"reshape_conf {{ shape: [{width}, {size.positions - 1}] }}")
     at = net.layer("sequence", "kTranspose", at, conf="transpose_conf { axis: [2, 1] }")
-    at = positions(net, net.layer("token", "kClassToken", at, init=["type: kConstant value: 0"]))
+    at = positions(net, net.layer("token", "kClassToken", at, params=[ZERO]))
     for i in range(1, size.blocks + 1):
         net.note(f"block {i}")
         at = block(net, f"b{i}", at, size, "GELU", "1e-6", causal=False)
