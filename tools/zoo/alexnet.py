@@ -13,14 +13,14 @@ def jobs() -> Iterator[Job]:
         "AlexNet for images of 224 x 224, as in One weird trick (2014): five convolutions, three inner products. 61 100 840",
         "parameters, 0.714 billion multiply-adds an image.",
     )
-    yield Job("alexnet", "alexnet", about, alexnet(64, 4096, 224, 1000, 128), 1000, 0.01)
+    yield Job("alexnet", "alexnet", about, alexnet(64, 4096, 224, 1000, 128, 0.5), 1000, 0.01)
     about = (
         "AlexNet made small: an eighth of the filters, images of 64 x 64, ten classes. Learns within a minute.",
     )
-    yield Job("alexnet", "alexnet-small", about, alexnet(8, 64, 64, 10, 32), 60, 0.02)
+    yield Job("alexnet", "alexnet-small", about, alexnet(8, 128, 64, 10, 16, 0.2), 100, 0.01)
 
 
-def alexnet(width: int, neurons: int, side: int, classes: int, batch: int) -> Net:
+def alexnet(width: int, neurons: int, side: int, classes: int, batch: int, drop: float) -> Net:
     """Five convolutions and three inner products; ``width`` filters in the first."""
     net = Net()
     at = net.data(batch, (3, side, side), classes)
@@ -32,7 +32,7 @@ def alexnet(width: int, neurons: int, side: int, classes: int, batch: int) -> Ne
         at = net.relu(f"relu{i}", net.convolution(f"conv{i}", at, width * times, 3, pad=1, bias=True))
     at = net.pool("pool5", at, 3, 2)
     for i in (6, 7):
-        at = net.dropout(f"drop{i}", at, 0.5)
+        at = net.dropout(f"drop{i}", at, drop)
         at = net.relu(f"relu{i}", net.product(f"fc{i}", at, neurons, init=HE))
     net.loss(net.product("fc8", at, classes))
     return net

@@ -21,8 +21,8 @@ def jobs() -> Iterator[Job]:
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (said, cut) in cuts.items():
-        about = (f"GPT-2 made small, two blocks over 16 tokens: {said}. Learns within a minute.",)
-        net = gpt(Size(2, 16, 32, 8), 32, 16, cut, noise=0.1)
+        about = (f"GPT-2 made small, one block over 16 tokens: {said}. Learns within a minute.",)
+        net = gpt(Size(1, 16, 32, 8), 32, 16, cut, noise=0.1)
         yield Job("gpt", f"gpt2-small{suffix}", about, net, 100, 0.005, momentum=0)
 
 

@@ -16,14 +16,14 @@ def jobs() -> Iterator[Job]:
     )
     published = Size(12, 197, 768, 12)
     yield Job("vit", "vit-b16", about, vit(published, 16, 224, 1000, 64), 1000, 0.0003, momentum=0)
-    small = Size(2, 17, 32, 8)
+    small = Size(1, 17, 32, 8)
     cuts: dict[str, tuple[str, Mapping[str, str]]] = {
         "": ("every layer cut on the batch", {}),
         "-layers": ("attention cut on its heads, the rest on neurons and on inputs", LAYERS),
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (said, cut) in cuts.items():
-        about = (f"ViT made small, two blocks over 16 patches: {said}. Learns within a minute.",)
+        about = (f"ViT made small, one block over 16 patches: {said}. Learns within a minute.",)
         yield Job("vit", f"vit-small{suffix}", about, vit(small, 8, 32, 10, 16, cut), 100, 0.002, momentum=0)
 
 
