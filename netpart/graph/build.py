@@ -36,7 +36,7 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     shared = SharedParameters()
     for n, (i, conf) in enumerate(ordered):
         try:
-            nodes.append(build_node(n, conf, nodes, index, shared, at_layer(i), folder, rows))
+            nodes.append(build_node(n, conf, phase, nodes, index, shared, at_layer(i), folder, rows))
         except ConfigError as error:
             error.at = error.at if error.at and error.at[0] == "neuralnet" else at_layer(i) + (error.at or ())
             raise
@@ -103,14 +103,14 @@ def topological(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def build_node(
-    n: int, conf: LayerProto, nodes: list[Node], index: dict[str, int], shared: SharedParameters, at: FieldPath,
-    folder: Path | None, rows: int | None,
+    n: int, conf: LayerProto, phase: str, nodes: list[Node], index: dict[str, int], shared: SharedParameters,
+    at: FieldPath, folder: Path | None, rows: int | None,
 ) -> Node:  # fmt: skip
     """Makes the layer of ``conf`` with its sources' specs and names its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
     sources = tuple(pick_output(kind, nodes[index[s]], k) for k, s in enumerate(conf.srclayers))
     specs: tuple[Spec, ...] = tuple(nodes[s.node].layer.outputs[s.output] for s in sources)
-    layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder)
+    layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder, training=phase == "train")
     params = tuple(shared.resolve(n, layer, spec, j) for j, spec in enumerate(layer.params))
     return Node(n, layer, sources, params, at)
 

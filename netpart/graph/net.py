@@ -39,13 +39,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Node:
-    """One uncut layer. ``at`` is its place in the JobProto."""
+    """One uncut layer. ``at`` is its place in the JobProto; a pass has ``inserted`` what the job does not have."""
 
     index: int
     layer: Layer
     sources: tuple[Source, ...]
     params: tuple[Parameter, ...]
     at: FieldPath
+    inserted: bool = False
 
     @property
     def name(self) -> str:
@@ -60,7 +61,8 @@ class Node:
 class Net(Shown):
     """The layer DAG of one phase. ``rows`` is the mini-batch its losses are normalised by.
 
-    ``totals`` are the nodes of the net as it was built behind which a pass inserted a total (``passes/totals.py``).
+    ``expanded`` are the nodes of the net as it was built that a pass made two of (``passes/expand.py``); ``totals``
+    those of the net with these behind which a pass inserted a total (``passes/totals.py``).
     """
 
     name: str
@@ -68,6 +70,7 @@ class Net(Shown):
     nodes: list[Node]
     rows: int = 0
     totals: tuple[int, ...] = ()
+    expanded: tuple[int, ...] = ()
     by_name: dict[str, Node] = field(init=False)
 
     def __post_init__(self) -> None:

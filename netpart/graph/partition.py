@@ -19,6 +19,7 @@ from netpart.graph.notebook import Shown
 from netpart.graph.passes.agree import agreeing
 from netpart.graph.passes.collect import collect
 from netpart.graph.passes.connect import connect
+from netpart.graph.passes.expand import expand
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
@@ -74,9 +75,12 @@ class Partition(Shown):
 
 
 def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
-    """Rewrites ``net`` for ``placements``: asks, plans gradients, connects. The net of the graph has totals."""
+    """Rewrites ``net`` for ``placements``: expands, asks, plans gradients, connects.
+
+    The net of the graph has the layers that this inserts.
+    """
     with collector_off():
-        found = ask_with_totals(net, placements, workers)
+        found = ask_with_totals(*expand(net, placements), workers)
         decided = found.net, found.placements, found.answers, found.plan
         found.plan.agree = agreeing(*decided)
         graph = connect(*decided, workers)

@@ -13,6 +13,7 @@ from netpart.graph.build import build_net
 from netpart.graph.graph import Collective, Feed, Graph, Part
 from netpart.graph.net import Net, Parameter
 from netpart.graph.partition import Micro, Partition
+from netpart.graph.passes.expand import expand_nodes
 from netpart.graph.passes.synchronise import Bucket, Cell, Holding
 from netpart.graph.passes.totals import insert_totals
 from netpart.proto.job_pb2 import JobProto
@@ -95,7 +96,10 @@ def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
     """The parts of one worker, in order."""
     parts = [encode_part(part) for part in graph.parts if part.worker == worker]
     shared = [encode_collective(c) for c in graph.collectives if worker in c.members]
-    return GraphProto(phase=phase, rows=graph.net.rows, part=parts, total=graph.net.totals, collective=shared)
+    net = graph.net
+    return GraphProto(
+        phase=phase, rows=net.rows, part=parts, total=net.totals, expanded=net.expanded, collective=shared
+    )  # fmt: skip
 
 
 def encode_collective(found: Collective) -> CollectiveProto:
@@ -136,7 +140,8 @@ def encode_part(part: Part) -> PartProto:
 
 def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, plan: PlanProto) -> Graph:
     """The parts of the worker that ``plan`` is for, on the whole net; what they hear from elsewhere is a stub."""
-    net: Net = insert_totals(build_net(job, message.phase, folder, rows=message.rows), message.total)
+    whole = build_net(job, message.phase, folder, rows=message.rows)
+    net: Net = insert_totals(expand_nodes(whole, message.expanded), message.total)
     graph = Graph(net, plan.workers, [], collectives=[decode_collective(c) for c in message.collective])
     known: dict[int, Part] = {}
     collectives = {c.first: c for c in graph.collectives}

@@ -14,6 +14,7 @@
 | embedding                   | 0                               | |y|                             |
 | rotate                      | 3·|y|                           | 3·|y|                           |
 | normalise                   | |x|                             | |x|; |y| for each of dw, db     |
+| moments, batch normalise     | |x|                             | |x|; |y| for moments, dw, db    |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
 | fold                        | |src| - |dst|                   |                                 |
 | multiply, maximum of n      | (n - 1)·|y|                     | (n - 1)·|y|; |y|; and a fold    |

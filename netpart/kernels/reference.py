@@ -5,6 +5,7 @@ from __future__ import annotations
 from netpart.kernels.activation import Activation
 from netpart.kernels.arrays import Arrays
 from netpart.kernels.attention import Attention
+from netpart.kernels.batch_norm import BatchNorm
 from netpart.kernels.combine import Combine
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
@@ -30,6 +31,7 @@ class Kernels(
     Resample,
     LocalResponseNormalization,
     Normalisation,
+    BatchNorm,
     InnerProduct,
     Matmul,
     Attention,

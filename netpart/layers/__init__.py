@@ -16,6 +16,7 @@ MODULES = (
     "add",
     "attention",
     "class_token",
+    "batch_norm",
     "concate",
     "convolution",
     "crop",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netpart.kernels.op import Array, Clock, Op
-from netpart.spec import FLOAT, Region, Shape, Spec
+from netpart.spec import FLOAT, Placement, Region, Shape, Spec
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -19,11 +20,22 @@ INPUT = "INPUT"
 
 
 @dataclass(frozen=True)
+class Following:
+    """How a parameter follows the mini-batches: ``keep`` of it stays at each step, the rest is their moment about the
+    parameter named ``mean``; without one it is itself that mean. ``elements`` of a row stand behind each moment."""
+
+    keep: float
+    elements: int
+    mean: str = ""
+
+
+@dataclass(frozen=True)
 class ParamSpec:
     """One parameter of a layer, uncut. ``shape`` is the stored shape; axis meaning is the layer's.
 
     ``matrix`` is (rows, columns) of the 2-D matrix that initialisers take fan-in from (None: 1-D);
-    ``saved`` is the shape written to a checkpoint (same elements, same order).
+    ``saved`` is the shape written to a checkpoint (same elements, same order). A ``running`` one is not trained: what
+    backward leaves as its gradient is a share of what it follows. The layer adds nothing to a ``read_only`` one.
     """
 
     key: str
@@ -31,6 +43,8 @@ class ParamSpec:
     proto: ParamProto = field(repr=False)
     matrix: tuple[int, int] | None = None
     saved: Shape = ()
+    running: Following | None = None
+    read_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,17 @@ class Call:
     clock: Clock = field(default_factory=Clock)
 
 
+@dataclass(frozen=True)
+class Expansion:
+    """A layer as two layers: ``inner`` computes from the same sources what its parts have to know of each other, and
+    ``outer``, which takes the layer's place, reads the sources and then that. ``share`` gives region and term of
+    inner that fall to the worker of a box of the layer."""
+
+    inner: Layer
+    outer: Layer
+    share: Callable[[Region], tuple[Region, Region | None]]
+
+
 class Layer(ABC):
     """A layer with its shapes known. Subclasses are final; a type is one file and one line in the laws."""
 
@@ -102,17 +127,20 @@ class Layer(ABC):
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
     output_names: ClassVar[tuple[str, ...]] = ("data",)
+    inner: ClassVar[str] = ""
+    """What the inner layer of an expansion is called, before the layer's own name."""
 
     def __init__(
-        self, conf: LayerProto, inputs: tuple[Spec, ...], *, rows: int | None = None, folder: Path | None = None
-    ) -> None:
+        self, conf: LayerProto, inputs: tuple[Spec, ...], *, rows: int | None = None, folder: Path | None = None,
+        training: bool = True,
+    ) -> None:  # fmt: skip
         """Checks ``conf`` against the input specs; raises ConfigError naming the layer.
 
         ``rows`` overrides the batch size an input layer reads from its conf (micro-batches); relative
-        data paths are looked up in ``folder`` (default: the working directory).
+        data paths are looked up in ``folder`` (default: the working directory). ``training``: not a test net's.
         """
         self.conf, self.name, self.inputs = conf, conf.name, inputs
-        self.rows_override, self.folder = rows, folder or Path()
+        self.rows_override, self.folder, self.training = rows, folder or Path(), training
         self.outputs: tuple[Spec, ...] = self.infer()
         self.params: tuple[ParamSpec, ...] = self.parameters()
 
@@ -144,6 +172,14 @@ class Layer(ABC):
         """Shape of the contraction space if the layer can be cut on INPUT."""
         return None
 
+    def stands(self, placement: Placement) -> bool:
+        """True if each part of ``placement`` can do its work from what it needs; else the layer is to be expanded."""
+        return True
+
+    def expansion(self, name: str) -> Expansion:
+        """The layer as two, the inner one called ``name``."""
+        raise NotImplementedError(f"{type(self).__name__} has no expansion")
+
     @abstractmethod
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         """Regions of inputs and parameters that produce ``region`` of the (first) output."""
@@ -172,4 +208,4 @@ class Layer(ABC):
         return f"{type(self).__name__}({self.name} {' '.join(str(s.shape) for s in self.outputs)})"
 
 
-__all__ = ["FLOAT", "INPUT", "Call", "Cost", "Layer", "Needs", "ParamSpec"]
+__all__ = ["FLOAT", "INPUT", "Call", "Cost", "Expansion", "Following", "Layer", "Needs", "ParamSpec"]

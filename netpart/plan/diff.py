@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.graph.passes.totals import is_total
 from netpart.plan.cuts import place_text
 from netpart.plan.ledger import Entry, ledger
 from netpart.plan.shares import shards_text
@@ -83,7 +82,7 @@ def placed(partition: Partition) -> dict[str, Placed]:
     found: dict[str, Placed] = {}
     for phase, micros in partition.phases.items():
         graph = micros[0].graph
-        for node in (node for node in graph.net.nodes if not is_total(node)):
+        for node in (node for node in graph.net.nodes if not node.inserted):
             placement = graph.placements[node.index]
             training = phase == "train"
             kept = placement if training else replace(placement, sum_gradient=False)

@@ -74,7 +74,7 @@ def explain(partition: Partition, name: str) -> Explanation:
 
 def find(partition: Partition, name: str) -> Node:
     """The layer called ``name``; raises ConfigError."""
-    known = {node.name: node for node in partition.graph.net.nodes if not is_total(node)}
+    known = {node.name: node for node in partition.graph.net.nodes if not node.inserted}
     if name not in known:
         raise ConfigError("explain", "a layer of the training net", repr(name), nearest(name, known))
     return known[name]
@@ -113,7 +113,7 @@ class Surroundings:
 
     def helps(self, part: Part) -> bool:
         """True for what the rewrite inserted: all but the layers of the job."""
-        return part.kind != LAYER or is_total(self.graph.net.nodes[part.node])
+        return part.kind != LAYER or self.graph.net.nodes[part.node].inserted
 
     def piece(self, part: Part) -> Piece:
         """What a shard computes and needs."""

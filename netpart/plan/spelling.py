@@ -13,7 +13,6 @@ from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.graph.passes.listed import listed
 from netpart.graph.passes.placer import LayerPlacer
-from netpart.graph.passes.totals import is_total
 from netpart.plan.cuts import axis_sizes
 from netpart.plan.partition import is_written
 from netpart.proto.cut_pb2 import CutProto, Remainder
@@ -61,7 +60,7 @@ def wanted(partition: Partition) -> dict[int, list[Wanted]]:
     found: dict[int, list[Wanted]] = {}
     for phase, micros in partition.phases.items():
         for graph in {id(micro.graph): micro.graph for micro in micros}.values():
-            for node in (node for node in graph.net.nodes if not is_total(node)):
+            for node in (node for node in graph.net.nodes if not node.inserted):
                 placement = graph.placements[node.index]
                 found.setdefault(int(node.at[2]), []).append(Wanted(phase, node, placement, micros[-1].rows[1]))
     return found

@@ -167,6 +167,8 @@ class ParameterMemory:
         for b, bucket in self.buckets:
             for cell in bucket.cells:
                 waiting[self.holding(cell.parameter.name, cell.box)].add(b)
+        for h in waiting:
+            waiting[h] = waiting[h] | waiting[self.centre(h)]
         out: list[Instruction] = [Update(h) for h, buckets in waiting.items() if not buckets]
         for b, _ in self.buckets:
             out.append(CollectiveWait(self.started[b]))
@@ -176,6 +178,11 @@ class ParameterMemory:
                     buckets.discard(b)
                     out += [] if buckets else [Update(h)]
         return out
+
+    def centre(self, h: int) -> int:
+        """The holding that the update of another reads as well: the mean of a running variance, else itself."""
+        running, box = self.holdings[h].parameter.spec.running, self.holdings[h].box
+        return self.holding(running.mean, box) if running and running.mean else h
 
     def cropped(self, h: int, box: Region) -> View:
         gradient = self.gradients[h]

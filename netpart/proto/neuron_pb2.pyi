@@ -235,9 +235,9 @@ class BMProto(_message.Message):
     __slots__ = ("bn_mode", "epsilon", "momentum")
     class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
-        GLOBAL: _ClassVar[BMProto.Mode]
+        SYNC: _ClassVar[BMProto.Mode]
         LOCAL: _ClassVar[BMProto.Mode]
-    GLOBAL: BMProto.Mode
+    SYNC: BMProto.Mode
     LOCAL: BMProto.Mode
     BN_MODE_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]

@@ -97,18 +97,20 @@ class CollectiveProto(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., dtype: _Optional[str] = ..., member: _Optional[_Iterable[int]] = ..., block: _Optional[_Iterable[_Union[BlockProto, _Mapping]]] = ..., region: _Optional[_Iterable[int]] = ..., backward: bool = ..., first: _Optional[int] = ..., last: _Optional[int] = ...) -> None: ...
 
 class GraphProto(_message.Message):
-    __slots__ = ("phase", "rows", "part", "collective", "total")
+    __slots__ = ("phase", "rows", "part", "collective", "total", "expanded")
     PHASE_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     PART_FIELD_NUMBER: _ClassVar[int]
     COLLECTIVE_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
+    EXPANDED_FIELD_NUMBER: _ClassVar[int]
     phase: str
     rows: int
     part: _containers.RepeatedCompositeFieldContainer[PartProto]
     collective: _containers.RepeatedCompositeFieldContainer[CollectiveProto]
     total: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, phase: _Optional[str] = ..., rows: _Optional[int] = ..., part: _Optional[_Iterable[_Union[PartProto, _Mapping]]] = ..., collective: _Optional[_Iterable[_Union[CollectiveProto, _Mapping]]] = ..., total: _Optional[_Iterable[int]] = ...) -> None: ...
+    expanded: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, phase: _Optional[str] = ..., rows: _Optional[int] = ..., part: _Optional[_Iterable[_Union[PartProto, _Mapping]]] = ..., collective: _Optional[_Iterable[_Union[CollectiveProto, _Mapping]]] = ..., total: _Optional[_Iterable[int]] = ..., expanded: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MicroProto(_message.Message):
     __slots__ = ("graph", "lo", "hi")

@@ -13,7 +13,7 @@ import numpy as np
 from netpart.collectives import Progress
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
-from netpart.layers.layer import Call
+from netpart.layers.layer import Call, Following, ParamSpec
 from netpart.program.compile import PHASE_CODES
 from netpart.program.instructions import (
     Add,
@@ -33,6 +33,7 @@ from netpart.program.program import Program
 from netpart.program.wire import AHEAD, ahead
 from netpart.spec import extent, relative
 from netpart.updaters import Scale
+from netpart.updaters.running import follow_mean, follow_variance
 from netpart.worker.machine import Machine
 
 if TYPE_CHECKING:
@@ -212,11 +213,27 @@ class Binder:
         gradient = program.gradients[holding]
         assert machine.updater is not None
         assert gradient is not None
-        proto = program.holdings[holding].parameter.spec.proto
-        scale = Scale(proto.lr_scale, proto.wd_scale)
+        spec, w, g = self.spec(holding), self.arrays(program.parameters[holding]), self.arrays(gradient)
+        if spec.running is not None:
+            return self.follow(spec.running, holding, w, g)
+        scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
-        w, g = self.arrays(program.parameters[holding]), self.arrays(gradient)
         return machine.updater.bind(machine.xp, w, g, state, scale, machine.clock)
+
+    def spec(self, holding: int) -> ParamSpec:
+        return self.machine.program.holdings[holding].parameter.spec
+
+    def follow(self, running: Following, holding: int, w: Array, g: Array) -> Op:
+        """Moves a running statistic by the moments of the mini-batch."""
+        xp, program = self.machine.xp, self.machine.program
+        if not running.mean:
+            return follow_mean(xp, w, g, running.keep)
+        box = program.holdings[holding].box
+        found = next(i for i, h in enumerate(program.holdings) if (h.parameter.name, h.box) == (running.mean, box))
+        first = program.gradients[found]
+        assert first is not None
+        count = self.program.micros[-1].rows[1] * running.elements
+        return follow_variance(xp, w, g, self.arrays(first), running.keep, count)
 
 
 def scratch_bytes(ops: list[tuple[int, Op]]) -> int:

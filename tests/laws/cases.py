@@ -25,10 +25,13 @@ class Case:
     type: str
     conf: str
     inputs: tuple[Spec, ...]
+    half: str = ""
 
     def layer(self) -> Layer:
-        """The layer, named ``it``."""
-        return layer_class(self.type)(layer_proto(self.type, self.conf), self.inputs)
+        """The layer, named ``it``, or a ``half`` of its expansion: "inner" or "outer"."""
+        layer = layer_class(self.type)(layer_proto(self.type, self.conf), self.inputs)
+        found: Layer = getattr(layer.expansion("half"), self.half) if self.half else layer
+        return found
 
 
 def layer_proto(type_name: str, conf: str = "") -> LayerProto:
@@ -260,6 +263,12 @@ def images(draw: st.DrawFn, name: str) -> Case:
     return Case(name, conf, (Spec((rows, channels, side, side)),))
 
 
+@st.composite
+def batch_norm(draw: st.DrawFn, name: str, half: str = "") -> Case:
+    conf = f"bm_conf {{ epsilon: 0.3 momentum: 0.7 }} {params(draw(st.integers(0, 4)))}"
+    return Case(name, conf, (Spec(draw(shapes(extent=3))),), half)
+
+
 CASES: dict[str, st.SearchStrategy[Case]] = {
     "kConvolution": convolution("kConvolution"),
     "kCConvolution": convolution("kCConvolution"),
@@ -273,6 +282,8 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kLayerNorm": feature_norm("kLayerNorm", 2),
     "kRMSNorm": feature_norm("kRMSNorm", 1),
     "kGroupNorm": group_norm("kGroupNorm"),
+    "kBM": batch_norm("kBM"),
+    "kCudnnBM": batch_norm("kCudnnBM"),
     "kMatmul": matmul("kMatmul"),
     "kAttention": attention("kAttention"),
     "kEmbedding": embedding("kEmbedding"),
@@ -311,6 +322,15 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 """Every layer type with sources of numbers."""
 
 INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput", "kTextInput")
+HALVES: dict[str, st.SearchStrategy[Case]] = {
+    "inner of kBM": batch_norm("kBM", "inner"),
+    "outer of kBM": batch_norm("kBM", "outer"),
+}
+"""The layers that an expansion inserts."""
+
+ALL = {**CASES, **HALVES}
+
+INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput")
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
 REFUSED = ("kSlice",)

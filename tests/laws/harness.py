@@ -104,7 +104,10 @@ def play(
     if backward:
         call.dy = [own_gradient(data.dy, region, own)]
         call.dx = [None if x is None or x.dtype != np.float64 else poison(x.shape) for x in call.x]
-        call.dw = [None if w is None else poison(w.shape) for w in call.w]
+        call.dw = [
+            None if w is None or spec.read_only else poison(w.shape)
+            for w, spec in zip(call.w, layer.params, strict=True)
+        ]
         run(layer.backward(kernels, call))
     return Played(needs, call.y[0], call.metrics, call.dx, call.dw)
 

@@ -17,7 +17,6 @@ from random import Random
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SUM, Feed, Graph, Part
 from netpart.graph.partition import Partition
 from netpart.graph.passes.collect import collect
-from netpart.graph.passes.totals import is_total
 from netpart.spec import FLOAT, Region, contains, extent, size
 from netpart.verify.report import ACTIVATION, GRADIENT, PARAMETER_GRADIENT
 
@@ -181,8 +180,8 @@ def is_replica(a: Part, b: Part) -> bool:
 
 
 def is_helper(graph: Graph, part: Part) -> bool:
-    """True for what the uncut net does not have: helpers, and the totals that a pass inserts."""
-    return part.kind != LAYER or is_total(graph.net.nodes[part.node])
+    """True for what the uncut net does not have: helpers, and the layers that a pass inserts."""
+    return part.kind != LAYER or graph.net.nodes[part.node].inserted
 
 
 def spoiled(graph: Graph, part: Part) -> str:

@@ -190,6 +190,15 @@ def norm(s: Sketch, source: str) -> str | None:
     return s.add(conf, source in s.tied)
 
 
+def batch_norm(s: Sketch, source: str) -> str | None:
+    """Of a batch without space all elements of a channel may be one, and then 0."""
+    conf, shape = s.conf("kBM", source), s.shape(source)
+    conf.bm_conf.epsilon, conf.bm_conf.momentum = 0.3, s.pick([0.9, 0.5])
+    for _ in range(s.number(0, 2)):
+        s.param(conf, "norm", shape[1:2], 0.5)
+    return s.add(conf, source in s.tied or prod(shape[2:]) == 1)
+
+
 def attention(s: Sketch, source: str) -> str | None:
     """Of rows with themselves, with or without positions; products only of what is bounded, lest they grow."""
     if len(s.shape(source)) < 3:
@@ -309,7 +318,7 @@ def global_pooling(s: Sketch, source: str) -> str | None:
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
     dropout, softmax, identity, add, add, multiply, maximum, concate, concate,
-    reshape, global_pooling, enlarging, norm, norm, attention, attention,
+    reshape, global_pooling, enlarging, norm, norm, batch_norm, batch_norm, attention, attention,
 )  # fmt: skip
 
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.kernels.counting import CountingKernels
-from tests.laws.cases import CASES, NO_GRADIENT
+from tests.laws.cases import ALL, NO_GRADIENT
 from tests.laws.harness import cuts, make_data, play
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
 def test_the_price_of_every_part_is_counted(name: str, data: st.DataObject) -> None:
-    layer = data.draw(CASES[name]).layer()
+    layer = data.draw(ALL[name]).layer()
     arrays = make_data(layer, 0)
     for region, _, term in data.draw(cuts(layer)).parts():
         cost, forward, both = layer.cost(region, term), CountingKernels(np, "float64"), CountingKernels(np, "float64")

@@ -10,7 +10,7 @@ import numpy as np
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition, partition_job
 from netpart.launch.ensemble import Ensemble
-from netpart.proto.job_pb2 import JobProto
+from netpart.proto.job_pb2 import JobProto, LayerType
 from netpart.spec import FLOAT, relative
 
 TOLERANCE = 1e-11
@@ -22,10 +22,11 @@ Values = np.ndarray[Any, Any]
 
 
 def reference(job: JobProto) -> Partition:
-    """The uncut net on one worker, with one micro-batch."""
+    """The uncut net on one worker, with one micro-batch; a batch norm has the statistics of its micro-batch."""
     plain = JobProto()
     plain.CopyFrom(job)
-    plain.neuralnet.micro_batches = 1
+    if not any(layer.type == LayerType.kBM for layer in job.neuralnet.layer):
+        plain.neuralnet.micro_batches = 1
     return partition_job(plain, 1, uncut=True)
 
 

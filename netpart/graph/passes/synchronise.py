@@ -49,14 +49,17 @@ class Bucket:
 Ready = tuple[int, tuple[int, ...], Cell]
 """(when its last contribution is made, workers that sum it, cell)."""
 
-Group = tuple[int, int, Region, Region | None]
-"""(graph, node, region, term): replicas of one part."""
+Group = tuple[int, int, Region, Region | None, tuple[int, ...]]
+"""(graph, node, region, term, slots): what replicas of one part compute together."""
 
 
 @dataclass(frozen=True)
 class Use:
     """One part's need of one parameter. ``group`` names the class of replicas it belongs to; the replicas
-    of a ``full`` one hold whole gradients, of one that ``agrees`` the same bits. ``names`` are all its parameters."""
+    of a ``full`` one hold whole gradients, of one that ``agrees`` the same bits. ``names`` are all its parameters.
+
+    Running statistics are no gradients: whatever their readers do, replicas compute the whole of them, each for itself.
+    """
 
     part: Part
     slot: int
@@ -113,14 +116,20 @@ def gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
             if part.kind != LAYER or not node.params:
                 continue
             boxes = node.layer.needs(part.region, part.term).params
-            names = tuple(p.name for p in node.params)
-            full = graph.full[part.node] and not graph.placements[part.node].alone
-            part.trains = tuple(part.live and box is not None for box in boxes)
+            several, specs = not graph.placements[part.node].alone, node.layer.params
+            trained = tuple(slot for slot, spec in enumerate(specs) if not spec.running)
+            part.trains = tuple(
+                part.live and box is not None and not spec.read_only for box, spec in zip(boxes, specs, strict=True)
+            )
             for slot, (parameter, box) in enumerate(zip(node.params, boxes, strict=True)):
                 named.setdefault(parameter.name, parameter)
                 if box is not None:
-                    group = (g, part.node, part.region, part.term)
-                    use = Use(part, slot, box, group, full, graph.agree[part.node], names)
+                    running = specs[slot].running is not None
+                    slots = (slot,) if running else trained
+                    names = tuple(node.params[s].name for s in slots)
+                    full, agrees = several and (running or graph.full[part.node]), graph.agree[part.node]
+                    group = (g, part.node, part.region, part.term, slots)
+                    use = Use(part, slot, box, group, full, agrees and not running, names)
                     uses.setdefault(parameter.name, []).append(use)
     return {named[name]: found for name, found in uses.items()}
 
@@ -164,7 +173,7 @@ def mute_replicas(summed: set[str], cells: dict[str, list[Located]]) -> None:
     for name in cells:
         for u in (u for c in cells[name] if name in summed for u in c.users):
             if u.full and u.part.live and first.setdefault(u.group, u.part) is not u.part:
-                u.part.trains = (False,) * len(u.part.trains)
+                u.part.trains = tuple(t and slot not in u.group[-1] for slot, t in enumerate(u.part.trains))
 
 
 def locate(parameter: Parameter, uses: list[Use], held: dict[int, list[Region]]) -> list[Located]:

@@ -116,11 +116,11 @@ def insert(net: Net, placements: list[Placement], behind: Sequence[int]) -> tupl
 def insert_totals(net: Net, behind: Sequence[int]) -> Net:
     """``net`` with a total behind each node whose index is in ``behind``; its readers read the total instead."""
     nodes: list[Node] = []
-    index: dict[int, int] = {}
+    index = {node.index: node.index + sum(other < node.index for other in behind) for node in net.nodes}
     read: dict[int, int] = {}
     owned: dict[Parameter, Parameter] = {}
     for node in net.nodes:
-        index[node.index] = read[node.index] = len(nodes)
+        read[node.index] = len(nodes)
         for p in node.params:
             owned.setdefault(p, replace(p, owner=index[p.owner]))
         sources = tuple(Source(read[s.node], s.output) for s in node.sources)
@@ -128,7 +128,7 @@ def insert_totals(net: Net, behind: Sequence[int]) -> Net:
         if node.index in behind:
             read[node.index] = len(nodes)
             nodes.append(total_of(net, nodes[-1]))
-    return Net(net.name, net.phase, nodes, net.rows, tuple(behind))
+    return Net(net.name, net.phase, nodes, net.rows, tuple(behind), net.expanded)
 
 
 def total_of(net: Net, node: Node) -> Node:
@@ -137,7 +137,9 @@ def total_of(net: Net, node: Node) -> Node:
     while name in net.by_name:
         name += "+"
     conf = LayerProto(name=name, type=LayerType.kUserLayer, user_type=TOTAL, srclayers=[node.name])
-    return Node(node.index + 1, Identity(conf, (node.layer.output,)), (Source(node.index, 0),), (), node.at)
+    return Node(
+        node.index + 1, Identity(conf, (node.layer.output,)), (Source(node.index, 0),), (), node.at, inserted=True
+    )
 
 
 def is_total(node: Node) -> bool:

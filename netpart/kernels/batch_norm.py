@@ -1,0 +1,148 @@
+"""Batch normalisation in pieces: the moments of a channel, what they make of its elements, and both gradients.
+
+The moments m are taken about a centre s that is known before the batch is seen (the running mean), for sums about 0
+cancel where the mean is large: m[..., 0] = mean (x - s), m[..., 1] = mean (x - s)². Then mean = s + m0, variance =
+m1 - m0², and moments of disjoint parts, each divided by the elements of the whole, add up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs
+
+
+class BatchNorm(Verbs):
+    """x, y, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b (C,), w and b or None."""
+
+    def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
+        """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
+        if not x.size:
+            return self.zero_moments(m)
+        xp, axes, s_c = self.xp, _others(x), _channels(s, x.ndim)
+        first, second = (_channels(m[0, :, i], x.ndim) for i in range(2))
+
+        def run(centred: Array) -> None:
+            xp.subtract(x, s_c, out=centred)
+            xp.sum(centred, axis=axes, keepdims=True, out=first)
+            xp.multiply(centred, centred, out=centred)
+            xp.sum(centred, axis=axes, keepdims=True, out=second)
+            xp.divide(m, count, out=m)
+
+        return Op(run, [(x.shape, self.dtype)])
+
+    def zero_moments(self, m: Array) -> Op:
+        """m = 0: the moments of nothing."""
+        return Op(lambda: m.fill(0)) if m.size else NOTHING
+
+    def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int) -> Op:
+        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count."""
+        if not dx.size:
+            return NOTHING
+        xp, s_c = self.xp, _channels(s, x.ndim)
+        first, second = (_channels(dm[0, :, i], x.ndim) for i in range(2))
+
+        def run() -> None:
+            xp.subtract(x, s_c, out=dx)
+            xp.multiply(dx, 2, out=dx)
+            xp.multiply(dx, second, out=dx)
+            xp.add(dx, first, out=dx)
+            xp.divide(dx, count, out=dx)
+
+        return Op(run)
+
+    def moments_share(self, m: Array, factor: float, dmean: Array | None, dvariance: Array | None) -> Op:
+        """What a batch adds to running statistics: both moments times ``factor``, its share of the mini-batch."""
+        pairs = [(d, m[0, :, i]) for i, d in enumerate((dmean, dvariance)) if d is not None]
+
+        def run() -> None:
+            for target, moment in pairs:
+                self.xp.multiply(moment, factor, out=target)
+
+        return Op(run)
+
+    def statistics(self, m: Array, s: Array, mean: Array, variance: Array) -> Op:
+        """mean = s + m0, variance = m1 - m0², at least 0."""
+        xp, first, second = self.xp, m[0, :, 0], m[0, :, 1]
+
+        def run() -> None:
+            xp.add(s, first, out=mean)
+            xp.multiply(first, first, out=variance)
+            xp.subtract(second, variance, out=variance)
+            xp.maximum(variance, 0, out=variance)
+
+        return Op(run)
+
+    def batch_normalise(
+        self, x: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array, unit: Array,
+        rstd: Array, epsilon: float,
+    ) -> Op:  # fmt: skip
+        """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon), which stay."""
+        if not y.size:
+            return NOTHING
+        xp, mean_c, rstd_c = self.xp, _channels(mean, x.ndim), _channels(rstd, x.ndim)
+
+        def run() -> None:
+            xp.add(variance, epsilon, out=rstd)
+            xp.sqrt(rstd, out=rstd)
+            xp.divide(1, rstd, out=rstd)
+            xp.subtract(x, mean_c, out=unit)
+            xp.multiply(unit, rstd_c, out=unit)
+            xp.multiply(unit, 1 if w is None else _channels(w, x.ndim), out=y)
+            if b is not None:
+                xp.add(y, _channels(b, x.ndim), out=y)
+
+        return Op(run)
+
+    def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
+        """Overwrites dx = dy · w · rstd, or adds it: what x gets beside its moments."""
+        if not dy.size:
+            return NOTHING
+        xp = self.xp
+
+        def run(slope: Array, part: Array) -> None:
+            xp.multiply(rstd, 1 if w is None else w, out=slope)
+            target = part if add else dx
+            xp.multiply(dy, _channels(slope, dy.ndim), out=target)
+            if add:
+                xp.add(dx, part, out=dx)
+
+        return Op(run, [(rstd.shape, self.dtype), (dy.shape if add else (0,), self.dtype)])
+
+    def batch_normalise_moments(
+        self, unit: Array, m: Array, variance: Array, rstd: Array, w: Array | None, dy: Array, dm: Array
+    ) -> Op:
+        """Overwrites dm: dm0 = m0 · rstd² · Σ g·unit - rstd · Σ g, dm1 = -rstd² / 2 · Σ g·unit, with g = dy · w.
+
+        Where the variance was cut off at 0 it does not move: Σ g·unit counts as 0.
+        """
+        if not dy.size:
+            return self.zero_moments(dm)
+        xp, axes, first, second = self.xp, _others(dy), dm[0, :, 0], dm[0, :, 1]
+
+        def run(product: Array, scale: Array, flat: Array) -> None:
+            xp.multiply(dy, unit, out=product)
+            xp.sum(dy, axis=axes, keepdims=True, out=_channels(first, dy.ndim))
+            xp.sum(product, axis=axes, keepdims=True, out=_channels(second, dy.ndim))
+            xp.less_equal(variance, 0, out=flat)
+            xp.copyto(second, 0, where=flat)
+            xp.multiply(rstd, 1 if w is None else w, out=scale)
+            xp.multiply(first, scale, out=first)
+            xp.multiply(scale, rstd, out=scale)
+            xp.multiply(second, scale, out=second)
+            xp.multiply(m[0, :, 0], second, out=scale)
+            xp.subtract(scale, first, out=first)
+            xp.multiply(second, -0.5, out=second)
+
+        return Op(run, [(dy.shape, self.dtype), (rstd.shape, self.dtype), (rstd.shape, bool)])
+
+
+def _channels(values: Array, rank: int) -> Any:
+    """A view of values (C,) that stands along axis 1 of ``rank`` axes."""
+    return values[(None, slice(None), *(None for _ in range(rank - 2)))]
+
+
+def _others(x: Array) -> tuple[int, ...]:
+    """All axes but the channels."""
+    return (0, *range(2, x.ndim))

@@ -1,0 +1,142 @@
+"""kBM and kCudnnBM: batch normalisation (Ioffe and Szegedy, arXiv:1502.03167), per channel over rows and space."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, one_source
+from netpart.layers.layer import Call, Cost, Expansion, Following, Layer, Needs, ParamSpec
+from netpart.layers.moments import Moments
+from netpart.layers.normed import MomentNorm, normed_parameters
+from netpart.layers.weights import wanted
+from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative, size, whole
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+AFFINE, RUNNING = ("weight", "bias"), ("mean", "variance")
+
+
+@final
+class BatchNorm(Layer):
+    """y = (x - mean) / sqrt(variance + epsilon) · weight + bias, with the statistics of the (micro-)batch in training
+    and the running ones, which follow the mini-batch, in tests.
+
+    A param block gives the weight, a second one the bias; a third and fourth name the running statistics. A part
+    whose channels are not all there needs all of them; a pass expands the layer then, so that only moments travel.
+    With bn_mode LOCAL a part normalises with its own statistics and needs nothing from others.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kBM", "kCudnnBM")
+    inner: ClassVar[str] = "moments"
+
+    def infer(self) -> tuple[Spec, ...]:
+        from netpart.proto.neuron_pb2 import BMProto
+
+        conf, source = self.conf.bm_conf, one_source(self)
+        self.local = conf.bn_mode == BMProto.LOCAL
+        self.epsilon = conf.epsilon
+        if not 0 <= conf.momentum <= 1:
+            hint = "it is the share of the running statistics that stays at each step"
+            raise fault(self, "a momentum from 0 to 1", f"{conf.momentum:g}", hint, "bm_conf", "momentum")
+        if not conf.epsilon > 0:
+            hint = "it keeps a channel without variance finite"
+            raise fault(self, "an epsilon above 0", f"{conf.epsilon:g}", hint, "bm_conf", "epsilon")
+        return (source,)
+
+    def parameters(self) -> tuple[ParamSpec, ...]:
+        protos, shape = list(self.conf.param), self.output.shape[1:2]
+        if len(protos) > 4:
+            raise fault(self, "at most 4 param blocks (weight, bias, mean, variance)", str(len(protos)), "", "param")
+        trained = [ParamSpec(key, shape, p, None, shape) for key, p in zip(AFFINE, protos, strict=False)]
+        return (*trained, *self._running(protos[2:], shape))
+
+    def _running(self, protos: list[Any], shape: Shape) -> tuple[ParamSpec, ...]:
+        """Mean and variance, which start at 0 and 1 unless their blocks say otherwise."""
+        from netpart.proto.param_pb2 import InitMethod, ParamGenProto, ParamProto
+
+        for i, proto in enumerate(protos):
+            if proto.share_from:
+                hint = "each layer has running statistics of its own"
+                raise fault(self, "no share_from", repr(proto.share_from), hint, "param", 2 + i, "share_from")
+        defaults = [ParamProto(init=ParamGenProto(type=InitMethod.kConstant, value=value)) for value in (0, 1)]
+        mean, variance = protos + defaults[len(protos) :]
+        keep, elements = self.conf.bm_conf.momentum, prod(self.output.shape[2:])
+        centre = f"{self.name}/{mean.name or RUNNING[0]}"
+        return (
+            ParamSpec(RUNNING[0], shape, mean, None, shape, Following(keep, elements)),
+            ParamSpec(RUNNING[1], shape, variance, None, shape, Following(keep, elements, centre)),
+        )
+
+    @property
+    def pools(self) -> bool:
+        """True if parts of a channel must know each other."""
+        return self.training and not self.local
+
+    def stands(self, placement: Placement) -> bool:
+        if self.training and self.local and not placement.exact:
+            hint = "cut it into parts that do not overlap, or write bn_mode: SYNC"
+            raise fault(self, "disjoint parts with bn_mode: LOCAL", "some that overlap", hint, "bm_conf", "bn_mode")
+        alone = all(self._seen(s.region) == s.region for s in placement.shards)
+        return not self.pools or (alone and placement.exact)
+
+    def expansion(self, name: str) -> Expansion:
+        inner = Moments(self, name)
+        return Expansion(inner, MomentNorm(self, inner.output), inner.share)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs((self._seen(region),), ((region[1],),) * len(self.params))
+
+    def _seen(self, region: Region) -> Region:
+        """What of x stands behind ``region``."""
+        if not self.pools:
+            return region
+        rows, _, *space = self.output.shape
+        return ((0, rows), region[1], *whole(space))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        own = flops.elementwise(size(region))
+        seen = flops.elementwise(size(self._seen(region))) if self.training else 0
+        return Cost(seen + own, (seen + 2 * own,), own * (len(self.params) - 2))
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        channels = extent(region[1:2])
+        moments = (1, *channels, 2)
+        kept = ((moments, FLOAT), (moments, FLOAT), (channels, FLOAT), (channels, FLOAT)) if self.training else ()
+        return (extent(region), FLOAT), (channels, FLOAT), *kept
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        (*affine, s, variance), (x, y), (unit, rstd, *kept) = call.w, (call.x[0], call.y[0]), call.aux
+        w, b = (*affine, None, None)[:2]
+        if not self.training:
+            return kernels.batch_normalise(x, s, variance, w, b, y, unit, rstd, self.epsilon)
+        m, _, mean, variance = kept
+        return chain(
+            kernels.moments(x, s, m, self._count(call)),
+            kernels.statistics(m, s, mean, variance),
+            kernels.batch_normalise(x[self._own(call)], mean, variance, w, b, y, unit, rstd, self.epsilon),
+        )
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        (*affine, s, _), (*gradients, dmean, dvariance) = call.w, call.dw
+        (unit, rstd, m, dm, _, variance), dy, dx = call.aux, call.dy[0], wanted(call.dx, 0)
+        w, ops = (*affine, None)[0], [normed_parameters(kernels, unit, dy, gradients)]
+        if dx is not None:
+            ops += [
+                kernels.batch_normalise_moments(unit, m, variance, rstd, w, dy, dm),
+                kernels.moments_gradient(call.x[0], s, dm, dx, self._count(call)),
+                kernels.batch_normalise_gradient(rstd, w, dy, dx[self._own(call)], add=True),
+            ]
+        share = self._count(call) / (call.rows * prod(self.output.shape[2:]))
+        return chain(*ops, kernels.moments_share(m, share, dmean, dvariance))
+
+    def _count(self, call: Call) -> int:
+        """The elements of a channel that its moments are taken over."""
+        rows, _, *space = self._seen(call.region)
+        return max(1, size((rows, *space)))
+
+    def _own(self, call: Call) -> tuple[slice, ...]:
+        return relative(call.region, self._seen(call.region))

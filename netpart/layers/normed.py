@@ -1,0 +1,75 @@
+"""MomentNorm: the rest of a batch norm whose moments are known; stands in the place of one that is cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Array, Op, chain
+from netpart.layers.layer import Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.weights import wanted
+from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class MomentNorm(Layer):
+    """y = (x - mean) · rstd · weight + bias, element by element, of x (batch, channels, ...) and its moments.
+
+    It reads the running mean, about which the moments are taken, and does not move it.
+    """
+
+    def __init__(self, norm: Layer, moments: Spec) -> None:
+        """The rest of batch norm ``norm``."""
+        self.norm = norm
+        super().__init__(norm.conf, (norm.inputs[0], moments), training=norm.training)
+
+    def infer(self) -> tuple[Spec, ...]:
+        return self.norm.outputs
+
+    def parameters(self) -> tuple[ParamSpec, ...]:
+        *affine, mean, _ = self.norm.params
+        return (*affine, replace(mean, read_only=True))
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs((region, ((0, 1), region[1], (0, 2))), ((region[1],),) * len(self.params))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        own = flops.elementwise(size(region))
+        return Cost(own, (own, own), own * (len(self.params) - 1))
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        channels = (extent(region[1:2]), FLOAT)
+        return (extent(region), FLOAT), channels, channels, channels
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        (*affine, s), (x, m), (unit, rstd, mean, variance) = call.w, call.x, call.aux
+        w, b = (*affine, None, None)[:2]
+        return chain(
+            kernels.statistics(m, s, mean, variance),
+            kernels.batch_normalise(x, mean, variance, w, b, call.y[0], unit, rstd, self.norm.conf.bm_conf.epsilon),
+        )
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        (*affine, _), (*gradients, _), (unit, rstd, _, variance) = call.w, call.dw, call.aux
+        dy, dx, dm, w = call.dy[0], wanted(call.dx, 0), wanted(call.dx, 1), (*affine, None)[0]
+        ops = [normed_parameters(kernels, unit, dy, gradients)]
+        if dm is not None:
+            ops.append(kernels.batch_normalise_moments(unit, call.x[1], variance, rstd, w, dy, dm))
+        if dx is not None:
+            ops.append(kernels.batch_normalise_gradient(rstd, w, dy, dx))
+        return chain(*ops)
+
+
+def normed_parameters(kernels: Kernels, unit: Array, dy: Array, gradients: list[Array]) -> Op:
+    """The gradients of weight and bias (channels,), as many as there are; None where none is wanted."""
+    views = [None if d is None else d.reshape(1, -1, *(1 for _ in dy.shape[2:])) for d in gradients]
+    dw, db = (*views, None, None)[:2]
+    if not dy.size:
+        return chain(*(kernels.zero(d) for d in (dw, db) if d is not None))
+    if dw is None and db is None:
+        return chain()
+    return kernels.normalise_parameters(unit, dy, dw, db, tuple(slice(None) for _ in dy.shape))
