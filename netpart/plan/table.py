@@ -143,7 +143,8 @@ def layer_rows(partition: Partition) -> list[LayerRow]:
 def layer_row(graph: Graph, node: Node, forward: int, backward: int, memory: int) -> LayerRow:
     """The row of one layer, with its sums over all parts."""
     layer, placement = node.layer, graph.placements[node.index]
-    parameters = sum(prod(p.spec.shape) for p in dict.fromkeys(node.params) if p.owner == node.index)
+    owned = [p.spec for p in dict.fromkeys(node.params) if p.owner == node.index]
+    parameters = sum(prod(spec.shape) for spec in owned if spec.running is None)
     return LayerRow(
         node.name, type_name(node.conf).removeprefix("k"), layer.output.shape, cut_text(layer, placement),
         placement.workers, parameters, forward, backward, 0, memory,

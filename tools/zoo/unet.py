@@ -29,7 +29,7 @@ def jobs() -> Iterator[Job]:
     deep = Shape([(32 * 2**i, 64 * 2**i) for i in range(4)], normalised=True, bias=False)
     about = (
         "3-D U-Net for volumes of 128 x 128 x 128: four levels, a class for every voxel, cut on slices and, at the lowest",
-        "level, channels. 19 069 955 parameters in convolutions, 4 864 in batch normalisation.",
+        "level, channels. 19 069 955 parameters.",
     )
     yield Job("unet", "unet3d", about, unet(deep, 3, (128, 128, 128), 3, 1, mixed(4)), 1000, 0.01)
     cuts: dict[str, tuple[str, Mapping[str, str]]] = {
@@ -86,9 +86,11 @@ def masks(net: Net, batch: int, shape: Sequence[int], classes: int) -> str:
 
 
 def convolution(net: Net, name: str, source: str, filters: int, shape: Shape, axes: int) -> str:
-    """A convolution of 3 along each axis, its batch normalisation if there is one, ReLU."""
+    """A convolution of 3 along each axis; its batch normalisation, if there is one, has no scale of its own; ReLU."""
     at = net.convolution(f"{name}-conv", source, filters, 3, pad=1, more=spatial(axes), bias=True)
-    return net.relu(f"{name}-relu", net.norm(f"{name}-norm", at) if shape.normalised else at)
+    if shape.normalised:
+        at = net.layer(f"{name}-norm", "kBM", at)
+    return net.relu(f"{name}-relu", at)
 
 
 def up(net: Net, name: str, source: str, filters: int, shape: Shape, axes: int) -> str:
