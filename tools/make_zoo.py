@@ -11,9 +11,12 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from tools.zoo.job import MADE
+
 ROOT = Path(__file__).resolve().parent.parent
+MARK = f"# {MADE}\n"
 FAMILIES = ("alexnet", "densenet", "gpt", "mobilenet", "resnet", "unet", "vgg", "vit")
-"""Modules of tools/zoo, and the folders of graphs/ that hold nothing else than what they make."""
+"""Modules of tools/zoo, and the folders of graphs/ in which they make their jobs, perhaps beside others."""
 
 
 def fresh() -> dict[str, str]:
@@ -23,9 +26,10 @@ def fresh() -> dict[str, str]:
 
 
 def committed(root: Path) -> dict[str, str]:
-    """The families' jobs below ``root``: FAMILY/NAME.conf -> content."""
+    """What was made below ``root``: FAMILY/NAME.conf -> content."""
     found = sorted(path for family in FAMILIES for path in (root / "graphs" / family).glob("*.conf"))
-    return {f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8") for path in found}
+    texts = {f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8") for path in found}
+    return {name: text for name, text in texts.items() if MARK in text}
 
 
 def stale(root: Path) -> list[str]:
@@ -35,7 +39,7 @@ def stale(root: Path) -> list[str]:
 
 
 def write(root: Path) -> None:
-    """Replaces the families' jobs below ``root``."""
+    """Replaces what was made below ``root``."""
     wanted = fresh()
     for name in committed(root).keys() - wanted.keys():
         (root / "graphs" / name).unlink()

@@ -53,7 +53,7 @@ class SyntheticMasks:
     def _shifted(self, bits: np.random.Philox) -> NDArray[np.int32]:
         space = self.shape[1:]
         shifts = tuple(int(bits.random_raw()) % n for n in space)
-        return np.roll(self._map, shifts, tuple(range(len(space))))
+        return np.asarray(np.roll(self._map, shifts, tuple(range(len(space)))))
 
     @cached_property
     def _map(self) -> NDArray[np.int32]:

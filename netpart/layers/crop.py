@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @final
 class Crop(Layer):
-    """Input (batch, ...), output (batch, *shape): the elements from ``start`` on; a start of -1 crops both ends alike."""
+    """Input (batch, ...), output (batch, *shape): the elements from ``start`` on; -1 crops both ends alike."""
 
     types: ClassVar[tuple[str, ...]] = ("kCrop",)
 

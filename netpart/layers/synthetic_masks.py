@@ -27,7 +27,9 @@ class SyntheticMasks(RowInput):
     def sample(self) -> Shape:
         shape = check_synthetic(self)
         if len(shape) < 2:
-            raise fault(self, "channels and spatial axes", str(shape), "write shape: once per axis", "store_conf", "shape")
+            raise fault(
+                self, "channels and spatial axes", str(shape), "write shape: once per axis", "store_conf", "shape"
+            )
         return shape
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:

@@ -1,4 +1,4 @@
-"""The published nets: as tools/make_zoo.py makes them, priced at any number of workers; small ones train, cut or not."""
+"""The published nets are as tools/make_zoo.py makes them and pass check at any number of workers; small ones learn."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.plan.table import tabulate
 from netpart.proto.reader import load
-from tests.graphs.test_zoo import ROOT, follows_the_uncut_net, name, small
+from tests.graphs.test_zoo import MADE, follows_the_uncut_net, name, small
 from tools import make_zoo
 
-JOBS = sorted(path for family in make_zoo.FAMILIES for path in (ROOT / "graphs" / family).glob("*.conf"))
+JOBS = sorted(MADE)
 PUBLISHED = [path for path in JOBS if "-small" not in path.stem]
 SMALL = [path for path in JOBS if path not in PUBLISHED]
 WRITTEN = "as-written"
@@ -35,7 +35,8 @@ def test_check_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert make_zoo.committed(tmp_path) == make_zoo.fresh()
     (tmp_path / "graphs" / "vgg" / "vgg16.conf").write_text("edited")
     (tmp_path / "graphs" / "vit" / "vit-b16.conf").unlink()
-    (tmp_path / "graphs" / "gpt" / "gone.conf").touch()
+    (tmp_path / "graphs" / "gpt" / "gone.conf").write_text(make_zoo.MARK)
+    (tmp_path / "graphs" / "gpt" / "by-hand.conf").write_text("# Somebody else's.")
     assert make_zoo.stale(tmp_path) == ["gpt/gone.conf", "vgg/vgg16.conf", "vit/vit-b16.conf"]
     assert make_zoo.main(["--check"]) == 1
 

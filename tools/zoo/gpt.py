@@ -11,8 +11,8 @@ from tools.zoo.transformer import LAYERS, MIXED, Size, block, norm, positions
 def jobs() -> Iterator[Job]:
     """GPT-2 small as published, and a small one under three cuts."""
     about = (
-        "GPT-2 small: twelve transformer blocks over 1024 tokens of a vocabulary of 50257. 124 439 808 parameters; the",
-        "embedding is the classifier, too. The tokens are made up.",
+        "GPT-2 small: twelve transformer blocks over 1024 tokens of a vocabulary of 50257. 124,439,808 "
+        "parameters; the embedding is the classifier, too. The tokens are made up."
     )
     yield Job("gpt", "gpt2", about, gpt(Size(12, 1024, 768, 12), 50257, 8), 1000, 0.0003, momentum=0)
     cuts: dict[str, tuple[str, Mapping[str, str]]] = {
@@ -21,7 +21,7 @@ def jobs() -> Iterator[Job]:
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (said, cut) in cuts.items():
-        about = (f"GPT-2 made small, one block over 16 tokens: {said}. Learns within a minute.",)
+        about = f"GPT-2 made small, one block over 16 tokens: {said}. Learns within a minute."
         net = gpt(Size(1, 16, 32, 8), 32, 16, cut, noise=0.1)
         yield Job("gpt", f"gpt2-small{suffix}", about, net, 100, 0.005, momentum=0)
 

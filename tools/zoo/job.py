@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from textwrap import wrap
 
+WIDTH = 117
+"""Columns of a comment."""
+MADE = "Made by tools/make_zoo.py: a change belongs there."
 HE = "init { type: kGaussianSqrtFanIn value: 1.4142135 }"
 """Normal with variance 2 / fan-in: keeps the size of what ReLUs pass on (He et al., 2015)."""
 ONE, ZERO = "init { type: kConstant value: 1 }", "init { type: kConstant value: 0 }"
@@ -40,7 +44,7 @@ class Net:
         return name
 
     def data(self, batch: int, shape: Sequence[int], classes: int) -> str:
-        """Made up from the seed: a pattern per class, plus noise; fewer classes in less noise are learnt in a minute."""
+        """Made up from the seed: a pattern per class, plus noise. Few classes have less of it: they are learnt soon."""
         conf = f"store_conf {{ batchsize: {batch} shape: [{', '.join(map(str, shape))}] }}"
         said = f"synthetic_conf {{ classes: {classes}{' noise: 0.5' if classes < 100 else ''} }}"
         return self.layer("data", "kSyntheticInput", conf=f"{conf}\n{said}")
@@ -92,14 +96,14 @@ class Net:
 
 @dataclass(frozen=True)
 class Job:
-    """A job of the zoo: graphs/FAMILY/NAME.conf. ``about`` is the comment at its head, a paragraph per line.
+    """A job of the zoo: graphs/FAMILY/NAME.conf. ``about`` is the comment at its head.
 
     ``momentum`` 0 means Adam.
     """
 
     family: str
     name: str
-    about: Sequence[str]
+    about: str
     net: Net
     steps: int
     rate: float
@@ -108,7 +112,7 @@ class Job:
 
     def text(self) -> str:
         """All of the file."""
-        head = [f"# {line}".rstrip() for line in [*self.about, "", *self.commands()]]
+        head = [f"# {line}".rstrip() for line in [*wrap(self.about, WIDTH), "", *self.commands(), "", MADE]]
         return "\n".join([*head, "", *self.training(), *self.layers(), *self.end()])
 
     def layers(self) -> list[str]:

@@ -13,26 +13,23 @@ Block = Callable[[Net, str, str, int, int, bool], str]
 def jobs() -> Iterator[Job]:
     """The three as published, and small ones."""
     sizes = {
-        18: (basic, (2, 2, 2, 2), (1, 1, 1, 1), "11 689 512 parameters, 1.81"),
-        34: (basic, (3, 4, 6, 3), (1, 2, 2, 1), "21 797 672 parameters, 3.66"),
-        50: (bottleneck, (3, 4, 6, 3), (1, 1, 1, 1), "25 557 032 parameters, 4.09"),
+        18: (basic, (2, 2, 2, 2), (1, 1, 1), "11 689 512 parameters, 1.81"),
+        34: (basic, (3, 4, 6, 3), (1, 2, 2), "21 797 672 parameters, 3.66"),
+        50: (bottleneck, (3, 4, 6, 3), (1, 1, 1), "25 557 032 parameters, 4.09"),
     }
     for depth, (block, blocks, few, figures) in sizes.items():
         kind = "residual blocks of two convolutions" if block is basic else "bottlenecks of three convolutions"
-        about = (
-            f"ResNet-{depth} for images of 224 x 224: {kind}. {figures} billion multiply-adds",
-            "an image.",
-        )
+        about = f"ResNet-{depth} for images of 224 x 224: {kind}. {figures} billion multiply-adds an image."
         yield Job("resnet", f"resnet{depth}", about, resnet(block, blocks, 64, 224, 1000, 256), 1000, 0.1)
         about = (
-            f"ResNet-{depth} made small: fewer blocks, an eighth of the width, images of 64 x 64, ten classes. Learns within",
-            "a minute.",
+            f"ResNet-{depth} made small: three stages, an eighth of the width, images of 32 x 32, ten classes. "
+            "Learns within a minute."
         )
-        yield Job("resnet", f"resnet{depth}-small", about, resnet(block, few, 8, 64, 10, 16), 60, 0.02)
+        yield Job("resnet", f"resnet{depth}-small", about, resnet(block, few, 8, 32, 10, 16), 60, 0.02)
 
 
 def resnet(block: Block, blocks: Sequence[int], width: int, side: int, classes: int, batch: int) -> Net:
-    """A stem, four stages that halve the image and double the width, the mean of each channel, a classifier."""
+    """A stem, stages that halve the image and double the width, the mean of each channel, a classifier."""
     net = Net()
     at = net.data(batch, (3, side, side), classes)
     at = net.convolution("conv1", at, width, 7, stride=2, pad=3)
@@ -62,9 +59,7 @@ def bottleneck(net: Net, name: str, source: str, width: int, stride: int, projec
     return join(net, name, at, source, width * 4, stride, project)
 
 
-def convolution(
-    net: Net, name: str, source: str, filters: int, kernel: int, stride: int = 1, relu: bool = True
-) -> str:
+def convolution(net: Net, name: str, source: str, filters: int, kernel: int, stride: int = 1, relu: bool = True) -> str:
     """A convolution, its batch normalisation and, if wanted, ReLU."""
     at = net.convolution(f"{name}-conv", source, filters, kernel, stride, kernel // 2)
     at = net.norm(f"{name}-norm", at)

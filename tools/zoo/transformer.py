@@ -15,7 +15,15 @@ HEADS = {
 MLP = {"*-fc1": "partition_dim: 2", "*-gelu": "partition_dim: 2"}
 ADDENDS = {"*-out": "cut { over: INPUT }", "*-fc2": "cut { over: INPUT }"}
 COPIES = {"*": "cut { over: REPLICA } sum_gradient: true"}
-LAYERS = {**HEADS, **MLP, **ADDENDS, "data": "partition_dim: -1", "next": "partition_dim: 2", "loss": "partition_dim: 0", **COPIES}
+LAYERS = {
+    **HEADS,
+    **MLP,
+    **ADDENDS,
+    "data": "partition_dim: -1",
+    "next": "partition_dim: 2",
+    "loss": "partition_dim: 0",
+    **COPIES,
+}
 """Shoeybi et al., Megatron-LM, 2019: what lies between the products is whole on every worker."""
 MIXED = {**HEADS, **MLP, **ADDENDS}
 """Korthikanti et al., 2022: the products as above, what lies between them cut as well, here on the batch."""

@@ -11,7 +11,8 @@ from tools.zoo.job import HE, ZERO, Job, Net
 
 @dataclass(frozen=True)
 class Shape:
-    """What a U-Net is made of: filters of the two convolutions per level going down; ``bias``: of the up-convolutions."""
+    """What a U-Net is made of: filters of the two convolutions of each level on the way down, the finest first;
+    whether batch normalisation follows them; whether up-convolutions have a bias."""
 
     down: Sequence[tuple[int, int]]
     normalised: bool
@@ -22,14 +23,14 @@ def jobs() -> Iterator[Job]:
     """Both as published, and small ones."""
     flat = Shape([(64 * 2**i, 64 * 2**i) for i in range(5)], normalised=False, bias=True)
     about = (
-        "U-Net for images of 512 x 512: five levels, a class for every pixel, cut on rows and, at the lowest level, channels.",
-        "31 030 658 parameters.",
+        "U-Net for images of 512 x 512: five levels, a class for every pixel, cut on rows and, at the lowest "
+        "level, channels. 31,030,658 parameters."
     )
     yield Job("unet", "unet2d", about, unet(flat, 1, (512, 512), 2, 1, mixed(5)), 1000, 0.01, momentum=0.99)
     deep = Shape([(32 * 2**i, 64 * 2**i) for i in range(4)], normalised=True, bias=False)
     about = (
-        "3-D U-Net for volumes of 128 x 128 x 128: four levels, a class for every voxel, cut on slices and, at the lowest",
-        "level, channels. 19 069 955 parameters.",
+        "3-D U-Net for volumes of 128 x 128 x 128: four levels, a class for every voxel, cut on slices and, "
+        "at the lowest level, channels. 19,069,955 parameters."
     )
     yield Job("unet", "unet3d", about, unet(deep, 3, (128, 128, 128), 3, 1, mixed(4)), 1000, 0.01)
     cuts: dict[str, tuple[str, Mapping[str, str]]] = {
@@ -38,11 +39,11 @@ def jobs() -> Iterator[Job]:
     }
     for suffix, (said, cut) in cuts.items():
         small = Shape([(4, 4), (8, 8), (16, 16)], normalised=False, bias=True)
-        about = (f"U-Net made small, three levels for images of 32 x 32: {said}. Learns within a minute.",)
-        yield Job("unet", f"unet2d-small{suffix}", about, unet(small, 1, (32, 32), 2, 8, cut), 60, 0.05)
+        about = f"U-Net made small, three levels for images of 32 x 32: {said}. Learns within a minute."
+        yield Job("unet", f"unet2d-small{suffix}", about, unet(small, 1, (32, 32), 2, 8, cut), 80, 0.05)
         small = Shape([(4, 8), (8, 16), (16, 32)], normalised=True, bias=False)
-        about = (f"3-D U-Net made small, three levels for volumes of 8 x 8 x 8: {said}. Learns within a minute.",)
-        yield Job("unet", f"unet3d-small{suffix}", about, unet(small, 3, (8, 8, 8), 3, 8, cut), 60, 0.05)
+        about = f"3-D U-Net made small, three levels for volumes of 8 x 8 x 8: {said}. Learns within a minute."
+        yield Job("unet", f"unet3d-small{suffix}", about, unet(small, 3, (8, 8, 8), 3, 8, cut), 100, 0.1)
 
 
 def mixed(levels: int) -> Mapping[str, str]:
@@ -65,13 +66,13 @@ def unet(
             at = convolution(net, f"d{level}-{i}", at, count, shape, axes)
         skips.append((at, filters[-1]))
     *rest, (at, wide) = skips
-    for level, (skip, filters) in reversed(list(enumerate(rest, start=1))):
+    for level, (skip, width) in reversed(list(enumerate(rest, start=1))):
         net.note(f"up, level {level}")
-        at = up(net, f"u{level}", at, wide if shape.normalised else filters, shape, axes)
+        at = up(net, f"u{level}", at, wide if shape.normalised else width, shape, axes)
         at = net.layer(f"u{level}-join", "kConcate", skip, at, conf="concate_conf { concate_dim: 1 }")
         for i in (1, 2):
-            at = convolution(net, f"u{level}-{i}", at, filters, shape, axes)
-        wide = filters
+            at = convolution(net, f"u{level}-{i}", at, width, shape, axes)
+        wide = width
     net.note("a label for every place")
     at = net.convolution("classes", at, classes, 1, more=spatial(axes), bias=True)
     at = net.layer("flat", "kReshape", at, conf=f"reshape_conf {{ shape: [{classes}, {prod(space)}] }}")

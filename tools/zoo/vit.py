@@ -11,8 +11,8 @@ from tools.zoo.transformer import LAYERS, MIXED, Size, block, norm, positions
 def jobs() -> Iterator[Job]:
     """ViT-B/16 as published, and a small one under three cuts."""
     about = (
-        "ViT-B/16 for images of 224 x 224: twelve transformer blocks over patches of 16 x 16. 86 567 656 parameters, 17.56",
-        "billion multiply-adds an image.",
+        "ViT-B/16 for images of 224 x 224: twelve transformer blocks over patches of 16 x 16. 86,567,656 "
+        "parameters, 17.56 billion multiply-adds an image."
     )
     published = Size(12, 197, 768, 12)
     yield Job("vit", "vit-b16", about, vit(published, 16, 224, 1000, 64), 1000, 0.0003, momentum=0)
@@ -23,8 +23,8 @@ def jobs() -> Iterator[Job]:
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (said, cut) in cuts.items():
-        about = (f"ViT made small, one block over 16 patches: {said}. Learns within a minute.",)
-        yield Job("vit", f"vit-small{suffix}", about, vit(small, 8, 32, 10, 16, cut), 100, 0.002, momentum=0)
+        about = f"ViT made small, one block over 16 patches: {said}. Learns within a minute."
+        yield Job("vit", f"vit-b16-small{suffix}", about, vit(small, 8, 32, 10, 16, cut), 100, 0.002, momentum=0)
 
 
 def vit(size: Size, patch: int, side: int, classes: int, batch: int, cuts: Mapping[str, str] | None = None) -> Net:
