@@ -97,7 +97,8 @@ class Net(Shown):
         below = [False] * len(self.nodes)
         for node in self.nodes:
             float_sources = [s.node for s in node.sources if self.spec(s).dtype == FLOAT]
-            above[node.index] = bool(node.params) or any(above[s] for s in float_sources)
+            trains = bool(node.params) or any(above[s] for s in float_sources)
+            above[node.index] = trains and node.layer.has_gradient
         for node in reversed(self.nodes):
             below[node.index] |= node.layer.is_loss
             for s in node.sources:

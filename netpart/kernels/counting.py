@@ -71,6 +71,8 @@ PRICES: dict[str, Callable[..., int]] = {
     "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise(dy.size),
     "softmax_loss": lambda x, label, y, metrics, owned, topk, scale, *_: flops.elementwise(y.size),
     "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise(y.size),
+    "class_blocks": lambda x, *_: flops.elementwise(x.size),
+    "class_loss": lambda x, label, f, *_: flops.elementwise(x.size + f.size),
     "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise(y.size),
     "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise(y.size),
     "accuracy": lambda x, label, metrics, topk, owned, *_: flops.elementwise(x.size),

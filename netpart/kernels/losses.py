@@ -31,7 +31,7 @@ class Losses(Verbs):
         x_bn, y_bn = matrix(x, label.ndim), matrix(y, label.ndim)
         rows, classes = x_bn.shape
         ranking = _Ranking(self, label, classes, topk)
-        report = _Report(self, metrics, owned, label.size, positions)
+        report = Report(self, metrics, owned, label.size, positions)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
             probabilities(xp, x_bn, y_bn, picked)
@@ -58,21 +58,26 @@ class Losses(Verbs):
         xp.add(picked, mean, out=picked)
 
     def softmax_loss_gradient(
-        self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float, smoothing: float = 0.0
-    ) -> Op:
-        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor in the owned rows, 0 in the others."""
+        self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float, smoothing: float = 0.0,
+        among: tuple[int, int] | None = None,
+    ) -> Op:  # fmt: skip
+        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, with 0 elsewhere.
+
+        ``among`` are the first class of y and their number n in all, if y has not all.
+        """
         if not dx.size:
             return NOTHING
         xp, y_bn, dx_bn = self.xp, matrix(y, label.ndim), matrix(dx, label.ndim)
         foreign = _foreign(self, owned, label.size)
-        classes, labels = xp.arange(y_bn.shape[1], dtype="int32"), label.reshape(-1, 1)
+        first, n = among or (0, y_bn.shape[1])
+        classes, labels = xp.arange(first, first + y_bn.shape[1], dtype="int32"), label.reshape(-1, 1)
 
         def run(onehot: Array) -> None:
             xp.equal(classes, labels, out=onehot)
             xp.copyto(dx_bn, onehot)
             if smoothing:
                 xp.multiply(dx_bn, 1 - smoothing, out=dx_bn)
-                xp.add(dx_bn, smoothing / dx_bn.shape[1], out=dx_bn)
+                xp.add(dx_bn, smoothing / n, out=dx_bn)
             xp.subtract(y_bn, dx_bn, out=dx_bn)
             xp.multiply(dx_bn, factor, out=dx_bn)
             if foreign is not None:
@@ -84,7 +89,7 @@ class Losses(Verbs):
         """y = x - t; metrics (1,) += Σ y² over the owned rows."""
         if not y.size:
             return NOTHING
-        xp, x_bf, t_bf, y_bf, report = self.xp, matrix(x), matrix(t), matrix(y), _Report(self, metrics, owned, len(x))
+        xp, x_bf, t_bf, y_bf, report = self.xp, matrix(x), matrix(t), matrix(y), Report(self, metrics, owned, len(x))
 
         def run(square: Array, row: Array, value: Array, total: Array) -> None:
             xp.subtract(x_bf, t_bf, out=y_bf)
@@ -116,7 +121,7 @@ class Losses(Verbs):
         """
         if not x.size:
             return NOTHING
-        x_bn, report = matrix(x, label.ndim), _Report(self, metrics, owned, label.size, positions)
+        x_bn, report = matrix(x, label.ndim), Report(self, metrics, owned, label.size, positions)
         ranking = _Ranking(self, label, x_bn.shape[1], topk)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
@@ -157,7 +162,7 @@ class _Ranking:
     ) -> None:
         """Writes the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1)."""
         xp = self.xp
-        self._check()
+        check_labels(self.label, len(self.classes))
         xp.equal(self.classes, self.labels, out=other)
         part.fill(0)
         xp.copyto(part, scores, where=other)
@@ -173,16 +178,18 @@ class _Ranking:
         xp.subtract(value, self.needed, out=value)
         xp.clip(value, 0, 1, out=value)
 
-    def _check(self) -> None:
-        low, high = int(self.label.min()), int(self.label.max())
-        if low < 0 or high >= len(self.classes):
-            raise DataError(
-                f"label: expected classes 0 to {len(self.classes) - 1}, got {low if low < 0 else high}; "
-                "check the store's labels, or give the layer below the loss as many outputs as there are classes"
-            )
+
+def check_labels(label: Array, classes: int) -> None:
+    """Raises DataError unless every label, at least one, is a class."""
+    low, high = int(label.min()), int(label.max())
+    if low < 0 or high >= classes:
+        raise DataError(
+            f"label: expected classes 0 to {classes - 1}, got {low if low < 0 else high}; "
+            "check the store's labels, or give the layer below the loss as many outputs as there are classes"
+        )
 
 
-class _Report:
+class Report:
     """Adds the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
 
     A row is owned if its first element is. ``scratch`` are the column and its sum.

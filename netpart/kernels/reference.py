@@ -20,6 +20,7 @@ from netpart.kernels.pooling import Pooling
 from netpart.kernels.resample import Resample
 from netpart.kernels.rotary import Rotary
 from netpart.kernels.softmax import Softmax
+from netpart.kernels.vocabulary import Vocabulary
 
 
 class Kernels(
@@ -41,6 +42,7 @@ class Kernels(
     Dropout,
     Softmax,
     Losses,
+    Vocabulary,
 ):
     """Every verb as a method that binds its arrays and returns an Op.
 

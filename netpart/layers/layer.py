@@ -126,6 +126,8 @@ class Layer(ABC):
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
+    has_gradient: ClassVar[bool] = True
+    """False for what hands no gradient to its sources although a loss reads it."""
     output_names: ClassVar[tuple[str, ...]] = ("data",)
     inner: ClassVar[str] = ""
     """What the inner layer of an expansion is called, before the layer's own name."""

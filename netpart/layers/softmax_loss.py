@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import at_least, fault, labels, numbers, sources
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.class_blocks import ClassBlocks
+from netpart.layers.class_loss import ClassLoss
+from netpart.layers.layer import Call, Cost, Expansion, Layer, Needs
 from netpart.layers.weights import wanted
-from netpart.spec import Region, Spec, size
+from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -22,6 +24,7 @@ class SoftmaxLoss(Layer):
 
     Labels (batch, ...) may stand at every position of a row: the classes are the axes of the prediction (batch, ...,
     classes) behind those of the labels, and what counts for a row is the mean over its positions.
+    A part of the classes needs all of them; a pass expands the layer then, so that only figures of blocks travel.
     With label_smoothing the target is not the label alone: all classes divide that share of it.
     Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes.
     """
@@ -29,6 +32,7 @@ class SoftmaxLoss(Layer):
     types: ClassVar[tuple[str, ...]] = ("kSoftmaxLoss", "kCudnnSoftmaxLoss")
     metrics: ClassVar[tuple[str, ...]] = ("loss", "accuracy")
     is_loss: ClassVar[bool] = True
+    inner: ClassVar[str] = "blocks"
 
     def infer(self) -> tuple[Spec, ...]:
         sources(self, "the prediction", "the labels")
@@ -50,22 +54,53 @@ class SoftmaxLoss(Layer):
         return "label" if k == 1 else "data"
 
     def cuts(self) -> tuple[int | str, ...]:
-        return tuple(range(self.places))
+        one_axis = self.output.rank == self.places + 1
+        return tuple(range(self.places + one_axis))
+
+    def stands(self, placement: Placement) -> bool:
+        return all(self._seen(shard.region) == shard.region for shard in placement.shards)
+
+    def expansion(self, name: str) -> Expansion:
+        blocks = ClassBlocks(self, name, self.topk)
+        return Expansion(blocks, ClassLoss(self, blocks.output, self.topk), blocks.share)
+
+    def _seen(self, region: Region) -> Region:
+        """What of the prediction stands behind ``region``: all classes."""
+        return (*region[: self.places], *self.output.whole[self.places :])
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        seen = region[: self.places]
-        return Needs(((*seen, *self.output.whole[self.places :]), seen))
+        return Needs((self._seen(region), region[: self.places]))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
+        seen = flops.elementwise(size(self._seen(region)))
+        return Cost(seen, (seen,))
+
+    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        """All probabilities, where the output has not all."""
+        seen = self._seen(region)
+        return () if seen == region else ((extent(seen), FLOAT),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        arrays, positions = (call.x[0], call.x[1], call.y[0], call.metrics), prod(self.inputs[1].shape[1:])
-        return kernels.softmax_loss(*arrays, call.owned, self.topk, self.scale, positions, self.smoothing)
+        y, positions = (*call.aux, call.y[0])[0], prod(self.inputs[1].shape[1:])
+        arrays = call.x[0], call.x[1], y, call.metrics, self._owned(kernels, call)
+        loss = kernels.softmax_loss(*arrays, self.topk, self.scale, positions, self.smoothing)
+        return chain(loss, kernels.copy(call.y[0], y[self._own(call)])) if call.aux else loss
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted(call.dx, 0)
         if dx is None:
             return chain()
         factor = self.scale / (call.rows * prod(self.inputs[1].shape[1:]))
-        return kernels.softmax_loss_gradient(call.y[0], call.x[1], dx, call.owned, factor, self.smoothing)
+        y, owned = (*call.aux, call.y[0])[0], self._owned(kernels, call)
+        return kernels.softmax_loss_gradient(y, call.x[1], dx, owned, factor, self.smoothing)
+
+    def _own(self, call: Call) -> tuple[slice, ...]:
+        return relative(call.region, self._seen(call.region))
+
+    def _owned(self, kernels: Kernels, call: Call) -> Array | None:
+        """The mask of what this part differentiates among all classes."""
+        if not call.aux:
+            return call.owned
+        mask = kernels.xp.zeros(call.x[0].shape, bool)
+        mask[self._own(call)] = True if call.owned is None else call.owned
+        return mask

@@ -90,8 +90,8 @@ MISTAKES = {
         "loss: expected 2 sources (the prediction, the labels), got 1; correct its srclayers",
     ),
     "a cut that a layer does not allow": Mistake(
-        LOSS, LOSS + "    partition_dim: 1\n", "partition_dim: 1",
-        "loss: expected a cut on axis 0 (batch), got a cut on axis 1; its shape is (8, 5)",
+        LOSS, LOSS + "    partition_dim: 2\n", "partition_dim: 2",
+        "loss: expected a cut on axis 0 (batch) or 1 (neurons, channels), got a cut on axis 2; its shape is (8, 5)",
     ),
     "a cut on an axis that is not there": Mistake(
         CONV, CONV + "    partition_dim: 7\n", "partition_dim: 7",

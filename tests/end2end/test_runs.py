@@ -164,6 +164,50 @@ def test_saved_by_three_and_resumed_by_two_with_another_cut(tmp_path: Path) -> N
     assert straight.bytes_counted == straight.bytes_predicted
 
 
+def test_running_statistics_are_saved_and_resumed_with_another_cut(tmp_path: Path) -> None:
+    """Threads on three workers, then two with other cuts; a test in between reads them."""
+    settings = {"train_steps": 6, "checkpoint_freq": 3, "test_freq": 3, "test_steps": 1, "disp_freq": 1}
+    for name, workers, cut, more in (
+        ("straight", 3, 0, {}), ("run", 3, 0, {"train_steps": 3}), ("run", 2, 1, {"resume": "true"}),
+    ):  # fmt: skip
+        text = NORMED.format(cut=cut, settings=" ".join(f"{k}: {v}" for k, v in {**settings, **more}.items()))
+        play(loads(text), workers, tmp_path / name, "threads")
+    found, expected = saved(tmp_path / "run", 6), saved(tmp_path / "straight", 6)
+    assert {name: t.shape for name, t in found.items() if name.startswith("bn/")} == {
+        "bn/mean": (5,), "bn/variance": (5,), "bn/weight": (5,), "bn/bias": (5,),
+    }  # fmt: skip
+    compare(found, expected)
+    lines = [(tmp_path / name / "metrics.jsonl").read_text().splitlines() for name in ("run", "straight")]
+    tests = [[m["metrics"]["loss/loss"] for m in map(json.loads, of) if m["phase"] == "test"] for of in lines]
+    np.testing.assert_allclose(tests[0][-1], tests[1][-1], rtol=TOLERANCE)
+
+
+NORMED = """
+{settings} dtype: FLOAT64
+updater {{ type: kSGD momentum: 0.9 weight_decay: 0.1 learning_rate {{ type: kFixed base_lr: 0.05 }} }}
+neuralnet {{
+  partition_dim: 0
+  layer {{
+    name: "data" type: kSyntheticInput partition_dim: -1
+    store_conf {{ shape: 4 batchsize: 8 }} synthetic_conf {{ classes: 4 }}
+  }}
+  layer {{
+    name: "fc1" type: kInnerProduct srclayers: "data" innerproduct_conf {{ num_output: 5 }}
+    param {{ init {{ type: kGaussian }} }} param {{ init {{ type: kConstant }} }}
+  }}
+  layer {{
+    name: "bn" type: kBM srclayers: "fc1" partition_dim: {cut}
+    param {{ init {{ type: kConstant }} }} param {{ init {{ type: kConstant value: 0 }} }}
+  }}
+  layer {{
+    name: "fc2" type: kInnerProduct srclayers: "bn" innerproduct_conf {{ num_output: 4 }}
+    param {{ init {{ type: kGaussian }} }} param {{ init {{ type: kConstant }} }}
+  }}
+  layer {{ name: "loss" type: kSoftmaxLoss srclayers: "fc2" srclayers: "data" partition_dim: {cut} }}
+}}
+"""
+
+
 def test_resuming_what_is_done_changes_nothing(tmp_path: Path) -> None:
     job = load(mlp(tmp_path))
     play(job, 2, tmp_path / "run", "threads")

@@ -85,7 +85,7 @@ def test_parts_of_a_micro_batch_may_be_empty_but_never_the_batch() -> None:
 
 MISTAKES: dict[str, tuple[str, str, str, FieldPath]] = {
     "an axis it has not": ("conv", "partition_dim: 4", "a cut on axis 0 (batch)", ("partition_dim",)),
-    "an axis it cannot cut": ("loss", "partition_dim: 1", "a cut on axis 0 (batch)", ("partition_dim",)),
+    "an axis it cannot cut": ("loss", "partition_dim: 2", "a cut on axis 0 (batch) or 1", ("partition_dim",)),
     "features of an input": ("data", "partition_dim: 1", "a cut on axis 0 (batch)", ("partition_dim",)),
     "too short": ("conv", "partition_dim: 1 location: [0, 1, 2, 0, 1]", "got 4", ("partition_dim",)),
     "beyond the workers": ("conv", "location: [0, 3]", "run with --workers 4", ("location", 1)),

@@ -249,6 +249,13 @@ def labelled(draw: st.DrawFn, name: str, field: str, more: str = "") -> Case:
 
 
 @st.composite
+def vocabulary(draw: st.DrawFn, name: str, half: str) -> Case:
+    shape = (*draw(shapes(1, 3, 3)), draw(st.integers(1, 9)))
+    conf = f"topk: {draw(st.integers(1, shape[-1]))} scale: 1.5 label_smoothing: 0.3"
+    return Case(name, f"softmaxloss_conf {{ {conf} }}", (Spec(shape), Spec(shape[:-1], INT)), half)
+
+
+@st.composite
 def euclidean_loss(draw: st.DrawFn, name: str) -> Case:
     shape = draw(shapes())
     target = draw(st.sampled_from([shape, (shape[0], prod(shape[1:]))]))
@@ -323,6 +330,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 
 INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput", "kTextInput")
 HALVES: dict[str, st.SearchStrategy[Case]] = {
+    "inner of kSoftmaxLoss": vocabulary("kSoftmaxLoss", "inner"),
     "inner of kBM": batch_norm("kBM", "inner"),
     "outer of kBM": batch_norm("kBM", "outer"),
 }
@@ -336,7 +344,7 @@ INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSynth
 REFUSED = ("kSlice",)
 """Types that no conf may have."""
 
-NO_GRADIENT = ("kAccuracy", "kImagePreprocess")
+NO_GRADIENT = ("kAccuracy", "kImagePreprocess", "inner of kSoftmaxLoss")
 
 OBJECTIVES = {"kSoftmaxLoss": 1.0, "kCudnnSoftmaxLoss": 1.0, "kEuclideanLoss": 0.5}
 """Objective of a loss over its first metric, per row of the global mini-batch."""

@@ -109,11 +109,11 @@ class LayerPlacer:
         return self.grid([Cut(axis, self.axis_ranges(axis, parts, at))], self.location)
 
     def inherited(self, axis: int, fallbacks: list[Fallback]) -> Placement:
-        """Takes the net's ``partition_dim``, or falls back: inputs whole, others on the batch."""
+        """Takes the net's ``partition_dim``, or falls back: inputs whole, losses, outputs and others on the batch."""
         parts = len(self.location) or self.workers
         if axis == -1 or parts == 1:
             return self.whole()
-        for candidate in [axis] if self.layer.is_input else [axis, 0]:
+        for candidate in [axis] if self.layer.is_input else [0] if self.layer.metrics else [axis, 0]:
             if candidate in self.layer.cuts() and self.extent(candidate) >= parts:
                 if candidate != axis:
                     fallbacks.append(Fallback(self.node.name, axis, "batch"))

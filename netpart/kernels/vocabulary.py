@@ -1,0 +1,117 @@
+"""Softmax loss over classes that are cut: what a block of classes tells of itself, and the loss from all blocks.
+
+Figures of a block, for every row: Σ exp(x - max) | Σ x | x of the label, if it is here | topk largest x, falling | and
+which classes these are. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than topk repeats itself with
+the lowest number there is. Class numbers are exact up to 2**24 in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from netpart.kernels.losses import Report, check_labels
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs, matrix
+
+EXPS, TOTAL, SCORE, TOP = range(4)
+
+
+def figures(topk: int) -> int:
+    """Figures of a block."""
+    return TOP + 2 * topk
+
+
+class Vocabulary(Verbs):
+    """x, y (B, ..., C) with C some of n classes, label int32 (B, ...), f (B, ..., K, figures)."""
+
+    def class_blocks(self, x: Array, label: Array, f: Array, bounds: Sequence[int], topk: int) -> Op:
+        """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
+        if not f.size:
+            return NOTHING
+        xp, x_rc, labels = self.xp, matrix(x, label.ndim), label.reshape(-1, 1)
+        f_rkf, lowest = f.reshape(len(x_rc), -1, figures(topk)), float(xp.finfo(self.dtype).min)
+        blocks = [slice(lo - bounds[0], hi - bounds[0]) for lo, hi in pairwise(bounds)]
+        numbers, most = xp.arange(bounds[0], bounds[-1], dtype="int32"), max(b.stop - b.start for b in blocks)
+
+        def run(values: Array, marks: Array, best: Array) -> None:
+            for k, here in enumerate(blocks):
+                x_b, f_b, width = x_rc[:, here], f_rkf[:, k], here.stop - here.start
+                v, mark, classes = values[:, :width], marks[:, :width], numbers[here]
+                xp.copyto(v, x_b)
+                for t in range(topk):
+                    xp.max(v, axis=1, out=f_b[:, TOP + t])
+                    xp.argmax(v, axis=1, out=best)
+                    xp.add(best, int(bounds[k]), out=best)
+                    xp.copyto(f_b[:, TOP + topk + t], best)
+                    xp.equal(classes, best.reshape(-1, 1), out=mark)
+                    xp.copyto(v, lowest, where=mark)
+                xp.subtract(x_b, f_b[:, TOP : TOP + 1], out=v)
+                xp.exp(v, out=v)
+                xp.sum(v, axis=1, out=f_b[:, EXPS])
+                xp.sum(x_b, axis=1, out=f_b[:, TOTAL])
+                xp.equal(classes, labels, out=mark)
+                v.fill(0)
+                xp.copyto(v, x_b, where=mark)
+                xp.sum(v, axis=1, out=f_b[:, SCORE])
+
+        shape = len(x_rc), most
+        return Op(run, [(shape, self.dtype), (shape, bool), ((len(x_rc),), "int64")])
+
+    def class_loss(
+        self, x: Array, label: Array, f: Array, y: Array, metrics: Array | None, owned: Array | None, classes: int,
+        topk: int, scale: float, positions: int, smoothing: float,
+    ) -> Op:  # fmt: skip
+        """y = the probabilities of these classes; metrics, unless None, as of ``softmax_loss``.
+
+        ``run`` raises DataError if a label is none of the ``classes``.
+        """
+        if not x.size:
+            return NOTHING
+        xp, rows, labels = self.xp, label.size, label.reshape(-1, 1)
+        x_rc, y_rc, f_rkf = matrix(x, label.ndim), matrix(y, label.ndim), f.reshape(rows, -1, figures(topk))
+        tops, numbers = f_rkf[:, :, TOP : TOP + topk], f_rkf[:, :, TOP + topk :]
+        report = None if metrics is None else Report(self, metrics, owned, rows, positions)
+
+        def run(
+            peak: Array, norm: Array, picked: Array, exps: Array, behind: Array, tie: Array, later: Array, count: Array,
+            value: Array, total: Array,
+        ) -> None:  # fmt: skip
+            check_labels(label, classes)
+            xp.max(f_rkf[:, :, TOP], axis=1, keepdims=True, out=peak)
+            xp.subtract(f_rkf[:, :, TOP], peak, out=exps)
+            xp.exp(exps, out=exps)
+            xp.multiply(exps, f_rkf[:, :, EXPS], out=exps)
+            xp.sum(exps, axis=1, keepdims=True, out=norm)
+            xp.subtract(x_rc, peak, out=y_rc)
+            xp.exp(y_rc, out=y_rc)
+            xp.divide(y_rc, norm, out=y_rc)
+            if report is None:
+                return
+            xp.sum(f_rkf[:, :, SCORE], axis=1, keepdims=True, out=picked)
+            xp.less(tops, picked[:, :, None], out=behind)
+            xp.equal(tops, picked[:, :, None], out=tie)
+            xp.greater_equal(numbers, labels[:, :, None], out=later)
+            xp.logical_and(tie, later, out=tie)
+            xp.logical_or(behind, tie, out=behind)
+            xp.sum(behind, axis=(1, 2), out=count)
+            xp.copyto(value, count.reshape(-1, 1))
+            # A hit if fewer than topk of the candidates are ahead; a NaN has none behind it.
+            xp.subtract(value, behind[0].size - topk, out=value)
+            xp.clip(value, 0, 1, out=value)
+            report.add(1, value, total)
+            xp.log(norm, out=norm)
+            xp.add(norm, peak, out=norm)
+            if smoothing:
+                xp.multiply(picked, 1 - smoothing, out=picked)
+                xp.sum(f_rkf[:, :, TOTAL], axis=1, keepdims=True, out=peak)
+                xp.multiply(peak, smoothing / classes, out=peak)
+                xp.add(picked, peak, out=picked)
+            xp.subtract(norm, picked, out=picked)
+            xp.multiply(picked, scale, out=picked)
+            xp.copyto(value, picked)
+            report.add(0, value, total)
+
+        column, several = (rows, 1), tops.shape
+        scratch = [(column, self.dtype)] * 3 + [(several[:2], self.dtype)] + [(several, bool)] * 3
+        return Op(run, [*scratch, ((rows,), "int64"), (column, "float64"), ((1,), "float64")])

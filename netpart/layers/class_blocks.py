@@ -1,0 +1,60 @@
+"""ClassBlocks: what a softmax loss that is cut on its classes has to know of all of them; inserted, never written."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op
+from netpart.kernels.vocabulary import figures
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.proto.layer_pb2 import LayerType
+from netpart.spec import Region, Spec, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+MOST = 64
+"""Blocks, at most; with two classes or more in each. They do not depend on the cut, nor do their sums."""
+
+
+@final
+class ClassBlocks(Layer):
+    """Figures (batch, ..., blocks, figures) of blocks of the classes of x (batch, ..., classes), with their labels."""
+
+    has_gradient: ClassVar[bool] = False
+
+    def __init__(self, loss: Layer, name: str, topk: int) -> None:
+        """The blocks of softmax loss ``loss``."""
+        from netpart.proto.job_pb2 import LayerProto
+
+        self.topk = topk
+        conf = LayerProto(name=name, type=LayerType.kUserLayer, user_type="ClassBlocks", srclayers=loss.conf.srclayers)
+        super().__init__(conf, loss.inputs, training=loss.training)
+
+    def infer(self) -> tuple[Spec, ...]:
+        *places, classes = self.inputs[0].shape
+        blocks = max(1, min(MOST, classes // 2))
+        self.bounds = [k * classes // blocks for k in range(blocks + 1)]
+        return (Spec((*places, blocks, figures(self.topk))),)
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return tuple(range(self.output.rank - 1))
+
+    def share(self, region: Region) -> tuple[Region, None]:
+        """The blocks that begin in a box of the loss."""
+        *places, (lo, hi) = region
+        blocks = bisect_left(self.bounds[:-1], lo), bisect_left(self.bounds[:-1], hi)
+        return (*places, blocks, (0, self.output.shape[-1])), None
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        *places, (lo, hi), _ = region
+        return Needs(((*places, (self.bounds[lo], self.bounds[hi])), tuple(places)))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        return Cost(flops.elementwise(size(self.needs(region).inputs[0] or ())))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        lo, hi = call.region[-2]
+        return kernels.class_blocks(call.x[0], call.x[1], call.y[0], self.bounds[lo : hi + 1], self.topk)

@@ -1,0 +1,56 @@
+"""ClassLoss: the rest of a softmax loss whose blocks are known; stands in the place of one that is cut on classes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels import flops
+from netpart.kernels.op import Op, chain
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Spec, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class ClassLoss(Layer):
+    """Objective and metrics of kSoftmaxLoss. A part has the probabilities and the gradients of its own classes; the one
+    with the first class of a row reports it."""
+
+    metrics: ClassVar[tuple[str, ...]] = ("loss", "accuracy")
+    is_loss: ClassVar[bool] = True
+
+    def __init__(self, loss: Layer, blocks: Spec, topk: int) -> None:
+        """The rest of softmax loss ``loss``, whose classes are on the last axis."""
+        conf = loss.conf.softmaxloss_conf
+        self.topk, self.scale, self.smoothing = topk, float(conf.scale), float(conf.label_smoothing)
+        super().__init__(loss.conf, (*loss.inputs, blocks), training=loss.training)
+
+    def infer(self) -> tuple[Spec, ...]:
+        return (self.inputs[0],)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs((region, region[:-1], (*region[:-1], *self.inputs[2].whole[-2:])))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        own = flops.elementwise(size(region))
+        return Cost(own + flops.elementwise(size(self.needs(region).inputs[2] or ())), (own,))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        (x, label, f), metrics = call.x, None if call.region[-1][0] else call.metrics
+        figures = self.output.shape[-1], self.topk, self.scale, self._positions, self.smoothing
+        return kernels.class_loss(x, label, f, call.y[0], metrics, call.owned, *figures)
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx, (first, _) = wanted(call.dx, 0), call.region[-1]
+        if dx is None:
+            return chain()
+        factor, among = self.scale / (call.rows * self._positions), (first, self.output.shape[-1])
+        return kernels.softmax_loss_gradient(call.y[0], call.x[1], dx, call.owned, factor, self.smoothing, among)
+
+    @property
+    def _positions(self) -> int:
+        return prod(self.inputs[1].shape[1:])

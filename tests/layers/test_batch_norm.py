@@ -1,0 +1,103 @@
+"""Batch normalisation against PyTorch's, in training and in tests, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netpart.errors import ConfigError
+from netpart.graph.partition import partition_job
+from netpart.launch.ensemble import Ensemble
+from netpart.layers.batch_norm import BatchNorm
+from netpart.spec import Spec
+from tests.graph.expanded import normed
+from tests.laws.cases import layer_proto, params
+from tests.laws.harness import Data, make_data, play
+
+IMAGE = Spec((5, 3, 4, 2))
+
+
+def batch_norm(conf: str = "", blocks: int = 2, source: Spec = IMAGE, training: bool = True) -> BatchNorm:
+    text = f"bm_conf {{ epsilon: 0.25 momentum: 0.75 {conf} }} {params(blocks)}"
+    return BatchNorm(layer_proto("kBM", text), (source,), training=training)
+
+
+def oracle(torch: Any, data: Data) -> Any:
+    """PyTorch's layer with the same parameters."""
+    norm = torch.nn.BatchNorm2d(3, eps=0.25, momentum=0.25).double()
+    tensors = norm.weight, norm.bias, norm.running_mean, norm.running_var
+    for tensor, values in zip(tensors, data.w, strict=True):
+        tensor.data.copy_(torch.from_numpy(values))
+    return norm
+
+
+def random_data(layer: BatchNorm) -> Data:
+    data = make_data(layer, 3)
+    data.w[3] = np.abs(data.w[3]) + 0.5
+    return data
+
+
+def test_training_is_pytorchs_forward_and_backward() -> None:
+    torch = pytest.importorskip("torch")
+    layer = batch_norm()
+    data = random_data(layer)
+    norm, x = oracle(torch, data), torch.from_numpy(data.x[0].copy()).requires_grad_()
+    y = norm(x)
+    y.backward(torch.from_numpy(data.dy))
+    played = play(layer, data)
+    assert np.allclose(played.y, y.detach().numpy(), rtol=1e-12)
+    for found, expected in zip((*played.dx, *played.dw[:2]), (x.grad, norm.weight.grad, norm.bias.grad), strict=True):
+        assert np.allclose(found, expected.numpy(), rtol=1e-11, atol=1e-13)
+
+
+def test_a_test_takes_the_running_statistics() -> None:
+    torch = pytest.importorskip("torch")
+    layer = batch_norm(training=False)
+    data = random_data(layer)
+    y = oracle(torch, data).eval()(torch.from_numpy(data.x[0]))
+    assert np.allclose(play(layer, data, backward=False).y, y.detach().numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_running_statistics_are_pytorchs(workers: int) -> None:
+    torch = pytest.importorskip("torch")
+    ensemble = Ensemble(partition_job(normed("partition_dim: 0"), workers), keep=True)
+    ensemble.initialise()
+    norm = torch.nn.BatchNorm2d(4, momentum=0.1).double()
+    for step in range(3):
+        ensemble.step("train", step)
+        norm(torch.from_numpy(ensemble.activation("train", "conv")))
+        # The job's momentum is the float32 next to 0.9.
+        assert np.allclose(ensemble.parameter("bn/mean"), norm.running_mean.numpy(), rtol=1e-6)
+        assert np.allclose(ensemble.parameter("bn/variance"), norm.running_var.numpy(), rtol=1e-6)
+
+
+def test_one_element_is_its_own_mean() -> None:
+    layer = batch_norm(source=Spec((1, 2)))
+    data = make_data(layer, 0)
+    played = play(layer, data)
+    assert np.allclose(played.y[0], data.w[1])
+    assert not played.dx[0].any()
+
+
+def test_blocks_name_the_running_statistics() -> None:
+    assert [spec.proto.name for spec in batch_norm(blocks=4).params] == ["p0", "p1", "p2", "p3"]
+    none = batch_norm(blocks=0).params
+    assert [(spec.key, spec.proto.init.value) for spec in none] == [("mean", 0), ("variance", 1)]
+
+
+@pytest.mark.parametrize(
+    ("conf", "more", "expected", "at"),
+    [
+        ("epsilon: 0", "", "an epsilon above 0", ("bm_conf", "epsilon")),
+        ("momentum: 1.5", "", "a momentum from 0 to 1", ("bm_conf", "momentum")),
+        ("", params(5), "at most 4 param blocks", ("param",)),
+        ("", params(2) + 'param { share_from: "p" }', "no share_from", ("param", 2, "share_from")),
+    ],
+)
+def test_a_conf_that_cannot_work_is_refused(conf: str, more: str, expected: str, at: tuple[str | int, ...]) -> None:
+    with pytest.raises(ConfigError, match=expected) as caught:
+        BatchNorm(layer_proto("kBM", f"bm_conf {{ {conf} }} {more}"), (IMAGE,))
+    assert caught.value.at == at
