@@ -53,7 +53,8 @@ class SyntheticMasks:
     def _shifted(self, bits: np.random.Philox) -> NDArray[np.int32]:
         space = self.shape[1:]
         shifts = tuple(int(bits.random_raw()) % n for n in space)
-        return np.asarray(np.roll(self._map, shifts, tuple(range(len(space)))))
+        shifted: NDArray[np.int32] = np.roll(self._map, shifts, tuple(range(len(space))))
+        return shifted
 
     @cached_property
     def _map(self) -> NDArray[np.int32]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from netpart.graph.partition import partition_job
 from netpart.graph.ready import faults
@@ -25,6 +28,10 @@ MINUTE = 60.0
 """Seconds within which a small job shows that it learns."""
 
 
+def slow(cases: Iterable[tuple[object, ...]]) -> list[ParameterSet]:
+    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
+
+
 def test_the_jobs_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
     assert make_zoo.main(["--check"]) == 0, capsys.readouterr().err
 
@@ -41,11 +48,12 @@ def test_check_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert make_zoo.main(["--check"]) == 1
 
 
-@pytest.mark.parametrize("conf", JOBS, ids=name)
-@pytest.mark.parametrize("workers", [1, 2, 3, 4, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("conf", "workers"),
+    [*product(SMALL, (4, 8)), *slow(product(SMALL, (1, 2, 3))), *slow(product(PUBLISHED, (1, 2, 3, 4, 8)))],
+    ids=name,
+)
 def test_a_job_passes_check(conf: Path, workers: int) -> None:
-    if conf in PUBLISHED and workers in (3, 4):
-        pytest.skip("the small one stands for it")
     job = load(conf)
     cut = partition(job.proto, workers, job.folder)
     assert not list(faults(cut))

@@ -328,7 +328,6 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 }
 """Every layer type with sources of numbers."""
 
-INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput", "kTextInput")
 HALVES: dict[str, st.SearchStrategy[Case]] = {
     "inner of kSoftmaxLoss": vocabulary("kSoftmaxLoss", "inner"),
     "inner of kBM": batch_norm("kBM", "inner"),
@@ -338,7 +337,8 @@ HALVES: dict[str, st.SearchStrategy[Case]] = {
 
 ALL = {**CASES, **HALVES}
 
-INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput")
+SYNTHETIC = ("kSyntheticInput", "kSyntheticMasks", "kSyntheticTokens")
+INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kTextInput", *SYNTHETIC)
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
 REFUSED = ("kSlice",)

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from tools.zoo.job import NORMAL, Job, Net
 from tools.zoo.transformer import LAYERS, MIXED, Size, block, norm, positions
 
+WORDS = {"loss": "partition_dim: 2"}
+"""Each worker judges its share of the vocabulary."""
+
 
 def jobs() -> Iterator[Job]:
     """GPT-2 small as published, and a small one under three cuts."""
@@ -17,7 +20,7 @@ def jobs() -> Iterator[Job]:
     yield Job("gpt", "gpt2", about, gpt(Size(12, 1024, 768, 12), 50257, 8), 1000, 0.0003, momentum=0)
     cuts: dict[str, tuple[str, Mapping[str, str]]] = {
         "": ("every layer cut on the batch", {}),
-        "-layers": ("attention cut on its heads, the rest on neurons and on inputs", LAYERS),
+        "-layers": ("attention cut on its heads, the rest on neurons, inputs and words", {**LAYERS, **WORDS}),
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (said, cut) in cuts.items():
