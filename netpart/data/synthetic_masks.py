@@ -52,9 +52,9 @@ class SyntheticMasks:
 
     def _shifted(self, bits: np.random.Philox) -> NDArray[np.int32]:
         space = self.shape[1:]
-        shifts = tuple(int(bits.random_raw()) % n for n in space)
-        shifted: NDArray[np.int32] = np.roll(self._map, shifts, tuple(range(len(space))))
-        return shifted
+        shifts = [int(bits.random_raw()) % n for n in space]
+        rows = (np.arange(n) - shift for n, shift in zip(space, shifts, strict=True))
+        return self._map[np.ix_(*rows)]
 
     @cached_property
     def _map(self) -> NDArray[np.int32]:

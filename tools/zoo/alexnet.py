@@ -10,11 +10,11 @@ from tools.zoo.job import HE, Job, Net
 def jobs() -> Iterator[Job]:
     """AlexNet as published, and a small one."""
     about = (
-        "AlexNet for images of 224 x 224, as in One weird trick (2014): five convolutions, three inner "
+        "AlexNet for images of 224 x 224, as in One weird trick (2014), five convolutions, three inner "
         "products. 61,100,840 parameters, 0.714 billion multiply-adds an image."
     )
     yield Job("alexnet", "alexnet", about, alexnet(64, 4096, 224, 1000, 128, 0.5), 1000, 0.01)
-    about = "AlexNet made small: an eighth of the filters, images of 64 x 64, ten classes. Learns within a minute."
+    about = "AlexNet made small, an eighth of the filters, images of 64 x 64, ten classes. Learns within a minute."
     yield Job("alexnet", "alexnet-small", about, alexnet(8, 128, 64, 10, 16, 0.2), 100, 0.01)
 
 

@@ -10,12 +10,12 @@ from tools.zoo.job import Job, Net
 def jobs() -> Iterator[Job]:
     """DenseNet-121 as published, and a small one."""
     about = (
-        "DenseNet-121 for images of 224 x 224: every layer of a block reads all before it. 7,978,856 "
+        "DenseNet-121 for images of 224 x 224, every layer of a block reads all before it. 7,978,856 "
         "parameters, 2.83 billion multiply-adds an image."
     )
     yield Job("densenet", "densenet121", about, densenet((6, 12, 24, 16), 32, 224, 1000, 256), 1000, 0.1)
     about = (
-        "DenseNet-121 made small: two blocks of two layers, an eighth of the width, images of 32 x 32, ten "
+        "DenseNet-121 made small, two blocks of two layers, an eighth of the width, images of 32 x 32, ten "
         "classes. Learns within a minute."
     )
     yield Job("densenet", "densenet121-small", about, densenet((2, 2), 4, 32, 10, 16), 80, 0.05)

@@ -1,4 +1,4 @@
-"""GPT-2 small: Radford et al., Language Models are Unsupervised Multitask Learners, 2019."""
+"""GPT-2 small, Radford et al., Language Models are Unsupervised Multitask Learners, 2019."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORDS = {"loss": "partition_dim: 2"}
 def jobs() -> Iterator[Job]:
     """GPT-2 small as published, and a small one under three cuts."""
     about = (
-        "GPT-2 small: twelve transformer blocks over 1024 tokens of a vocabulary of 50257. 124,439,808 "
+        "GPT-2 small, twelve transformer blocks over 1024 tokens of a vocabulary of 50257. 124,439,808 "
         "parameters; the embedding is the classifier, too. The tokens are made up."
     )
     yield Job("gpt", "gpt2", about, gpt(Size(12, 1024, 768, 12), 50257, 8), 1000, 0.0003, momentum=0)
@@ -24,7 +24,7 @@ def jobs() -> Iterator[Job]:
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (said, cut) in cuts.items():
-        about = f"GPT-2 made small, one block over 16 tokens: {said}. Learns within a minute."
+        about = f"GPT-2 made small, {said}. One block over 16 tokens. Learns within a minute."
         net = gpt(Size(1, 16, 32, 8), 32, 16, cut, noise=0.1)
         yield Job("gpt", f"gpt2-small{suffix}", about, net, 100, 0.005, momentum=0)
 

@@ -17,12 +17,12 @@ SMALL: Sequence[Row] = ((1, 4, 1, 1), (6, 8, 2, 2), (6, 16, 1, 2))
 def jobs() -> Iterator[Job]:
     """MobileNetV2 as published, and a small one."""
     about = (
-        "MobileNetV2 for images of 224 x 224: inverted residuals around depthwise convolutions. 3,504,872 "
+        "MobileNetV2 for images of 224 x 224, inverted residuals around depthwise convolutions. 3,504,872 "
         "parameters, 0.30 billion multiply-adds an image."
     )
     yield Job("mobilenet", "mobilenetv2", about, mobilenet(PUBLISHED, 32, 1280, 224, 1000, 256), 1000, 0.05)
     about = (
-        "MobileNetV2 made small: four blocks, an eighth of the width, images of 32 x 32, ten classes. Learns "
+        "MobileNetV2 made small, four blocks, an eighth of the width, images of 32 x 32, ten classes. Learns "
         "within a minute."
     )
     yield Job("mobilenet", "mobilenetv2-small", about, mobilenet(SMALL, 8, 64, 32, 10, 16), 60, 0.05)

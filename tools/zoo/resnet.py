@@ -19,10 +19,10 @@ def jobs() -> Iterator[Job]:
     }
     for depth, (block, blocks, few, figures) in sizes.items():
         kind = "residual blocks of two convolutions" if block is basic else "bottlenecks of three convolutions"
-        about = f"ResNet-{depth} for images of 224 x 224: {kind}. {figures} billion multiply-adds an image."
+        about = f"ResNet-{depth} for images of 224 x 224, {kind}. {figures} billion multiply-adds an image."
         yield Job("resnet", f"resnet{depth}", about, resnet(block, blocks, 64, 224, 1000, 256), 1000, 0.1)
         about = (
-            f"ResNet-{depth} made small: three stages, an eighth of the width, images of 32 x 32, ten classes. "
+            f"ResNet-{depth} made small, three stages, an eighth of the width, images of 32 x 32, ten classes. "
             "Learns within a minute."
         )
         yield Job("resnet", f"resnet{depth}-small", about, resnet(block, few, 8, 32, 10, 16), 60, 0.02)

@@ -23,13 +23,13 @@ def jobs() -> Iterator[Job]:
     """Both as published, and small ones."""
     flat = Shape([(64 * 2**i, 64 * 2**i) for i in range(5)], normalised=False, bias=True)
     about = (
-        "U-Net for images of 512 x 512: five levels, a class for every pixel, cut on rows and, at the lowest "
+        "U-Net for images of 512 x 512, five levels, a class for every pixel, cut on rows and, at the lowest "
         "level, channels. 31,030,658 parameters."
     )
     yield Job("unet", "unet2d", about, unet(flat, 1, (512, 512), 2, 1, mixed(5)), 1000, 0.01, momentum=0.99)
     deep = Shape([(32 * 2**i, 64 * 2**i) for i in range(4)], normalised=True, bias=False)
     about = (
-        "3-D U-Net for volumes of 128 x 128 x 128: four levels, a class for every voxel, cut on slices and, "
+        "3-D U-Net for volumes of 128 x 128 x 128, four levels, a class for every voxel, cut on slices and, "
         "at the lowest level, channels. 19,069,955 parameters."
     )
     yield Job("unet", "unet3d", about, unet(deep, 3, (128, 128, 128), 3, 1, mixed(4)), 1000, 0.01)
@@ -39,11 +39,11 @@ def jobs() -> Iterator[Job]:
     }
     for suffix, (said, cut) in cuts.items():
         small = Shape([(4, 4), (8, 8), (16, 16)], normalised=False, bias=True)
-        about = f"U-Net made small, three levels for images of 32 x 32: {said}. Learns within a minute."
+        about = f"U-Net made small, {said}. Three levels for images of 32 x 32. Learns within a minute."
         yield Job("unet", f"unet2d-small{suffix}", about, unet(small, 1, (32, 32), 2, 8, cut), 80, 0.05)
         small = Shape([(4, 8), (8, 16), (16, 32)], normalised=True, bias=False)
-        about = f"3-D U-Net made small, three levels for volumes of 8 x 8 x 8: {said}. Learns within a minute."
-        yield Job("unet", f"unet3d-small{suffix}", about, unet(small, 3, (8, 8, 8), 3, 8, cut), 100, 0.1)
+        about = f"3-D U-Net made small, {said}. Three levels for volumes of 16 x 8 x 8. Learns within a minute."
+        yield Job("unet", f"unet3d-small{suffix}", about, unet(small, 3, (16, 8, 8), 3, 8, cut), 60, 0.1)
 
 
 def mixed(levels: int) -> Mapping[str, str]:

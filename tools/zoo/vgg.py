@@ -13,12 +13,12 @@ D = (2, 2, 3, 3, 3)
 def jobs() -> Iterator[Job]:
     """VGG-16 as published, and a small one."""
     about = (
-        "VGG-16 for images of 224 x 224: thirteen convolutions and three inner products. 138,357,544 "
+        "VGG-16 for images of 224 x 224, thirteen convolutions and three inner products. 138,357,544 "
         "parameters, 15.47 billion multiply-adds an image."
     )
     yield Job("vgg", "vgg16", about, vgg(D, 64, 4096, 224, 1000, 64, 0.5), 1000, 0.01)
     about = (
-        "VGG-16 made small: a convolution a group, an eighth of the filters, images of 32 x 32, ten classes. "
+        "VGG-16 made small, a convolution a group, an eighth of the filters, images of 32 x 32, ten classes. "
         "Learns within a minute."
     )
     yield Job("vgg", "vgg16-small", about, vgg((1,) * 5, 8, 128, 32, 10, 16, 0.2), 100, 0.01)

@@ -11,7 +11,7 @@ from tools.zoo.transformer import LAYERS, MIXED, Size, block, norm, positions
 def jobs() -> Iterator[Job]:
     """ViT-B/16 as published, and a small one under three cuts."""
     about = (
-        "ViT-B/16 for images of 224 x 224: twelve transformer blocks over patches of 16 x 16. 86,567,656 "
+        "ViT-B/16 for images of 224 x 224, twelve transformer blocks over patches of 16 x 16. 86,567,656 "
         "parameters, 17.56 billion multiply-adds an image."
     )
     published = Size(12, 197, 768, 12)
@@ -23,7 +23,7 @@ def jobs() -> Iterator[Job]:
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (said, cut) in cuts.items():
-        about = f"ViT made small, one block over 16 patches: {said}. Learns within a minute."
+        about = f"ViT made small, {said}. One block over 16 patches. Learns within a minute."
         yield Job("vit", f"vit-b16-small{suffix}", about, vit(small, 8, 32, 10, 16, cut), 100, 0.002, momentum=0)
 
 
