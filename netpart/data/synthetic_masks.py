@@ -54,12 +54,13 @@ class SyntheticMasks:
         space = self.shape[1:]
         shifts = [int(bits.random_raw()) % n for n in space]
         rows = (np.arange(n) - shift for n, shift in zip(space, shifts, strict=True))
-        return self._map[np.ix_(*rows)]
+        return np.asarray(self._map[np.ix_(*rows)], np.int32)
 
     @cached_property
     def _map(self) -> NDArray[np.int32]:
         fields = [smooth(stream_bits(self._seed, _MAPS, k), self.shape[1:]) for k in range(self.classes)]
-        return np.argmax(fields, axis=0).astype(np.int32)
+        classes: NDArray[np.int64] = np.argmax(np.stack(fields), axis=0)
+        return classes.astype(np.int32)
 
     @cached_property
     def _colours(self) -> NDArray[np.float32]:
