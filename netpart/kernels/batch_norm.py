@@ -19,7 +19,7 @@ class BatchNorm(Verbs):
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
         if not x.size:
-            return self.zero_moments(m)
+            return self._zero_moments(m)
         xp, axes, s_c = self.xp, _others(x), _channels(s, x.ndim)
         first, second = (_channels(m[0, :, i], x.ndim) for i in range(2))
 
@@ -32,7 +32,7 @@ class BatchNorm(Verbs):
 
         return Op(run, [(x.shape, self.dtype)])
 
-    def zero_moments(self, m: Array) -> Op:
+    def _zero_moments(self, m: Array) -> Op:
         """m = 0: the moments of nothing."""
         return Op(lambda: m.fill(0)) if m.size else NOTHING
 
@@ -118,7 +118,7 @@ class BatchNorm(Verbs):
         Where the variance was cut off at 0 it does not move: Σ g·unit counts as 0.
         """
         if not dy.size:
-            return self.zero_moments(dm)
+            return self._zero_moments(dm)
         xp, axes, first, second = self.xp, _others(dy), dm[0, :, 0], dm[0, :, 1]
 
         def run(product: Array, scale: Array, flat: Array) -> None:

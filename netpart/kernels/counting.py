@@ -63,6 +63,8 @@ PRICES: dict[str, Callable[..., int]] = {
     "normalise_gradient": lambda unit, *_: flops.elementwise(unit.size),
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
     "moments": lambda x, *_: flops.elementwise(x.size),
+    "moments_share": lambda m, *_: 0,
+    "statistics": lambda m, *_: 0,
     "moments_gradient": lambda x, *_: flops.elementwise(x.size),
     "batch_normalise": lambda x, *_: flops.elementwise(x.size),
     "batch_normalise_gradient": lambda rstd, w, dy, dx, **__: flops.elementwise(dy.size),

@@ -22,7 +22,7 @@
 
 |y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
 input channels (of a group) times kernel elements of a convolution, input features of an inner product. Padding
-counts like input; random draws count nothing.
+counts like input; random draws and what is done once for a channel count nothing.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Call, Cost, Expansion, Following, Layer, Needs, ParamSpec
+from netpart.layers.moment_norm import MomentNorm, normed_parameters
 from netpart.layers.moments import Moments
-from netpart.layers.normed import MomentNorm, normed_parameters
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative, size, whole
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 MOST = 64
-"""Blocks, at most; with two classes or more in each. They do not depend on the cut, nor do their sums."""
+"""Blocks, at most, and no more than have fewer figures than there are classes. They do not depend on the cut."""
 
 
 @final
@@ -35,7 +35,7 @@ class ClassBlocks(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         *places, classes = self.inputs[0].shape
-        blocks = max(1, min(MOST, classes // 2))
+        blocks = max(1, min(MOST, classes // figures(self.topk)))
         self.bounds = [k * classes // blocks for k in range(blocks + 1)]
         return (Spec((*places, blocks, figures(self.topk))),)
 

@@ -143,7 +143,7 @@ class Surroundings:
         """Why a helper is there."""
         why = {
             SLICE: self.why_cut, SPLIT: self.why_cut, BRIDGE_DST: self.why_bridge, CONCATE: self.why_join,
-            SUM: self.why_join, LAYER: self.why_total,
+            SUM: self.why_join, LAYER: self.why_inserted,
         }[part.kind]  # fmt: skip
         where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
         return Reason(part.name, where, why(part), *self.crossing[part.name])
@@ -170,9 +170,12 @@ class Surroundings:
         workers, pieces = ", ".join(map(str, sorted(set(origins)))), "addends" if part.kind == SUM else "pieces"
         return f"{self.wish(part)}, {len(origins)} {pieces} from workers {workers}"
 
-    def why_total(self, part: Part) -> str:
-        """Of a part of a total: whose addends it adds up once for all readers."""
-        return f"{self.tensor(part)} {self.box(part)} is added up here, once, and then sent to all who need it"
+    def why_inserted(self, part: Part) -> str:
+        """Of a part of a total: whose addends it adds up once for all readers; of an inner layer: who must know it."""
+        held = f"{self.tensor(part)} {self.box(part)}"
+        if is_total(self.graph.net.nodes[part.node]):
+            return f"{held} is added up here, once, and then sent to all who need it"
+        return f"{held} is what {', '.join(dict.fromkeys(self.users(part)))} must know of the input that is here"
 
     def wish(self, part: Part) -> str:
         """Who needs which box, of what a helper hands on."""
@@ -191,6 +194,13 @@ def totals(graph: Graph, node: Node) -> list[Node]:
     return [found for found in behind if is_total(found) and found.sources[0].node == node.index]
 
 
+def inner(graph: Graph, node: Node) -> list[Node]:
+    """The layer that the rewrite put before a layer whose parts must know each other, if it did."""
+    before = [graph.net.nodes[source.node] for source in node.sources[-1:]]
+    computed = [graph.net.nodes[n.sources[0].node] if is_total(n) else n for n in before]
+    return [found for found in computed if found.inserted]
+
+
 def crossing(partition: Partition) -> dict[str, tuple[int, int]]:
     """Bytes over every bridge in a step, by the name of its receiving end: forward and backward."""
     forward, backward = Counter[str](), Counter[str]()
@@ -206,11 +216,13 @@ def crossing(partition: Partition) -> dict[str, tuple[int, int]]:
 def moves(partition: Partition, name: str) -> dict[str, int]:
     """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by what they are."""
     entries, graph = ledger(partition).entries, partition.graph
-    names = [name, *(total.name for total in totals(graph, graph.net.by_name[name]))]
+    node = graph.net.by_name[name]
+    own = [node, *inner(graph, node)]
+    names = [n.name for each in own for n in (each, *totals(graph, each))]
     counts = Counter[str]()
     for kind in dict.fromkeys(map(kind_of, entries)):
         found = moved(partition, [entry for entry in entries if kind_of(entry) == kind])
-        counts[kind] = sum(found[own] for own in names)
+        counts[kind] = sum(found[each] for each in names)
     return {kind: nbytes for kind, nbytes in counts.items() if nbytes}
 
 
@@ -219,7 +231,7 @@ def sums(partition: Partition, node: Node) -> Iterator[str]:
     graph = partition.graph
     if graph.reduced[node.index]:
         yield "its copies hear from their own readers only, and add up the gradients of their output (sum_gradient)"
-    for parameter in dict.fromkeys(node.params):
+    for parameter in dict.fromkeys(p for each in (node, *inner(graph, node)) for p in each.params):
         cells = [
             f"{region_text(cell.box, whole(parameter.spec.shape))} over workers {', '.join(map(str, bucket.workers))}"
             for bucket in partition.buckets

@@ -31,7 +31,7 @@ from netpart.program.instructions import (
 )  # fmt: skip
 from netpart.program.program import Program
 from netpart.program.wire import AHEAD, ahead
-from netpart.spec import extent, relative
+from netpart.spec import contains, extent, relative
 from netpart.updaters import Scale
 from netpart.updaters.running import follow_mean, follow_variance
 from netpart.worker.machine import Machine
@@ -229,11 +229,13 @@ class Binder:
         if not running.mean:
             return follow_mean(xp, w, g, running.keep)
         box = program.holdings[holding].box
-        found = next(i for i, h in enumerate(program.holdings) if (h.parameter.name, h.box) == (running.mean, box))
-        first = program.gradients[found]
-        assert first is not None
+        centres = [
+            gradient.crop(box, held.box)
+            for held, gradient in zip(program.holdings, program.gradients, strict=True)
+            if held.parameter.name == running.mean and gradient is not None and contains(held.box, box)
+        ]
         count = self.program.micros[-1].rows[1] * running.elements
-        return follow_variance(xp, w, g, self.arrays(first), running.keep, count)
+        return follow_variance(xp, w, g, self.arrays(centres[0]), running.keep, count)
 
 
 def scratch_bytes(ops: list[tuple[int, Op]]) -> int:

@@ -124,7 +124,7 @@ def test_the_errors_of_the_page_are_those_one_gets() -> None:
     text = ZOO.read_text(encoding="utf-8").replace("kCPooling", "kCPoolng", 1)
     with pytest.raises(ConfigError) as slip:
         reader.loads(text, "conv.conf")
-    job = reader.load(ZOO, ["loss.partition_dim=1"])
+    job = reader.load(ZOO, ["loss.partition_dim=2"])
     with pytest.raises(ConfigError) as cut, job.explaining():
         partition_job(job.proto, 3, job.folder)
     block = section("When a job is wrong").split("```")[1].strip()

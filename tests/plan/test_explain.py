@@ -6,13 +6,14 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.graph import BRIDGE_SRC, LAYER
-from netpart.graph.partition import Partition
+from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.totals import is_total
 from netpart.plan.explain import Reason, explain
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder
+from tests.graph.expanded import classified, normed
 
 JOBS = [
     ("mnist/conv", 3), ("halo/conv-rows", 3), ("mlp/column-row", 4), ("schemes/five-layers", 3),
@@ -43,6 +44,20 @@ def check_helpers(found: Partition) -> None:
 @pytest.mark.parametrize(("name", "workers"), JOBS)
 def test_every_helper_of_the_zoo_is_explained(name: str, workers: int) -> None:
     check_helpers(cut(name, workers))
+
+
+EXPANDED = {"bn": normed("partition_dim: 0"), "loss": classified("partition_dim: 1")}
+
+
+@pytest.mark.parametrize("name", EXPANDED)
+def test_an_inner_layer_is_a_helper_of_its_own_layer(name: str) -> None:
+    found = partition_job(EXPANDED[name], 2)
+    told = {node.name: explain(found, node.name) for node in found.graph.net.nodes if not node.inserted}
+    (inner,) = [n.name for n in found.graph.net.nodes if n.inserted]
+    why = reason(told[name].before, f"{inner}-00").why
+    assert why.startswith(f"{inner} ")
+    assert why.endswith(" must know of the input that is here")
+    assert sum(sum(e.moves.values()) for e in told.values()) == ledger(found).total
 
 
 def test_totals_are_helpers_of_the_layer_whose_addends_they_sum() -> None:

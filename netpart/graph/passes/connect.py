@@ -194,15 +194,11 @@ def remaining(region: Region, done: list[Region]) -> tuple[Region, ...]:
 
 
 def mark_live(graph: Graph) -> None:
-    """Marks the parts that compute a gradient; an edge behind a part that has none returns none.
-
-    What moves running statistics does so even where nobody reads its output.
-    """
+    """Marks the parts that compute a gradient; an edge behind a part that has none returns none."""
     members: dict[tuple[int, Region, Region | None], list[Part]] = {}
     for part in graph.parts:
         node = graph.net.nodes[part.node]
-        starts = node.layer.is_loss or any(spec.running for spec in node.layer.params)
-        part.live = part.kind == LAYER and starts and graph.net.trained[part.node]
+        part.live = part.kind == LAYER and node.layer.is_loss and graph.net.trained[part.node]
         if part.kind == LAYER and graph.reduced[part.node]:
             members.setdefault((part.node, part.region, part.term), []).append(part)
     for replicas in members.values():

@@ -28,14 +28,12 @@ def expand(net: Net, placements: list[Placement]) -> tuple[Net, list[Placement]]
     cut = [node.index for node in net.nodes if not stands(node, placements[node.index])]
     if not cut:
         return net, placements
-    grown, placed = expand_nodes(net, cut), iter(placements)
     found: list[Placement] = []
-    for node, following in zip(grown.nodes, [*grown.nodes[1:], None], strict=True):
-        if node.inserted and following is not None:
-            found.append(inner_placement(placements[net.by_name[following.name].index], expansion_of(net, following)))
-        else:
-            found.append(next(placed))
-    return grown, found
+    for node in net.nodes:
+        placement = placements[node.index]
+        found += [inner_placement(placement, expansion_of(net, node))] if node.index in cut else []
+        found.append(placement)
+    return expand_nodes(net, cut), found
 
 
 def stands(node: Node, placement: Placement) -> bool:

@@ -115,23 +115,24 @@ def gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
             node = graph.net.nodes[part.node]
             if part.kind != LAYER or not node.params:
                 continue
-            boxes = node.layer.needs(part.region, part.term).params
-            several, specs = not graph.placements[part.node].alone, node.layer.params
-            trained = tuple(slot for slot, spec in enumerate(specs) if not spec.running)
-            part.trains = tuple(
-                part.live and box is not None and not spec.read_only for box, spec in zip(boxes, specs, strict=True)
-            )
-            for slot, (parameter, box) in enumerate(zip(node.params, boxes, strict=True)):
+            pairs = list(zip(node.layer.needs(part.region, part.term).params, node.layer.params, strict=True))
+            part.trains = tuple(part.live and box is not None and not spec.read_only for box, spec in pairs)
+            for slot, (parameter, (box, _)) in enumerate(zip(node.params, pairs, strict=True)):
                 named.setdefault(parameter.name, parameter)
                 if box is not None:
-                    running = specs[slot].running is not None
-                    slots = (slot,) if running else trained
-                    names = tuple(node.params[s].name for s in slots)
-                    full, agrees = several and (running or graph.full[part.node]), graph.agree[part.node]
-                    group = (g, part.node, part.region, part.term, slots)
-                    use = Use(part, slot, box, group, full, agrees and not running, names)
-                    uses.setdefault(parameter.name, []).append(use)
+                    uses.setdefault(parameter.name, []).append(use_of(graphs, g, part, slot, box))
     return {named[name]: found for name, found in uses.items()}
+
+
+def use_of(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: Region) -> Use:
+    """The need of ``box`` of one parameter by a part of graph ``g``."""
+    graph, node = graphs[g], graphs[g].net.nodes[part.node]
+    running = [spec.running is not None for spec in node.layer.params]
+    together = (slot,) if running[slot] else tuple(s for s, runs in enumerate(running) if not runs)
+    several = not graph.placements[part.node].alone
+    full, agrees = several and (running[slot] or graph.full[part.node]), graph.agree[part.node] and not running[slot]
+    names = tuple(node.params[s].name for s in together)
+    return Use(part, slot, box, (g, part.node, part.region, part.term, together), full, agrees, names)
 
 
 def needed_boxes(uses: list[Use]) -> dict[int, list[Region]]:
