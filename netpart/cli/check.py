@@ -77,6 +77,8 @@ def print_tables(table: plan.Table) -> None:
     Table(LAYERS, [layer_cells(row) for row in table.layers], (*totals, bytes_text(memory))).print()
     print()
     Table(WORKERS, [worker_cells(row, table.flops) for row in table.workers]).print()
+    if table.multiply_adds:
+        print(f"\n{count_text(table.multiply_adds)} multiply-adds a row, in products and convolutions forward.")
     print(f"\n{FOOTNOTE}")
 
 

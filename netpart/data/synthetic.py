@@ -67,22 +67,26 @@ class Synthetic:
     def _row(self, row: int, label: int) -> NDArray[np.float32]:
         bits = self._bits(self._stream, row)
         bits.random_raw()
-        return self._pattern(label) + self._noise * _normal(bits, self.shape)
+        return self._pattern(label) + self._noise * normal(bits, self.shape)
 
     def _pattern(self, label: int) -> NDArray[np.float32]:
         if label not in self._patterns:
             if len(self._patterns) >= self._keep:
                 self._patterns.pop(next(iter(self._patterns)))
-            self._patterns[label] = _smooth(self._bits(_PROTOTYPES, label), self.shape)
+            self._patterns[label] = smooth(self._bits(_PROTOTYPES, label), self.shape)
         return self._patterns[label]
 
     def _bits(self, stream: int, row: int) -> np.random.Philox:
-        # The counter's lowest word runs within a row; the next is the row's number, so rows never overlap.
-        key = np.array([self._seed % 2**64, stream], np.uint64)
-        return np.random.Philox(key=key, counter=np.array([0, row, 0, 0], np.uint64))
+        return stream_bits(self._seed, stream, row)
 
 
-def _normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
+def stream_bits(seed: int, stream: int, row: int) -> np.random.Philox:
+    """The random words of a row: the counter's lowest word runs within it, the next is its number."""
+    key = np.array([seed % 2**64, stream], np.uint64)
+    return np.random.Philox(key=key, counter=np.array([0, row, 0, 0], np.uint64))
+
+
+def normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
     """Nearly normal numbers, variance 1: sums of four uniform ones (Irwin–Hall).
 
     Unlike those of ``numpy.random.Generator`` they are the same in every version of NumPy.
@@ -92,10 +96,10 @@ def _normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
     return ((total - np.float32(2 * 65535)) / np.float32(_STD)).reshape(shape)
 
 
-def _smooth(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
+def smooth(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
     """A random pattern that varies slowly along every axis; vectors have no neighbours and stay rough."""
     coarse = tuple(min(n, _COARSE) for n in shape) if len(shape) > 1 else shape
-    pattern = _normal(bits, coarse)
+    pattern = normal(bits, coarse)
     for axis, (few, many) in enumerate(zip(coarse, shape, strict=True)):
         pattern = np.moveaxis(np.tensordot(interpolation(few, many), pattern, (1, axis)), 0, axis)
     return np.asarray(pattern / max(float(np.sqrt(np.mean(pattern**2))), 1e-6), np.float32)

@@ -13,6 +13,9 @@ from netpart.errors import NetpartError
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
+FONT, KEPT_SPACES = ' font-family="Helvetica,Arial,sans-serif"', ' xml:space="preserve"'
+"""Graphviz says them of every text. One font for all stands at the top, and no text has two spaces in a row."""
+
 STYLE = """<style>
 .node:not(.frame) text { font-weight: bold }
 .node:not(.frame) text:nth-last-of-type(-n+2) { font-weight: normal }
@@ -62,5 +65,5 @@ def finished(svg: str, title: str) -> str:
         raise NetpartError(f"drawing: expected Graphviz to write <svg width= height=>, got {svg[:200]!r}")
     body = svg[head.end() :]
     opened = body.index(">") + 1
-    start = f'<svg style="max-width: {head[1]}"{body[:opened]}\n<title>{escape(title)}</title>\n{STYLE}'
-    return start + body[opened:]
+    start = f'<svg style="max-width: {head[1]}"{FONT}{body[:opened]}\n<title>{escape(title)}</title>\n{STYLE}'
+    return start + body[opened:].replace(FONT, "").replace(KEPT_SPACES, "")

@@ -9,7 +9,9 @@ from netpart.kernels.gates import GATES, sigmoid
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import Verbs
 
-Kind = Literal["relu", "sigmoid", "tanh", "stanh", "elu", "softplus", "silu", "mish", "gelu", "gelu_tanh"]
+Kind = Literal["relu", "relu6", "sigmoid", "tanh", "stanh", "elu", "softplus", "silu", "mish", "gelu", "gelu_tanh"]
+SIX = 6
+"""Where relu6 saturates (Howard et al., MobileNets, 2017)."""
 
 STANH_OUTER, STANH_INNER = 1.7159047, 0.66666667
 """The scaled tanh of LeCun et al. 1998, Efficient BackProp, section 4.4, in SINGA's digits."""
@@ -26,7 +28,7 @@ class Activation(Verbs):
             return self._elu(x, y, slope)
         forward = {
             "relu": self._relu, "sigmoid": self._sigmoid, "tanh": self._tanh, "stanh": self._stanh,
-            "softplus": self._softplus,
+            "softplus": self._softplus, "relu6": self._relu6,
         }  # fmt: skip
         return Op(forward[kind](x, y, slope))
 
@@ -36,6 +38,8 @@ class Activation(Verbs):
             return self._gated_gradient(kind, x, dy, dx)
         if kind == "relu":
             return self._relu_gradient(x if slope < 0 else y, dy, dx, slope)
+        if kind == "relu6":
+            return self._relu6_gradient(y, dy, dx)
         if kind == "elu":
             return self._elu_gradient(x, y, dy, dx, slope)
         if kind == "softplus":
@@ -81,6 +85,20 @@ class Activation(Verbs):
             xp.copyto(dx, dy, where=positive)
 
         return Op(run, [(source.shape, bool)])
+
+    def _relu6(self, x: Array, y: Array, slope: float) -> Callable[[], None]:
+        return lambda: self.xp.clip(x, 0, SIX, out=y)
+
+    def _relu6_gradient(self, y: Array, dy: Array, dx: Array) -> Op:
+        xp = self.xp
+
+        def run(inside: Array, below: Array) -> None:
+            xp.greater(y, 0, out=inside)
+            xp.less(y, SIX, out=below)
+            xp.multiply(dy, inside, out=dx)
+            xp.multiply(dx, below, out=dx)
+
+        return Op(run, [(y.shape, bool)] * 2)
 
     def _sigmoid(self, x: Array, y: Array, slope: float) -> Callable[[], None]:
         return lambda: sigmoid(self.xp, x, y)

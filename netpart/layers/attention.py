@@ -47,7 +47,7 @@ class Attention(Layer):
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         pairs = size(self._pairs(region))
         scores, values = (flops.matmul(pairs, n) for n in (self.width, extent(region)[-1]))
-        return Cost(scores + pairs + values, (values + pairs + scores, scores, values))
+        return Cost(scores + pairs + values, (values + pairs + scores, scores, values), 0, (scores + values) // 2)
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(self._pairs(region)), FLOAT),)

@@ -60,12 +60,14 @@ class Cost:
     """Floating-point operations of one part, as the counting kernels count them.
 
     ``inputs`` are those of the gradient of each input, ``params`` those of the gradients of all parameters: a step
-    computes only the gradients that somebody wants.
+    computes only the gradients that somebody wants. ``products`` are the multiply-adds of forward's matrix products
+    and convolutions, what papers call the size of a net: of biases, activations and the like they count nothing.
     """
 
     forward: int
     inputs: tuple[int, ...] = ()
     params: int = 0
+    products: int = 0
 
     @property
     def backward(self) -> int:

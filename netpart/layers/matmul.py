@@ -48,7 +48,7 @@ class Matmul(Layer):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         price = flops.matmul(size(region), size(term or ((0, self.terms),)))
-        return Cost(price, (price, price))
+        return Cost(price, (price, price), 0, price // 2)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.matmul(call.x[0], call.x[1], call.y[0], *self.flips)

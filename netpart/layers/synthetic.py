@@ -8,6 +8,7 @@ from typing import ClassVar, final
 from netpart.data.rows import RowSource
 from netpart.data.synthetic import Synthetic
 from netpart.layers.checks import at_least, fault
+from netpart.layers.layer import Layer
 from netpart.layers.rows import RowInput
 from netpart.spec import Shape
 
@@ -25,17 +26,26 @@ class SyntheticInput(RowInput):
     field = "store_conf"
 
     def sample(self) -> Shape:
-        shape = tuple(self.conf.store_conf.shape)
-        at_least(self, 1, self.conf.synthetic_conf.classes, "synthetic_conf", "classes")
-        if not 0 <= self.conf.synthetic_conf.noise < inf:
-            got = f"{self.conf.synthetic_conf.noise:g}"
-            raise fault(self, "a noise of 0 or more", got, "write noise: 1", "synthetic_conf", "noise")
-        if not shape or min(shape) < 1:
-            got = str(shape or "none")
-            raise fault(self, "the shape of a sample", got, "write shape: once per axis", self.field, "shape")
-        return shape
+        return check_synthetic(self)
 
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
-        conf, stream = self.conf.synthetic_conf, 0 if phase == TRAIN else phase
-        shape = self.output.shape[1:]
-        return Synthetic(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream)
+        conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
+        return Synthetic(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+
+
+def check_synthetic(layer: Layer) -> Shape:
+    """The shape of a row of ``layer``; raises ConfigError unless that, its classes and its noise can be."""
+    shape = tuple(layer.conf.store_conf.shape)
+    at_least(layer, 1, layer.conf.synthetic_conf.classes, "synthetic_conf", "classes")
+    if not 0 <= layer.conf.synthetic_conf.noise < inf:
+        got = f"{layer.conf.synthetic_conf.noise:g}"
+        raise fault(layer, "a noise of 0 or more", got, "write noise: 1", "synthetic_conf", "noise")
+    if not shape or min(shape) < 1:
+        got = str(shape or "none")
+        raise fault(layer, "the shape of a sample", got, "write shape: once per axis", "store_conf", "shape")
+    return shape
+
+
+def stream(phase: int) -> int:
+    """The stream of a phase's rows: 0 for training."""
+    return 0 if phase == TRAIN else phase

@@ -79,7 +79,7 @@ class TransposedConvolution(Layer):
         product = 0 if seen is None else flops.convolution(size(seen), taps, False)
         biased = len(needs.params) > 1 and needs.params[1] is not None
         spread, fold = (size(region), flops.fold(region[1][1] - region[1][0], size(region))) if biased else (0, 0)
-        return Cost(product + spread, (product,), product + fold)
+        return Cost(product + spread, (product,), product + fold, product // 2)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         y, b = call.y[0], bias(call, call.w)

@@ -49,4 +49,5 @@ def product_cost(needs: Needs, outputs: int, terms: int) -> Cost:
     """The price of a part with ``outputs`` elements, each the sum of ``terms`` products and perhaps a bias."""
     biased = len(needs.params) > 1 and needs.params[1] is not None
     product = flops.convolution(outputs, terms, biased)
-    return Cost(product, (flops.convolution(outputs, terms, False) if needs.inputs[0] is not None else 0,), product)
+    data = flops.convolution(outputs, terms, False)
+    return Cost(product, (data if needs.inputs[0] is not None else 0,), product, outputs * terms)

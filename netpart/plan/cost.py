@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -27,7 +28,7 @@ def price(graph: Graph, part: Part) -> Cost:
     cost = graph.net.nodes[part.node].layer.cost(part.region, part.term)
     wanted = {feed.k for feed in part.feeds if feed.gradient}
     inputs = tuple(flops if k in wanted else 0 for k, flops in enumerate(cost.inputs))
-    return Cost(cost.forward, inputs, cost.params if any(part.trains) else 0)
+    return replace(cost, inputs=inputs, params=cost.params if any(part.trains) else 0)
 
 
 def moved(partition: Partition, entries: Sequence[Entry]) -> Counter[str]:

@@ -8,7 +8,7 @@ from math import prod
 
 from netpart.graph.build import type_name
 from netpart.graph.graph import LAYER, Graph
-from netpart.graph.net import Node
+from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, price
 from netpart.plan.cuts import cut_text
@@ -65,11 +65,16 @@ class WorkerRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A partitioned training net in numbers; ``rows`` is its mini-batch."""
+    """A partitioned training net in numbers; ``rows`` is its mini-batch.
+
+    ``multiply_adds`` are those of the products and convolutions that one row passes forward in the uncut net: what
+    papers call its FLOPs.
+    """
 
     name: str
     rows: int
     micro_batches: int
+    multiply_adds: int
     layers: tuple[LayerRow, ...]
     workers: tuple[WorkerRow, ...]
 
@@ -109,7 +114,13 @@ def tabulate(partition: Partition) -> Table:
         workers.append(worker_row(partition, program, sends[worker]))
         spoken.append(communications(program))
     rehearse(spoken)
-    return Table(micros[0].graph.net.name, micros[-1].rows[1], len(micros), tuple(layers), tuple(workers))
+    net = micros[0].graph.net
+    return Table(net.name, micros[-1].rows[1], len(micros), multiply_adds(net), tuple(layers), tuple(workers))
+
+
+def multiply_adds(net: Net) -> int:
+    """Multiply-adds of the products and convolutions that one row passes on its way forward."""
+    return sum(node.layer.cost(node.layer.output.whole).products for node in net.nodes) // max(net.rows, 1)
 
 
 def layer_rows(partition: Partition) -> list[LayerRow]:
@@ -132,7 +143,8 @@ def layer_rows(partition: Partition) -> list[LayerRow]:
 def layer_row(graph: Graph, node: Node, forward: int, backward: int, memory: int) -> LayerRow:
     """The row of one layer, with its sums over all parts."""
     layer, placement = node.layer, graph.placements[node.index]
-    parameters = sum(prod(p.spec.shape) for p in dict.fromkeys(node.params) if p.owner == node.index)
+    owned = [p.spec for p in dict.fromkeys(node.params) if p.owner == node.index]
+    parameters = sum(prod(spec.shape) for spec in owned if spec.running is None)
     return LayerRow(
         node.name, type_name(node.conf).removeprefix("k"), layer.output.shape, cut_text(layer, placement),
         placement.workers, parameters, forward, backward, 0, memory,

@@ -44,6 +44,7 @@ from netpart.proto.neuron_pb2 import AttentionProto as AttentionProto
 from netpart.proto.neuron_pb2 import RotaryProto as RotaryProto
 from netpart.proto.neuron_pb2 import ReshapeProto as ReshapeProto
 from netpart.proto.neuron_pb2 import TransposeProto as TransposeProto
+from netpart.proto.neuron_pb2 import CropProto as CropProto
 from netpart.proto.neuron_pb2 import InnerProductProto as InnerProductProto
 from netpart.proto.neuron_pb2 import LRNProto as LRNProto
 from netpart.proto.neuron_pb2 import ReLUProto as ReLUProto
@@ -122,6 +123,8 @@ kCharRNN: _layer_pb2.LayerType
 kRNNLabel: _layer_pb2.LayerType
 kOneHot: _layer_pb2.LayerType
 kSyntheticInput: _layer_pb2.LayerType
+kSyntheticMasks: _layer_pb2.LayerType
+kSyntheticTokens: _layer_pb2.LayerType
 kTextInput: _layer_pb2.LayerType
 kConvolution: _layer_pb2.LayerType
 kCConvolution: _layer_pb2.LayerType
@@ -157,6 +160,8 @@ kMatmul: _layer_pb2.LayerType
 kAttention: _layer_pb2.LayerType
 kPositions: _layer_pb2.LayerType
 kRotary: _layer_pb2.LayerType
+kCrop: _layer_pb2.LayerType
+kClassToken: _layer_pb2.LayerType
 kCudnnConv: _layer_pb2.LayerType
 kCudnnPool: _layer_pb2.LayerType
 kCudnnLRN: _layer_pb2.LayerType

@@ -21,6 +21,7 @@ class ActivationProto(_message.Message):
         MISH: _ClassVar[ActivationProto.ActivationType]
         ELU: _ClassVar[ActivationProto.ActivationType]
         SOFTPLUS: _ClassVar[ActivationProto.ActivationType]
+        RELU6: _ClassVar[ActivationProto.ActivationType]
     RELU: ActivationProto.ActivationType
     SIGMOID: ActivationProto.ActivationType
     TANH: ActivationProto.ActivationType
@@ -31,6 +32,7 @@ class ActivationProto(_message.Message):
     MISH: ActivationProto.ActivationType
     ELU: ActivationProto.ActivationType
     SOFTPLUS: ActivationProto.ActivationType
+    RELU6: ActivationProto.ActivationType
     TYPE_FIELD_NUMBER: _ClassVar[int]
     ALPHA_FIELD_NUMBER: _ClassVar[int]
     type: ActivationProto.ActivationType
@@ -184,6 +186,14 @@ class TransposeProto(_message.Message):
     AXIS_FIELD_NUMBER: _ClassVar[int]
     axis: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, axis: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class CropProto(_message.Message):
+    __slots__ = ("shape", "start")
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    start: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, shape: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class InnerProductProto(_message.Message):
     __slots__ = ("num_output", "bias_term", "transpose", "axis")

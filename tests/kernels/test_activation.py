@@ -12,13 +12,14 @@ from netpart.kernels.reference import Kernels
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
 KINDS: tuple[Kind, ...] = (
-    "relu", "sigmoid", "tanh", "stanh", "elu", "softplus", "silu", "mish", "gelu", "gelu_tanh",
+    "relu", "relu6", "sigmoid", "tanh", "stanh", "elu", "softplus", "silu", "mish", "gelu", "gelu_tanh",
 )  # fmt: skip
 
 
 def naive(kind: Kind, x: float, slope: float) -> float:
     values = {
         "relu": x if x > 0 else slope * x,
+        "relu6": min(max(x, 0), 6),
         "sigmoid": 1 / (1 + exp(-x)),
         "tanh": tanh(x),
         "stanh": 1.7159047 * tanh(0.66666667 * x),

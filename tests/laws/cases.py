@@ -117,6 +117,15 @@ def group_norm(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def crop(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes())
+    boxes = [(draw(st.integers(1, n)), n) for n in shape[1:]]
+    starts = [draw(st.sampled_from([-1, 0, n - m])) for m, n in boxes]
+    conf = f"crop_conf {{ shape: [{', '.join(str(m) for m, _ in boxes)}] start: [{', '.join(map(str, starts))}] }}"
+    return Case(name, conf, (Spec(shape),))
+
+
+@st.composite
 def matmul(draw: st.DrawFn, name: str) -> Case:
     lead, (rows, terms, columns) = draw(shapes(1, 3, 3)), draw(shapes(3, 3))
     flips = draw(st.tuples(st.booleans(), st.booleans()))
@@ -287,6 +296,8 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kEmbedding": embedding("kEmbedding"),
     "kPositions": shapes().map(lambda shape: Case("kPositions", params(1), (Spec(shape),))),
     "kRotary": rotary("kRotary"),
+    "kCrop": crop("kCrop"),
+    "kClassToken": shapes(3, 4).map(lambda shape: Case("kClassToken", params(1), (Spec(shape),))),
     "kLRN": lrn("kLRN"),
     "kCudnnLRN": lrn("kCudnnLRN"),
     "kReLU": elementwise("kReLU", "relu_conf { negative_slope: 0.25 }") | elementwise("kReLU"),
@@ -326,7 +337,8 @@ HALVES: dict[str, st.SearchStrategy[Case]] = {
 
 ALL = {**CASES, **HALVES}
 
-INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kSyntheticInput", "kTextInput")
+SYNTHETIC = ("kSyntheticInput", "kSyntheticMasks", "kSyntheticTokens")
+INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kTextInput", *SYNTHETIC)
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
 REFUSED = ("kSlice",)

@@ -20,7 +20,7 @@ from netpart.layers.layer import Call, Layer
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Spec, extent
 from netpart.testing.play import poison, run
-from tests.laws.cases import INPUTS
+from tests.laws.cases import INPUTS, SYNTHETIC
 
 COUNT, SIDE, BATCH = 11, 4, 6
 IMAGES = np.random.default_rng(3).integers(0, 256, (COUNT, SIDE, SIDE), "uint8")
@@ -30,6 +30,8 @@ CONFS = {
     "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
     "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
     "kSyntheticInput": f"store_conf {{ batchsize: {BATCH} shape: [{SIDE}, {SIDE}] }} synthetic_conf {{ classes: 5 }}",
+    "kSyntheticMasks": f"store_conf {{ batchsize: {BATCH} shape: [2, 3, {SIDE}] }} synthetic_conf {{ classes: 3 }}",
+    "kSyntheticTokens": f"store_conf {{ batchsize: {BATCH} shape: 9 }} synthetic_conf {{ classes: 20 }}",
     "kShardData": f'sharddata_conf {{ path: "images.bin" batchsize: {BATCH} }}',
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",
@@ -125,8 +127,9 @@ def test_a_shuffled_epoch_has_every_record_once(folder: Path) -> None:
     assert y[1].tolist() != LABELS.tolist()
 
 
-def test_synthetic_test_rows_differ_from_training_rows(folder: Path) -> None:
-    train, test = (read(make("kSyntheticInput", folder), 0, 0, BATCH, phase=phase)[0] for phase in (1, 4))
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_synthetic_test_rows_differ_from_training_rows(name: str, folder: Path) -> None:
+    train, test = (read(make(name, folder), 0, 0, BATCH, phase=phase)[0] for phase in (1, 4))
     assert not np.allclose(train, test)
 
 
@@ -213,6 +216,8 @@ def test_truncated_and_misshapen_stores_are_found_by_check_data(folder: Path, tm
 REFUSED = {
     "kRecordInput": ["", "store_conf { path: 'images.bin' }", f"store_conf {{ batchsize: {BATCH} }}",
                      f"store_conf {{ {STORE} 'images.bin' encoded: true }}", "store_conf { batchsize: 0 path: 'a' }"],
+    "kSyntheticMasks": ["", "store_conf { batchsize: 4 shape: 3 }"],
+    "kSyntheticTokens": ["", "store_conf { batchsize: 4 shape: [3, 3] }"],
     "kSyntheticInput": ["", "store_conf { batchsize: 4 }", "store_conf { batchsize: 4 shape: 0 }",
                         "store_conf { batchsize: 4 shape: 3 } synthetic_conf { classes: 0 }",
                         "store_conf { batchsize: 4 shape: 3 } synthetic_conf { noise: -1 }"],

@@ -1,0 +1,60 @@
+"""kCrop: a box of its source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, has_conf, one_source
+from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.spec import Region, Spec, contains, relative
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Crop(Layer):
+    """Input (batch, ...), output (batch, *shape): the elements from ``start`` on; -1 crops both ends alike."""
+
+    types: ClassVar[tuple[str, ...]] = ("kCrop",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        source = one_source(self)
+        has_conf(self, "crop_conf", "shape: 8 shape: 8 start: -1 start: -1")
+        shape, start = (tuple(self.conf.crop_conf.shape), tuple(self.conf.crop_conf.start))
+        space = source.shape[1:]
+        if not len(shape) == len(start) == len(space) or min(shape) < 1:
+            got, hint = f"shape {shape}, start {start}", "write both once per axis behind the batch"
+            raise fault(self, f"a shape and a start of {len(space)} axes", got, hint, "crop_conf", "shape")
+        self.start = tuple((n - m) // 2 if s == -1 else s for s, n, m in zip(start, space, shape, strict=True))
+        output = Spec((source.shape[0], *shape))
+        if not contains(source.whole, self._moved(output.whole)):
+            got, hint = f"{shape} from {self.start} on", "use a smaller shape or start"
+            raise fault(self, f"a box inside {space}", got, hint, "crop_conf", "shape")
+        return (output,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        """The box, and beside its outermost elements what is cut off there, whose gradient is zero."""
+        sides = zip(self._moved(region), region, self.output.shape, self.inputs[0].shape, strict=True)
+        box = ((0 if lo == 0 else a, n if hi == m else b) for (a, b), (lo, hi), m, n in sides)
+        return Needs((tuple(box),))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.copy(call.y[0], call.x[0][self._inside(call)])
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        if dx is None:
+            return chain()
+        return chain(kernels.zero(dx), kernels.copy(dx[self._inside(call)], call.dy[0]))
+
+    def _moved(self, region: Region) -> Region:
+        """Where the source has what ``region`` of the output holds."""
+        moved = ((lo + s, hi + s) for (lo, hi), s in zip(region[1:], self.start, strict=True))
+        return (region[0], *moved)
+
+    def _inside(self, call: Call) -> tuple[slice, ...]:
+        """Where a part's input has its output."""
+        return relative(self._moved(call.region), call.needs.inputs[0] or ())

@@ -1,0 +1,81 @@
+"""The published nets are as tools/make_zoo.py makes them and pass check at any number of workers; small ones learn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from netpart.graph.partition import partition_job
+from netpart.graph.ready import faults
+from netpart.launch.ensemble import Ensemble
+from netpart.plan.partition import partition
+from netpart.plan.table import tabulate
+from netpart.proto.reader import load
+from tests.graphs.test_zoo import MADE, follows_the_uncut_net, name, small
+from tools import make_zoo
+
+JOBS = sorted(MADE)
+PUBLISHED = [path for path in JOBS if "-small" not in path.stem]
+SMALL = [path for path in JOBS if path not in PUBLISHED]
+WRITTEN = "as-written"
+CUTS = [(path, cut) for path in SMALL for cut in ((2, "gather-scatter"), (3, WRITTEN))]
+MINUTE = 60.0
+"""Seconds within which a small job shows that it learns."""
+
+
+def slow(cases: Iterable[tuple[object, ...]]) -> list[ParameterSet]:
+    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
+
+
+def test_the_jobs_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    assert make_zoo.main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_check_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make_zoo, "ROOT", tmp_path)
+    assert make_zoo.main([]) == 0
+    assert make_zoo.committed(tmp_path) == make_zoo.fresh()
+    (tmp_path / "graphs" / "vgg" / "vgg16.conf").write_text("edited")
+    (tmp_path / "graphs" / "vit" / "vit-b16.conf").unlink()
+    (tmp_path / "graphs" / "gpt" / "gone.conf").write_text(make_zoo.MARK)
+    (tmp_path / "graphs" / "gpt" / "by-hand.conf").write_text("# Somebody else's.")
+    assert make_zoo.stale(tmp_path) == ["gpt/gone.conf", "vgg/vgg16.conf", "vit/vit-b16.conf"]
+    assert make_zoo.main(["--check"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("conf", "workers"),
+    [*product(SMALL, (4, 8)), *slow(product(SMALL, (1, 2, 3))), *slow(product(PUBLISHED, (1, 2, 3, 4, 8)))],
+    ids=name,
+)
+def test_a_job_passes_check(conf: Path, workers: int) -> None:
+    job = load(conf)
+    cut = partition(job.proto, workers, job.folder)
+    assert not list(faults(cut))
+    table = tabulate(cut)
+    assert len(table.workers) == workers
+    assert all(row.parts for row in table.workers)
+
+
+@pytest.mark.parametrize(("conf", "cut"), CUTS, ids=name)
+def test_a_small_job_trains_like_the_uncut_net(conf: Path, cut: tuple[int, str]) -> None:
+    workers, scheme = cut
+    job = small(conf).proto
+    follows_the_uncut_net(partition(job, workers, conf.parent, scheme), partition_job(job, 1, uncut=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("conf", SMALL, ids=name)
+def test_a_small_job_learns_within_a_minute(conf: Path) -> None:
+    job, began = load(conf), time.monotonic()
+    ensemble = Ensemble(partition(job.proto, 1, job.folder))
+    ensemble.initialise()
+    losses = [ensemble.step("train", step)["loss/loss"] for step in range(job.proto.train_steps)]
+    tenth = len(losses) // 10
+    assert sum(losses[-tenth:]) < 0.6 * sum(losses[:tenth]), losses
+    assert time.monotonic() - began < MINUTE

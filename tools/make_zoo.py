@@ -1,0 +1,66 @@
+"""Writes the published nets of the zoo: graphs/FAMILY/NAME.conf, from the builders in tools/zoo.
+
+``python -m tools.make_zoo`` writes them; ``--check`` writes nothing and exits 1 if what is committed is not what the
+builders make today.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from tools.zoo.job import MADE
+
+ROOT = Path(__file__).resolve().parent.parent
+MARK = f"# {MADE}\n"
+FAMILIES = ("alexnet", "densenet", "gpt", "mobilenet", "resnet", "unet", "vgg", "vit")
+"""Modules of tools/zoo, and the folders of graphs/ in which they make their jobs, perhaps beside others."""
+
+
+def fresh() -> dict[str, str]:
+    """What the builders make: FAMILY/NAME.conf -> content."""
+    jobs = (job for family in FAMILIES for job in import_module(f"tools.zoo.{family}").jobs())
+    return {f"{job.family}/{job.name}.conf": job.text() for job in jobs}
+
+
+def committed(root: Path) -> dict[str, str]:
+    """What was made below ``root``: FAMILY/NAME.conf -> content."""
+    found = sorted(path for family in FAMILIES for path in (root / "graphs" / family).glob("*.conf"))
+    texts = {f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8") for path in found}
+    return {name: text for name, text in texts.items() if MARK in text}
+
+
+def stale(root: Path) -> list[str]:
+    """Names of jobs that are missing, left over or different from what the builders make."""
+    wanted, present = fresh(), committed(root)
+    return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
+
+
+def write(root: Path) -> None:
+    """Replaces what was made below ``root``."""
+    wanted = fresh()
+    for name in committed(root).keys() - wanted.keys():
+        (root / "graphs" / name).unlink()
+    for name, text in wanted.items():
+        path = root / "graphs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale."""
+    parser = argparse.ArgumentParser(description="Writes the published nets of the zoo to graphs/.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the jobs are stale")
+    options = parser.parse_args(arguments)
+    if not options.check:
+        write(ROOT)
+        return 0
+    if names := stale(ROOT):
+        print(f"make_zoo: stale: {', '.join(names)}; run python -m tools.make_zoo", file=sys.stderr)
+    return int(bool(names))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
