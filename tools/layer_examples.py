@@ -58,6 +58,9 @@ GROUPS: dict[str, dict[str, Example | None]] = {
         "kCSVInput": Example("store_conf { batchsize: 8 shape: 12 }"),
         "kSyntheticInput": Example(STORE),
         "kShardData": Example('sharddata_conf { path: "digits.bin" batchsize: 8 }'),
+        "kSyntheticMasks": GUESS,
+        "kSyntheticTokens": GUESS,
+        "kTextInput": GUESS,
         "kMnist": Example("mnist_conf { resize: 12 }", (RECORDS,)),
         "kLabel": Example("", (RECORDS,)),
         "kImagePreprocess": on((8, 3, 12, 12), conf="rgbimage_conf { cropsize: 8 mirror: true }"),
@@ -83,6 +86,7 @@ GROUPS: dict[str, dict[str, Example | None]] = {
     },
     "Normalisation": {
         "kLRN": on(IMAGES, conf="lrn_conf { local_size: 3 }"),
+        "kBM": on(IMAGES, params=4),
         "kLayerNorm": on(SEQUENCES, conf="norm_conf { axis: -1 }", params=2),
         "kGroupNorm": on(IMAGES, conf="norm_conf { groups: 2 }", params=2),
     },
@@ -95,12 +99,14 @@ GROUPS: dict[str, dict[str, Example | None]] = {
         "kTranspose": on(SEQUENCES, conf="transpose_conf { axis: 2 axis: 1 }"),
         "kSplit": on(IMAGES),
         "kSlice": GUESS,
+        "kCrop": GUESS,
     },
     "Attention and positions": {
         "kAttention": on(HEADS, HEADS, HEADS, conf="attention_conf { causal: true }"),
         "kEmbedding": Example("embedding_conf { vocab_size: 50 feature_dim: 16 } param { }", (TOKENS,)),
         "kPositions": on(SEQUENCES, params=1),
         "kRotary": on(SEQUENCES),
+        "kClassToken": on(SEQUENCES, params=1),
     },
     "Losses": {
         "kSoftmaxLoss": Example("", (Spec((8, 10)), LABELS)),
