@@ -14,7 +14,7 @@ test check cover bench-partition bench-bridges: export OPENBLAS_NUM_THREADS := 1
 test check cover bench-partition bench-bridges: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fix cover proto draw-zoo layers-page bench-partition bench-schemes bench-bridges clean
+.PHONY: help env demo test check lint fix cover proto make-zoo draw-zoo layers-page bench-partition bench-schemes bench-bridges clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -62,6 +62,9 @@ cover: env ## run every test and list the lines that none of them reached
 
 proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
 	$(BIN)/python tools/gen_proto.py
+
+make-zoo: env ## write the published nets of graphs/** anew, from the builders in tools/zoo
+	$(BIN)/python -m tools.make_zoo
 
 draw-zoo: env ## draw graphs/** and the pages' pictures anew
 	$(BIN)/python tools/draw_zoo.py

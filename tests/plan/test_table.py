@@ -52,6 +52,11 @@ def test_a_row_says_what_a_hand_counts() -> None:
     assert (loss.parameters, loss.forward_flops, loss.backward_flops) == (0, 80, 80)
 
 
+@pytest.mark.parametrize(("workers", "overrides"), [(1, []), (3, []), (2, ["neuralnet.micro_batches=2"])])
+def test_multiply_adds_are_those_of_a_row_of_the_uncut_net(workers: int, overrides: list[str]) -> None:
+    assert table_of(1, workers, *overrides).multiply_adds == 6 * 4 + 4 * 10, "no biases, no loss"
+
+
 def test_moved_bytes_are_what_a_hand_counts() -> None:
     """Batch 8 on 2 workers, 4 rows each; fc1 is cut on 4 neurons, so each worker sends 2 neurons of 4 rows."""
     table = table_of(1, 2)
