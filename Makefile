@@ -39,10 +39,11 @@ demo: env ## train LeNet on handwritten digits with 3 workers, and draw it
 	@echo 'The partitioned net is drawn in out/conv.svg; the figures of the run are in out/summary.json.'
 
 test: env ## run every test
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -m 'not slow' -n auto
+	@$(BIN)/python -m pytest -m slow
 
 check: lint ## lint, types, floors and the fast tests: before every commit
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest -m 'not slow' -n auto
 
 lint: env ## format, lint, types and floors, without tests
 	$(BIN)/ruff format --check --quiet

@@ -121,8 +121,8 @@ def check_norm(
     holdings: Sequence[Sequence[tuple[Parameter, Region]]],
     counted: Sequence[Sequence[Cell]],
 ) -> None:
-    """Raises AssertionError unless every element of ``parameters`` is counted once, by a worker that holds it."""
-    for parameter in parameters:
+    """Raises AssertionError unless every trained element of ``parameters`` is counted once, by one that holds it."""
+    for parameter in (p for p in parameters if p.spec.running is None):
         mine = [[c.box for c in cells if c.parameter.name == parameter.name] for cells in counted]
         boxes = [box for of_worker in mine for box in of_worker]
         expect(tiles(boxes, whole(parameter.spec.shape)), parameter.name, "every element counted once")
