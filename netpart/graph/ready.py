@@ -41,7 +41,7 @@ def check_node(node: Node, phase: str) -> None:
     try:
         node.layer.check_data(PHASES[phase])
         for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
-            if parameter.owner == node.index:
+            if parameter.owner == node.index and not spec.proto.share_from:
                 initialisers.check(spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init"))
     except ConfigError as error:
         error.at = node.at + (error.at or ())

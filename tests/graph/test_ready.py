@@ -58,3 +58,13 @@ def test_a_net_that_can_run_has_no_faults() -> None:
     partition = cut(f"{text}{data} }}")
     assert list(faults(partition)) == []
     check_ready(partition)
+
+
+def test_a_parameter_shared_within_a_layer_is_filled_once() -> None:
+    norm = """
+    layer { name: "in" type: kSyntheticInput store_conf { batchsize: 4 shape: 3 } }
+    layer { name: "norm" type: kLayerNorm srclayers: "in" norm_conf { axis: 1 }
+      param { name: "w" init { type: kConstant } } param { share_from: "w" } }
+    layer { name: "loss" type: kSoftmaxLoss srclayers: "norm" srclayers: "in" }"""
+    updater = "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }"
+    assert list(faults(cut(f"{updater} neuralnet {{ {norm} }}"))) == []
