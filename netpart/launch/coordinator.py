@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import select
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
@@ -255,7 +256,7 @@ class Coordinator:
         """Ends the run with what a worker says about itself, unless another one's death explains it."""
         if self.blamed not in (None, member.rank):
             return
-        killed = {rank: how for rank, how in team.dead().items() if rank != member.rank and "signal" in how}
+        killed = self.killed(member, team, LAST_WORDS_SECONDS if failed.kind == "TransportError" else 0.0)
         for rank, how in killed.items():
             raise WorkerFailed(self.blame(rank, f"died ({how}), last heard in {self.members[rank].place()}", team))
         said = failed.message.removeprefix(f"worker {member.rank}: ")
@@ -266,6 +267,17 @@ class Coordinator:
         if failed.kind == "Overdue":
             text += "".join(f"\nworker {m.rank} was last heard in {m.place()}" for m in self.members if m is not member)
         raise WorkerFailed(self.blame(member.rank, text, team))
+
+    @staticmethod
+    def killed(member: Member, team: Team, seconds: float) -> dict[int, str]:
+        """Who else was killed, and how. A peer may feel a death before it shows here: ``seconds`` are for that."""
+        end = monotonic() + seconds
+        while True:
+            found = {rank: how for rank, how in team.dead().items() if rank != member.rank and "signal" in how}
+            left = end - monotonic()
+            if found or left <= 0 or not team.descriptors():
+                return found
+            select.select(team.descriptors(), [], [], left)
 
     def blame(self, rank: int, text: str, team: Team) -> str:
         """The message that ends the run: who, where, why, and the end of the worker's log."""
