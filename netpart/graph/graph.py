@@ -156,6 +156,10 @@ class Graph(Shown):
                 graph.add_edge(feed.part.name, part.name, region=feed.region, elements=elements, gradient=feed.gradient)
         return graph
 
+    def held(self, part: Part, output: int = 0) -> Region:
+        """The region of output ``output`` that ``part`` holds: only a layer's part has several."""
+        return self.net.nodes[part.node].layer.outputs_of(part.region)[output] if part.kind == LAYER else part.region
+
     def shape(self, part: Part) -> tuple[int, ...]:
         """Shape of what ``part`` holds, as the drawing shows it."""
         return tuple(hi - lo for lo, hi in part.region)

@@ -21,7 +21,7 @@ def check_graph(graph: Graph) -> None:
         expect(part.index == index, part.name, f"place {index} in the order")
         for feed in part.feeds:
             expect(feed.part.index < index, part.name, f"to stand behind {feed.part.name}")
-            held = held_by(graph, feed.part, feed.output)
+            held = graph.held(feed.part, feed.output)
             expect(contains(held, feed.region), part.name, f"to read {feed.region} within {held} of {feed.part.name}")
             expect(not feed.gradient or (part.live and feed.part.live), part.name, "live ends of a gradient's way")
             crosses = feed.part.worker != part.worker
@@ -33,12 +33,6 @@ def expect(holds: bool, who: str, what: str) -> None:
     """Raises AssertionError unless ``holds``: an invariant is no user's mistake."""
     if not holds:
         raise AssertionError(f"{who}: expected {what}")
-
-
-def held_by(graph: Graph, part: Part, output: int) -> Region:
-    """The region of output ``output`` that ``part`` holds."""
-    layer = graph.net.nodes[part.node].layer
-    return layer.outputs_of(part.region)[output] if part.kind == LAYER else part.region
 
 
 def is_fed(graph: Graph, part: Part) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netpart.collectives import Schedule, blocks_of, choose, pieces, schedule
-from netpart.collectives.kinds import ALL_REDUCE
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
@@ -71,14 +70,10 @@ def exchange(
 ) -> Exchange:
     """Chooses how ``kind`` is carried out; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
 
-    ``blocks`` are given for an all-gather and a reduce-scatter; else ``region`` is cut as the algorithm likes it.
+    ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all; else ``region`` is cut as the algorithm
+    likes it.
     """
     n = len(members)
     nbytes = tuple(0 if b is None else size(b) * itemsize for b in blocks) or (size(region) * itemsize,)
     algorithm = choose(kind, n, nbytes, wanted)
     return Exchange(kind, algorithm, members, blocks or blocks_of(region, pieces(kind, algorithm, n)))
-
-
-def summed(members: tuple[int, ...], region: Region, wanted: str, itemsize: int) -> Exchange:
-    """The all-reduce of a tensor."""
-    return exchange(ALL_REDUCE, members, region, (), wanted, itemsize)

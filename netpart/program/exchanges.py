@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import isqrt
 
 from netpart.collectives import GRADIENT
-from netpart.collectives.kinds import ALL_TO_ALL
+from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL
 from netpart.graph.graph import Collective
 from netpart.program.buffers import View, item_size
-from netpart.program.exchange import Blocks, Exchange, exchange, summed
+from netpart.program.exchange import Blocks, Exchange, exchange
 from netpart.program.instructions import Channel, CollectiveStart
 from netpart.program.memory import Memory
 from netpart.proto.element import float_size
@@ -47,7 +47,7 @@ class Exchanges:
 
     def summed(self, members: tuple[int, ...], region: Region, dtype: str = FLOAT) -> Exchange:
         """How a tensor is summed over ``members``."""
-        return summed(members, region, self.wanted, item_size(dtype, self.width))
+        return exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width))
 
     def start(
         self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, dtype: str, channel: Channel,

@@ -66,13 +66,7 @@ class ForwardCompiler:
 
     def fed(self, feed: Feed) -> View:
         """The value of a feed: a box of what its part holds."""
-        return self.values[feed.part.index, feed.output].crop(feed.region, self.held(feed.part, feed.output))
-
-    def held(self, part: Part, output: int) -> Region:
-        """The region of output ``output`` that ``part`` holds."""
-        if part.kind == LAYER and output:
-            return self.graph.net.nodes[part.node].layer.outputs_of(part.region)[output]
-        return part.region
+        return self.values[feed.part.index, feed.output].crop(feed.region, self.graph.held(feed.part, feed.output))
 
     def layer(self, part: Part) -> None:
         node = self.graph.net.nodes[part.node]

@@ -22,7 +22,7 @@ from netpart.collectives.kinds import (
     REDUCE_SCATTER,
     SUMMING,
 )
-from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Collective, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, CONCATE, SUM, Collective, Graph, Part
 from netpart.spec import RECORD, Region, hull, intersect, size
 
 Pairs = dict[tuple[int, int], Part]
@@ -95,7 +95,7 @@ def recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collectiv
     ):
         return None
     addends = len(graph.placements[arrivals[0].node].terms) > 1
-    regions = {worker: held(graph, outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
+    regions = {worker: graph.held(outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
     shape = added_up(pairs, regions, readers) if addends else spread(pairs, regions, readers)
     return None if shape is None else mark(graph, arrivals, readers, *shape)
 
@@ -113,12 +113,6 @@ def is_plain(arrival: Part) -> bool:
 
 Pattern = tuple[str, tuple[int, ...], tuple[Region | None, ...], Region]
 """Kind, members, blocks (of an all-gather, a reduce-scatter or an all-to-all), the region of the tensor."""
-
-
-def held(graph: Graph, outlet: Part, output: int) -> Region:
-    """What a layer's part, or the helper behind it, holds of one output."""
-    layer = graph.net.nodes[outlet.node].layer
-    return layer.outputs_of(outlet.region)[output] if outlet.kind == LAYER else outlet.region
 
 
 Regions = dict[int, Region]
