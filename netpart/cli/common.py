@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
+PIPELINE = ("stages", "replicas", "micro_batches", "schedule")
 DTYPES = ("float32", "float64")
+SCHEDULES = ("1f1b", "gpipe")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
@@ -29,6 +31,14 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     add_uncut_job(parser)
     parser.add_argument("--workers", type=positive, metavar="N", help="cut over N workers (default: as the job says)")
     parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
+    parser.add_argument("--stages", type=positive, metavar="K", help="a pipeline of K stages, one after another")
+    parser.add_argument("--replicas", type=positive, metavar="R", help="workers that share the rows of each stage")
+    parser.add_argument(
+        "--micro-batches", type=positive, metavar="M", help="cut the mini-batch into M, one after another"
+    )
+    parser.add_argument(
+        "--schedule", choices=SCHEDULES, help="order of the micro-batches (default: the job's, or 1f1b)"
+    )
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's, or else auto)"
     )
@@ -36,7 +46,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
 
 def add_uncut_job(parser: argparse.ArgumentParser) -> None:
     """Adds JOB and the options that say how it is read, for a verb that keeps the net whole."""
-    parser.set_defaults(workers=None, scheme=None, collectives=None)
+    parser.set_defaults(workers=None, scheme=None, collectives=None, **dict.fromkeys(PIPELINE))
     parser.add_argument("job", metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
     parser.add_argument(
         "--set", action="append", default=[], metavar="PATH=VALUE",
@@ -57,6 +67,7 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     job = args.loaded = load(args.job, args.set)
     if args.scheme is not None:
         set_scheme(job, args.scheme)
+    set_pipeline(job, args)
     if args.collectives is not None:
         job.proto.collectives = Collectives.Algorithm.Value(args.collectives.upper())  # type: ignore[assignment]
     if args.dtype is not None:
@@ -76,6 +87,20 @@ def set_scheme(job: Job, text: str) -> None:
     from netpart.proto.cut_pb2 import Scheme
 
     job.proto.neuralnet.scheme = Scheme.Value(known_scheme(text))  # type: ignore[assignment]
+
+
+def set_pipeline(job: Job, args: argparse.Namespace) -> None:
+    """Gives ``job`` the pipeline that the options ask for: --stages and --replicas are of no use without one."""
+    from netpart.proto.job_pb2 import Schedule
+
+    net = job.proto.neuralnet
+    for name in ("stages", "replicas", "micro_batches"):
+        if getattr(args, name) is not None:
+            setattr(net, name, getattr(args, name))
+    if (args.stages or args.replicas) and args.scheme is None:
+        set_scheme(job, "pipeline")
+    if args.schedule is not None:
+        net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE)[SCHEDULES.index(args.schedule)]
 
 
 def seed(number: int) -> int:

@@ -80,7 +80,9 @@ def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
 
 def side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
     """One side, as ``load_job`` wants its options."""
-    return argparse.Namespace(job=job, set=changes, dtype=None, seed=None, **options)
+    from netpart.cli.common import PIPELINE
+
+    return argparse.Namespace(job=job, set=changes, dtype=None, seed=None, **dict.fromkeys(PIPELINE), **options)
 
 
 def cut(args: argparse.Namespace) -> tuple[Partition, Path]:

@@ -107,6 +107,14 @@ class Collective:
         return f"Collective({self.kind} of {self.name} among {list(self.members)})"
 
 
+@dataclass(frozen=True)
+class Teams:
+    """The team of each worker and of each node of the net: the lowest of the workers that share a layer."""
+
+    of_worker: tuple[int, ...] = ()
+    of_node: tuple[int, ...] = ()
+
+
 @dataclass
 class Graph(Shown):
     """All parts of a partitioned net in one global topological order that every worker's Program keeps.
@@ -115,7 +123,7 @@ class Graph(Shown):
     holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9),
     ``agree[node]`` that besides all its replicas compute the same bits.
     ``summed`` is the number of elements that the all-reduces of the parameters' gradients move in a step.
-    ``collectives`` are those that its bridges form.
+    ``collectives`` are those that its bridges form, ``teams`` says who goes through the net together.
     """
 
     net: Net
@@ -127,6 +135,7 @@ class Graph(Shown):
     summed: int = 0
     agree: list[bool] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
+    teams: Teams = field(default_factory=Teams)
 
     def of_worker(self, worker: int) -> list[Part]:
         """The parts of one worker, in order."""

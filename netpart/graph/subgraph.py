@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 
 from netpart.errors import NetpartError
 from netpart.graph.build import build_net
-from netpart.graph.graph import Collective, Feed, Graph, Part
+from netpart.graph.graph import Collective, Feed, Graph, Part, Teams
 from netpart.graph.net import Net, Parameter
 from netpart.graph.partition import Micro, Partition
 from netpart.graph.passes.expand import expand_nodes
@@ -106,7 +106,8 @@ def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
     shared = [encode_collective(c) for c in graph.collectives if worker in c.members]
     net = graph.net
     return GraphProto(
-        phase=phase, rows=net.rows, part=parts, total=net.totals, expanded=net.expanded, collective=shared
+        phase=phase, rows=net.rows, part=parts, total=net.totals, expanded=net.expanded, collective=shared,
+        team_of_worker=graph.teams.of_worker, team_of_node=graph.teams.of_node,
     )  # fmt: skip
 
 
@@ -151,6 +152,7 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, plan: 
     whole = build_net(job, message.phase, folder, rows=message.rows)
     net: Net = insert_totals(expand_nodes(whole, message.expanded), message.total)
     graph = Graph(net, plan.workers, [], collectives=[decode_collective(c) for c in message.collective])
+    graph.teams = Teams(tuple(message.team_of_worker), tuple(message.team_of_node))
     known: dict[int, Part] = {}
     collectives = {c.first: c for c in graph.collectives}
     for m in message.part:

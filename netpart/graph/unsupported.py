@@ -35,7 +35,6 @@ def scheme_name(job: JobProto) -> str:
 
 LIMITS = (
     Limit(("train_one_batch", "alg"), ("kBP", UNSET), algorithm, "only back-propagation is there; write alg: kBP"),
-    Limit(("neuralnet", "replicas"), (1,), lambda job: job.neuralnet.replicas, "write cut { over: REPLICA }"),
     Limit(("neuralnet", "unroll_len"), (1,), lambda job: job.neuralnet.unroll_len, "recurrent nets are not there yet"),
     Limit(
         ("cluster", "nworker_groups"), (1,), lambda job: job.cluster.nworker_groups,

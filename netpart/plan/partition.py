@@ -16,6 +16,7 @@ from netpart.graph.passes.place import follow_readers
 from netpart.graph.passes.placer import Fallback, LayerPlacer
 from netpart.graph.unsupported import AS_WRITTEN, scheme_name
 from netpart.plan.schemes import SCHEMES
+from netpart.plan.schemes.pipeline import balanced, pipeline, staged
 from netpart.proto.cut_pb2 import Scheme
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
@@ -85,7 +86,25 @@ class SchemePlacer:
 
     def __post_init__(self) -> None:
         self.scheme = SCHEMES.get(self.name, at=("neuralnet", "scheme"))
+        self.share = 1 if self.name == "SEQUENTIAL" else self.workers
+        if self.scheme is pipeline:  # in all phases as the training net is cut
+            stages, replicas = self.stages_and_replicas()
+            self.share = replicas
+            self.scheme = staged(balanced(build_net(self.job, "train", self.folder), stages), replicas)
         self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
+
+    def stages_and_replicas(self) -> tuple[int, int]:
+        """Of the pipeline that the job asks for; raises ConfigError if they do not make up the workers."""
+        conf, n = self.job.neuralnet, self.workers
+        given = max(1, conf.stages), max(1, conf.replicas)
+        stages = given[0] if conf.HasField("stages") else max(1, n // given[1])
+        replicas = given[1] if conf.HasField("replicas") else max(1, n // stages)
+        if stages * replicas != n:
+            expected = f"{n} workers as stages x replicas"
+            hint = "change --workers, --stages or --replicas"
+            at = ("neuralnet", "stages" if conf.HasField("stages") else "replicas")
+            raise ConfigError("neuralnet", expected, f"{stages} x {replicas}", hint, at=at)
+        return stages, replicas
 
     def __call__(self, net: Net) -> list[Placement]:
         placements = self.scheme(net, self.workers)
@@ -95,8 +114,7 @@ class SchemePlacer:
                 continue
             if node.conf.sum_gradient:
                 placements[node.index] = replace(placements[node.index], sum_gradient=True)
-            if self.name != "SEQUENTIAL":
-                self.note(node, placements[node.index])
+            self.note(node, placements[node.index])
         follow_readers(net, placements)
         return placements
 
@@ -112,8 +130,8 @@ class SchemePlacer:
     def note(self, node: Node, placement: Placement) -> None:
         """Remembers a layer that some workers get nothing of: it has too few rows or neurons."""
         busy = len(placement.workers)
-        if busy < self.workers:
-            self.fallbacks.append(Fallback(node.name, self.name, f"is cut over {busy} of {self.workers} workers"))
+        if busy < self.share:
+            self.fallbacks.append(Fallback(node.name, self.name, f"is cut over {busy} of {self.share} workers"))
 
 
 def is_written(conf: LayerProto) -> bool:

@@ -21,6 +21,7 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
+from netpart.program.schedule import Stage
 from netpart.spec import FLOAT, extent
 
 Consumer = tuple[Part, int]
@@ -44,9 +45,10 @@ class BackwardCompiler:
                 if feed.gradient and part.kind != BRIDGE_DST:
                     self.consumers.setdefault(feed.part.index, []).append((part, i))
 
-    def run(self) -> list[Instruction]:
-        """Instructions of the whole backward pass."""
-        for part in reversed(self.forward.parts):
+    def run(self, stage: Stage) -> list[Instruction]:
+        """Instructions of the backward pass of one stage."""
+        self.out = []
+        for part in reversed(self.forward.of(stage)):
             if part.live:
                 self.part(part)
         return self.out

@@ -14,7 +14,9 @@ from netpart.program.instructions import Instruction
 from netpart.program.memory import Memory
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
+from netpart.program.schedule import Stages, turns_of
 from netpart.proto.element import float_size
+from netpart.proto.job_pb2 import Schedule
 
 PHASE_CODES = {"train": 1, "val": 2, "test": 4}
 
@@ -41,22 +43,24 @@ def compile_phase(
     phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, width: int,
     keep: bool,
 ) -> Program:  # fmt: skip
-    """Forward of every micro-batch, then backward of every micro-batch, then the updates (GPipe's order)."""
+    """The passes of all micro-batches in the order of the schedule, then the updates."""
     program = Program(phase, micros)
     code = PHASE_CODES[phase]
-    parts = [[p for p in micro.graph.parts if p.worker == worker] for micro in micros]
     program.metrics = plan_metrics(micros)
-    forwards = [
-        ForwardCompiler(micro.graph, parts[m], m, code, memory, parameters, program, parameters.exchanges)
-        for m, micro in enumerate(micros)
-    ]
-    for forward in forwards:
-        program.instructions += forward.run()
-    if phase == "train":
-        parameters.expect(micros, parts)
+    made = {id(micro.graph): Stages(micro.graph) for micro in micros}
+    stages = [made[id(micro.graph)] for micro in micros]
+    forwards = [ForwardCompiler(s, worker, m, code, memory, parameters, program) for m, s in enumerate(stages)]
+    backwards = [BackwardCompiler(forward) for forward in forwards]
+    order, trains = parameters.partition.job.neuralnet.schedule, phase == "train"
+    turns = turns_of(worker, stages, Schedule.Order.Name(order), trains)
+    if trains:
+        passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
+        parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
         program.instructions += parameters.start(code)
-        for forward in forwards:
-            program.instructions += BackwardCompiler(forward).run()
+    for turn in turns:
+        compiler = (backwards if turn.backward else forwards)[turn.micro]
+        program.instructions += compiler.run(turn.stage)
+    if trains:
         program.instructions += parameters.finish(code)
     if keep:
         program.offsets, program.arena = side_by_side(memory, program.instructions, width)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Part
 from netpart.program.buffers import View
 from netpart.program.collected import GIVE, TAKE, collected
-from netpart.program.exchanges import Exchanges, Held
+from netpart.program.exchanges import Held
 from netpart.program.instructions import (
     Add,
     Channel,
@@ -21,6 +21,7 @@ from netpart.program.instructions import (
 from netpart.program.memory import Memory
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
+from netpart.program.schedule import Stage, Stages
 from netpart.spec import Region, Spec, extent, size
 
 
@@ -28,11 +29,12 @@ class ForwardCompiler:
     """Emits forward instructions; remembers where every value lies for backward and for verify."""
 
     def __init__(
-        self, graph: Graph, parts: list[Part], micro: int, phase: int, memory: Memory, parameters: ParameterMemory,
-        program: Program, exchanges: Exchanges,
+        self, stages: Stages, worker: int, micro: int, phase: int, memory: Memory, parameters: ParameterMemory,
+        program: Program,
     ) -> None:  # fmt: skip
-        self.graph, self.parts, self.micro, self.phase = graph, collected(parts), micro, phase
-        self.exchanges = exchanges
+        self.graph, self.stages, self.micro, self.phase = stages.graph, stages, micro, phase
+        self.parts = collected(self.graph.of_worker(worker))
+        self.exchanges = parameters.exchanges
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
         self.started: dict[int, CollectiveStart] = {}
@@ -41,9 +43,14 @@ class ForwardCompiler:
         self.calls: dict[int, Forward] = {}
         self.out: list[Instruction] = []
 
-    def run(self) -> list[Instruction]:
-        """Instructions of the whole forward pass."""
-        for part in self.parts:
+    def of(self, stage: Stage) -> list[Part]:
+        """The parts of one stage, in order."""
+        return [part for part in self.parts if self.stages.of(part) == stage]
+
+    def run(self, stage: Stage) -> list[Instruction]:
+        """Instructions of the forward pass of one stage."""
+        self.out = []
+        for part in self.of(stage):
             if part.kind == LAYER:
                 self.layer(part)
             elif part.kind == BRIDGE_DST:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from netpart.graph.graph import LAYER, Part
-from netpart.graph.net import Node
-from netpart.graph.partition import Micro, Partition
+from netpart.graph.net import Net, Node
+from netpart.graph.partition import Partition
 from netpart.graph.passes.synchronise import Bucket
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import FIXED, View
@@ -96,19 +96,17 @@ class ParameterMemory:
             out.append(Copy(copy, view))
         return copy
 
-    def expect(self, micros: list[Micro], parts: list[list[Part]]) -> None:
-        """Lists every contribution to every gradient in the order in which backward makes them."""
+    def expect(self, passes: Iterable[tuple[int, Net, list[Part]]]) -> None:
+        """Lists every contribution to every gradient in the order in which backward makes them.
+
+        ``passes`` are backward passes in order: micro-batch, net and the parts of the stage.
+        """
         order: dict[int, list[tuple[Key, Region]]] = {}
-        for m, micro in enumerate(micros):
-            for part in reversed(parts[m]):
-                node = micro.graph.net.nodes[part.node]
-                if part.kind != LAYER or not any(part.trains):
-                    continue
-                boxes = node.layer.needs(part.region, part.term).params
-                for slot, box in enumerate(boxes):
-                    if part.trains[slot] and box is not None:
-                        h = self.holding(node.params[slot].name, box)
-                        order.setdefault(h, []).append(((m, part.index, slot), box))
+        for micro, net, parts in passes:
+            for part in reversed(parts):
+                for slot, box in self.trained(net.nodes[part.node], part):
+                    h = self.holding(net.nodes[part.node].params[slot].name, box)
+                    order.setdefault(h, []).append(((micro, part.index, slot), box))
         for h, holding in enumerate(self.holdings):
             if self.gradients[h] is None:
                 continue
@@ -117,6 +115,12 @@ class ParameterMemory:
         for b, bucket in self.buckets:
             held = {self.holding(c.parameter.name, c.box) for c in bucket.cells}
             self.remaining[b] = {key for key, (h, _) in self.keys.items() if h in held}
+
+    def trained(self, node: Node, part: Part) -> Iterator[tuple[int, Region]]:
+        """The parameters, by slot, to whose gradient a part adds, and where."""
+        if part.kind == LAYER and any(part.trains):
+            boxes = node.layer.needs(part.region, part.term).params
+            yield from ((slot, box) for slot, box in enumerate(boxes) if part.trains[slot] and box is not None)
 
     def gradient_targets(
         self, micro: int, part: Part, node: Node, before: list[Instruction]

@@ -23,6 +23,7 @@ class Scheme(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     COLUMN_ROW: _ClassVar[Scheme]
     DATA: _ClassVar[Scheme]
     ONE_WEIRD_TRICK: _ClassVar[Scheme]
+    PIPELINE: _ClassVar[Scheme]
 LAST: Remainder
 SPREAD: Remainder
 AS_WRITTEN: Scheme
@@ -33,6 +34,7 @@ ALTSPLIT: Scheme
 COLUMN_ROW: Scheme
 DATA: Scheme
 ONE_WEIRD_TRICK: Scheme
+PIPELINE: Scheme
 
 class CutProto(_message.Message):
     __slots__ = ("axis", "over", "parts", "sizes", "location")

@@ -96,6 +96,7 @@ ALTSPLIT: _cut_pb2.Scheme
 COLUMN_ROW: _cut_pb2.Scheme
 DATA: _cut_pb2.Scheme
 ONE_WEIRD_TRICK: _cut_pb2.Scheme
+PIPELINE: _cut_pb2.Scheme
 kUnknown: _layer_pb2.Phase
 kTrain: _layer_pb2.Phase
 kVal: _layer_pb2.Phase
@@ -340,7 +341,7 @@ class CDProto(_message.Message):
     def __init__(self, cd_k: _Optional[int] = ...) -> None: ...
 
 class NetProto(_message.Message):
-    __slots__ = ("layer", "partition_dim", "layer_group", "unroll_len", "scheme", "micro_batches", "remainder", "replicas")
+    __slots__ = ("layer", "partition_dim", "layer_group", "unroll_len", "scheme", "micro_batches", "remainder", "replicas", "schedule", "stages")
     Extensions: _python_message._ExtensionDict
     LAYER_FIELD_NUMBER: _ClassVar[int]
     PARTITION_DIM_FIELD_NUMBER: _ClassVar[int]
@@ -350,6 +351,8 @@ class NetProto(_message.Message):
     MICRO_BATCHES_FIELD_NUMBER: _ClassVar[int]
     REMAINDER_FIELD_NUMBER: _ClassVar[int]
     REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULE_FIELD_NUMBER: _ClassVar[int]
+    STAGES_FIELD_NUMBER: _ClassVar[int]
     layer: _containers.RepeatedCompositeFieldContainer[_layer_pb2.LayerProto]
     partition_dim: int
     layer_group: _containers.RepeatedCompositeFieldContainer[LayerGroupProto]
@@ -358,7 +361,19 @@ class NetProto(_message.Message):
     micro_batches: int
     remainder: _cut_pb2.Remainder
     replicas: int
-    def __init__(self, layer: _Optional[_Iterable[_Union[_layer_pb2.LayerProto, _Mapping]]] = ..., partition_dim: _Optional[int] = ..., layer_group: _Optional[_Iterable[_Union[LayerGroupProto, _Mapping]]] = ..., unroll_len: _Optional[int] = ..., scheme: _Optional[_Union[_cut_pb2.Scheme, str]] = ..., micro_batches: _Optional[int] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., replicas: _Optional[int] = ...) -> None: ...
+    schedule: Schedule.Order
+    stages: int
+    def __init__(self, layer: _Optional[_Iterable[_Union[_layer_pb2.LayerProto, _Mapping]]] = ..., partition_dim: _Optional[int] = ..., layer_group: _Optional[_Iterable[_Union[LayerGroupProto, _Mapping]]] = ..., unroll_len: _Optional[int] = ..., scheme: _Optional[_Union[_cut_pb2.Scheme, str]] = ..., micro_batches: _Optional[int] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., replicas: _Optional[int] = ..., schedule: _Optional[_Union[Schedule.Order, str]] = ..., stages: _Optional[int] = ...) -> None: ...
+
+class Schedule(_message.Message):
+    __slots__ = ()
+    class Order(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        ONE_F_ONE_B: _ClassVar[Schedule.Order]
+        GPIPE: _ClassVar[Schedule.Order]
+    ONE_F_ONE_B: Schedule.Order
+    GPIPE: Schedule.Order
+    def __init__(self) -> None: ...
 
 class LayerGroupProto(_message.Message):
     __slots__ = ("layer",)

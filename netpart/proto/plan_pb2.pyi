@@ -97,20 +97,24 @@ class CollectiveProto(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., dtype: _Optional[str] = ..., member: _Optional[_Iterable[int]] = ..., block: _Optional[_Iterable[_Union[BlockProto, _Mapping]]] = ..., region: _Optional[_Iterable[int]] = ..., backward: bool = ..., first: _Optional[int] = ..., last: _Optional[int] = ...) -> None: ...
 
 class GraphProto(_message.Message):
-    __slots__ = ("phase", "rows", "part", "collective", "total", "expanded")
+    __slots__ = ("phase", "rows", "part", "collective", "total", "expanded", "team_of_worker", "team_of_node")
     PHASE_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     PART_FIELD_NUMBER: _ClassVar[int]
     COLLECTIVE_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     EXPANDED_FIELD_NUMBER: _ClassVar[int]
+    TEAM_OF_WORKER_FIELD_NUMBER: _ClassVar[int]
+    TEAM_OF_NODE_FIELD_NUMBER: _ClassVar[int]
     phase: str
     rows: int
     part: _containers.RepeatedCompositeFieldContainer[PartProto]
     collective: _containers.RepeatedCompositeFieldContainer[CollectiveProto]
     total: _containers.RepeatedScalarFieldContainer[int]
     expanded: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, phase: _Optional[str] = ..., rows: _Optional[int] = ..., part: _Optional[_Iterable[_Union[PartProto, _Mapping]]] = ..., collective: _Optional[_Iterable[_Union[CollectiveProto, _Mapping]]] = ..., total: _Optional[_Iterable[int]] = ..., expanded: _Optional[_Iterable[int]] = ...) -> None: ...
+    team_of_worker: _containers.RepeatedScalarFieldContainer[int]
+    team_of_node: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, phase: _Optional[str] = ..., rows: _Optional[int] = ..., part: _Optional[_Iterable[_Union[PartProto, _Mapping]]] = ..., collective: _Optional[_Iterable[_Union[CollectiveProto, _Mapping]]] = ..., total: _Optional[_Iterable[int]] = ..., expanded: _Optional[_Iterable[int]] = ..., team_of_worker: _Optional[_Iterable[int]] = ..., team_of_node: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MicroProto(_message.Message):
     __slots__ = ("graph", "lo", "hi")

@@ -55,4 +55,4 @@ def test_a_scheme_places_all_layers(job: Path, netpart: Netpart) -> None:
 def test_an_unknown_scheme_is_refused(job: Path, netpart: Netpart) -> None:
     answer = netpart("draw", job, "--scheme", "navie")
     assert answer.code == 2
-    assert answer.err.startswith("error: --scheme: expected a known scheme, got 'NAVIE'; did you mean NAIVE? (all 7: ")
+    assert answer.err.startswith("error: --scheme: expected a known scheme, got 'NAVIE'; did you mean NAIVE? (all 8: ")

@@ -15,6 +15,7 @@ from netpart.program.communication import Verb, communications
 from netpart.program.compile import compile_worker
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import Instruction, Receive
+from netpart.program.schedule import Stage
 from netpart.proto.control_pb2 import ReadyProto
 from netpart.proto.reader import load
 from tests.end2end.running import mlp
@@ -44,8 +45,8 @@ def test_programs_without_their_other_half_never_start(tmp_path: Path, monkeypat
 def test_programs_that_wait_for_each_other_never_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ForwardCompiler.run
 
-    def receives_first(compiler: ForwardCompiler) -> list[Instruction]:
-        return sorted(run(compiler), key=lambda i: not isinstance(i, Receive))
+    def receives_first(compiler: ForwardCompiler, stage: Stage) -> list[Instruction]:
+        return sorted(run(compiler, stage), key=lambda i: not isinstance(i, Receive))
 
     job = load(mlp(tmp_path), ["fc2.partition_dim=1"])
     assert partition(job.proto, 2).workers == 2

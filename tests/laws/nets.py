@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from netpart.layers.layer import INPUT, Layer
 from netpart.proto.cut_pb2 import CutProto, Remainder
-from netpart.proto.job_pb2 import Collectives, JobProto, LayerProto, Phase
+from netpart.proto.job_pb2 import Collectives, JobProto, LayerProto, Phase, Schedule
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from tests.laws.sketch import Sketch, finish, grow
 
@@ -42,6 +42,7 @@ def nets(draw: st.DrawFn) -> Sketch:
     grow(s, s.number(1, 6))
     finish(s, data)
     s.job.neuralnet.micro_batches = min(s.pick([1, 1, 2, 3]), rows)
+    s.job.neuralnet.schedule = s.pick([Schedule.ONE_F_ONE_B, Schedule.GPIPE])
     choose_updater(s)
     return s
 

@@ -14,6 +14,7 @@ from netpart.plan.schemes.data import data
 from netpart.plan.schemes.gather_scatter import gather_scatter
 from netpart.plan.schemes.naive import naive
 from netpart.plan.schemes.one_weird_trick import one_weird_trick
+from netpart.plan.schemes.pipeline import pipeline
 from netpart.plan.schemes.sequential import sequential
 from netpart.registry import Registry
 from netpart.spec import Placement
@@ -31,5 +32,6 @@ for _name, _scheme in {
     "COLUMN_ROW": column_row,
     "DATA": data,
     "ONE_WEIRD_TRICK": one_weird_trick,
+    "PIPELINE": pipeline,
 }.items():
     SCHEMES.add(_name)(_scheme)

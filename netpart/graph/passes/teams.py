@@ -1,0 +1,28 @@
+"""Teams: workers that share a layer, and so go through the net together. Stages of a pipeline are between teams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netpart.graph.graph import Graph, Teams
+
+
+def join_teams(graphs: Sequence[Graph]) -> None:
+    """Joins the workers that hold shards of one layer in any of ``graphs``, which are micro-batches of one net.
+
+    A team is named by its lowest worker.
+    """
+    above = list(range(graphs[0].workers))
+
+    def find(worker: int) -> int:
+        while above[worker] != worker:
+            worker = above[worker]
+        return worker
+
+    for placement in (p for graph in graphs for p in graph.placements):
+        found = {find(shard.worker) for shard in placement.shards}
+        for name in found:
+            above[name] = min(found)
+    of_worker = tuple(find(worker) for worker in range(len(above)))
+    for graph in graphs:
+        graph.teams = Teams(of_worker, tuple(of_worker[p.shards[0].worker] for p in graph.placements))
