@@ -80,9 +80,9 @@ class Activation(Verbs):
             xp.greater(source, 0, out=positive)
             if slope:
                 xp.multiply(dy, slope, out=dx)
-            else:
-                dx.fill(0)
-            xp.copyto(dx, dy, where=positive)
+                xp.copyto(dx, dy, where=positive)
+            else:  # many times as fast as a copy of those that are chosen, which no branch predictor foresees
+                xp.multiply(dy, positive, out=dx)
 
         return Op(run, [(source.shape, bool)])
 
