@@ -32,14 +32,15 @@ class RecordCache:
         self._known = np.zeros(rows, np.bool_)
 
     def take(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Elements (records, *crop) and labels (records,) of the numbered records."""
+        """Elements (records, *crop) and labels (records,) of the numbered records, to be read only."""
         if not self.kept:
             return self._fresh(records, crop)
-        for record in np.unique(records[~self._known[records]]).tolist():
+        missing = records[~self._known[records]]
+        for record in np.unique(missing).tolist() if missing.size else ():
             self._values[record], self._labels[record] = self._checked(record)
             self._known[record] = True
-        index: Any = (records, *crop)
-        return self._values[index], self._labels[records]
+        index: Any = (run_of(records), *crop)
+        return self._values[index], self._labels[index[0]]
 
     def _fresh(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
         found = [self._checked(record) for record in records.tolist()]
@@ -60,3 +61,10 @@ class RecordCache:
             return self._decode(self._store.value(record))
         except DataError as error:
             raise DataError(f"{self._store.path}: record {record}: {error}") from error
+
+
+def run_of(records: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """``records`` as a slice where they follow one another, so that nothing is copied."""
+    if len(records) > 0 and bool((np.diff(records) == 1).all()):
+        return slice(int(records[0]), int(records[-1]) + 1)
+    return records

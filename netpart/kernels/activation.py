@@ -63,8 +63,8 @@ class Activation(Verbs):
 
     def _relu(self, x: Array, y: Array, slope: float) -> Callable[[], None]:
         xp = self.xp
-        if slope == 0:
-            return lambda: xp.maximum(x, 0, out=y)
+        if slope == 0:  # NumPy's maximum with one number takes three times as long as its clip
+            return lambda: xp.clip(x, 0, xp.inf, out=y)
         pick = xp.maximum if slope <= 1 else xp.minimum
 
         def run() -> None:
