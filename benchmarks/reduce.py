@@ -22,7 +22,7 @@ from benchmarks.rows import CORES, Row
 from netpart.collectives import Progress
 from netpart.collectives.kinds import ALL_REDUCE
 from netpart.program.exchange import Exchange, exchange
-from netpart.program.wire import REDUCE_AHEAD
+from netpart.program.wire import AHEAD
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Array, Channel
 
@@ -66,7 +66,7 @@ class Member:
             for index, m in enumerate(found.schedule):
                 if m.target == rank:
                     shape = (found.elements(m.blocks),)
-                    self.transport.expect(channel(nbytes, index), m.source, shape, np.float32, REDUCE_AHEAD)
+                    self.transport.expect(channel(nbytes, index), m.source, shape, np.float32, AHEAD)
         self.steps = dict.fromkeys(SIZES, 0)
 
     def exchange(self, nbytes: int, n: int) -> Exchange:
