@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchmarks.mlp import Work, prepare
+from benchmarks.rows import CORES
 from netpart.graph.partition import Partition
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
@@ -30,7 +31,6 @@ WARM_UP = 3
 """First steps of every run, which do not count."""
 DEADLINE = 600.0
 """Seconds after which a run has failed."""
-CORES = len(os.sched_getaffinity(0))
 YIELDING = ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "MPIR_CVAR_POLLS_BEFORE_YIELD")
 """What makes MPICH, which waits by asking over and over, sleep between two questions."""
 MPIEXEC = str(Path(sys.executable).with_name("mpiexec"))

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-import json
-import platform
 from collections.abc import Sequence
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.contenders import CORES, MPI, TORCH, WARM_UP, Found
+from benchmarks import rows
+from benchmarks.contenders import MPI, TORCH, WARM_UP, Found
 from benchmarks.crossovers import Pair, Sweep, crossing, verdict
+from benchmarks.rows import CORES, Row
 from netpart.units import bytes_text, seconds_text
 
 if TYPE_CHECKING:
     from benchmarks.schemes import Timed
 
-RESULTS = Path(__file__).parent / "results" / "schemes.json"
+RESULTS = rows.RESULTS / "schemes.json"
 PACKAGES = ("netpart", "numpy", "pyzmq", "mpi4py", "mpich", "torch")
 COMPARISONS = ((MPI, "NAIVE", 1.0), (TORCH, "COLUMN_ROW", None))
 """A peer, the scheme that does the same, and the ratio that is the goal."""
 
-Row = dict[str, Any]
+Json = dict[str, Any]
 
 
 def comparisons(timed: Timed) -> list[Row]:
     """Each peer beside the scheme that does the same."""
-    rows = []
-    for peer, scheme, goal in COMPARISONS:
-        ours, theirs = timed.found[scheme].median, timed.found[peer].median
-        row = {"work": f"{timed.work}, {scheme}", "against": peer, "ratio": round(theirs / ours, 3), "goal": goal}
-        rows.append(row | {"netpart": ours, "peer": theirs, "unit": "s/step"})
-    return rows
+    return [
+        Row(f"{timed.work}, {scheme}", peer, timed.found[scheme].median, timed.found[peer].median, "s/step", goal)
+        for peer, scheme, goal in COMPARISONS
+    ]
 
 
 def missed(timed: Sequence[Timed]) -> list[Row]:
     """The comparisons whose goal was not reached."""
-    rows = [row for each in timed for row in comparisons(each)]
-    return [row for row in rows if row["goal"] is not None and row["ratio"] < row["goal"]]
+    return [row for each in timed for row in comparisons(each) if row.missed]
 
 
-def contender_row(timed: Timed, name: str, found: Found) -> Row:
+def contender_row(timed: Timed, name: str, found: Found) -> Json:
     """Everything about one contender at one work."""
     work = timed.work
     about = {"workers": work.workers, "widths": work.widths, "batch": work.batch, "contender": name}
@@ -50,7 +45,7 @@ def contender_row(timed: Timed, name: str, found: Found) -> Row:
     return about | figures | ratios | {"loss": found.loss, "oversubscribed": work.workers > CORES}
 
 
-def crossover_row(sweep: Sweep, timed: Sequence[Timed]) -> Row:
+def crossover_row(sweep: Sweep, timed: Sequence[Timed]) -> Json:
     """Both schemes of a pair along what changes."""
     at, sent, seconds = list(sweep.at), bytes_of(sweep, timed), seconds_of(sweep, timed)
     return {
@@ -95,27 +90,12 @@ def print_crossover(sweep: Sweep, timed: Sequence[Timed]) -> None:
 
 
 def write(
-    path: Path, timed: Sequence[Timed], crossovers: Sequence[tuple[Sweep, Sequence[Timed]]], settings: Row
+    path: Path, timed: Sequence[Timed], crossovers: Sequence[tuple[Sweep, Sequence[Timed]]], settings: Json
 ) -> None:
     """Writes everything as JSON."""
-    report = {
-        "date": date.today().isoformat(),
-        "machine": {"processor": processor(), "cores": CORES},
-        "versions": {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
-        | {name: version(name) for name in PACKAGES},
+    more = {
         "settings": settings | {"warm_up_steps": WARM_UP},
-        "rows": [row for each in timed for row in comparisons(each)],
         "contenders": [contender_row(each, name, found) for each in timed for name, found in each.found.items()],
         "crossovers": [crossover_row(along, points) for along, points in crossovers],
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-
-
-def processor() -> str:
-    """The processor's name where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    rows.write(path, [row for each in timed for row in comparisons(each)], PACKAGES, more)

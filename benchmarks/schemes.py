@@ -21,10 +21,11 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
-from benchmarks.contenders import CONTENDERS, CORES, WARM_UP, Bench, Found
+from benchmarks.contenders import CONTENDERS, WARM_UP, Bench, Found
 from benchmarks.crossovers import QUICK, SWEEPS, Sweep, square
 from benchmarks.mlp import Work
 from benchmarks.report import RESULTS, missed, print_crossover, print_work, write
+from benchmarks.rows import CORES
 
 WIDTHS, BATCHES = (256, 512, 1024, 2048, 4096), (32, 128, 512, 1024)
 ROUNDS = 2
@@ -94,7 +95,7 @@ def main() -> int:
         write(args.output or RESULTS, timed, crossovers, settings)
     behind = [] if args.quick else missed(timed)
     for row in behind:
-        print(f"behind {row['against']}: {row['work']}, ratio {row['ratio']}, goal {row['goal']}")
+        print(row)
     return 1 if behind else 0
 
 

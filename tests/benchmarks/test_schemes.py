@@ -90,4 +90,4 @@ def test_a_goal_is_missed_by_who_is_slower_than_the_peer() -> None:
     assert not report.missed([found])
     slower = replace(found.found["NAIVE"], seconds=[COSTS[MPI] * 2])
     (row,) = report.missed([Timed(WORK, found.found | {"NAIVE": slower})])
-    assert row["against"] == MPI
+    assert row.against == MPI
