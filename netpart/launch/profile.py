@@ -33,6 +33,11 @@ class Profiled:
     profile: Profile
     timeline: Timeline
 
+    @property
+    def median_step(self) -> int:
+        """The step that took the median time."""
+        return sorted(self.timeline.steps, key=self.timeline.seconds)[len(self.timeline.steps) // 2]
+
 
 def profile(
     job: Job, workers: int | None = None, steps: int = 10, *, launcher: str = "local", transport: str = "auto"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from netpart.worker.player import Player, Traced
 
 ROUNDS = 16
-"""Questions for the time. The answer that comes back fastest is the best (Cristian, Probabilistic clock synchronization,
-1989): it is wrong by no more than half of what it took."""
+"""Questions for the time. The answer that comes back fastest is the best: it is wrong by no more than half of what it
+took (Cristian, Probabilistic clock synchronization, 1989)."""
 
 
 def trace(loop: Loop) -> None:

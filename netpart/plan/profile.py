@@ -1,4 +1,4 @@
-"""What ``netpart profile`` shows: a traced run in figures, by layer and by worker. All of them are medians over steps."""
+"""What ``netpart profile`` shows: a traced run in figures, by layer and by worker, each the median over steps."""
 
 from __future__ import annotations
 
@@ -46,11 +46,18 @@ class LayerTime:
     flops: int
     rate: float
 
+    @property
+    def seconds(self) -> float:
+        """Forward, backward and update together."""
+        return self.forward + self.backward + self.update
+
 
 @dataclass(frozen=True)
 class WorkerTime:
-    """Seconds of one worker in a step, which add up to about ``step``: ``moving`` is copying, adding and clearing within the
-    worker, ``talking`` what it did itself for its messages, ``waiting`` what it waited for those of others.
+    """Seconds of one worker in a step, which add up to about ``step``.
+
+    ``moving`` is copying, adding and clearing within the worker, ``talking`` what it did itself for its messages,
+    ``waiting`` what it waited for those of others.
 
     ``travelling`` is how long messages to it or from it were on their way, ``overlapped`` how much of that it computed.
     """

@@ -1,7 +1,7 @@
 """Timeline: who did what, when: of a run that was traced or simulated. Drawings and figures are made from it.
 
-An instant of a worker belongs to the event that began last: a wait within a receive is a wait, a message of a collective
-that is sent while the worker waits for that collective is sending.
+An instant of a worker belongs to the event that began last: a wait within a receive is a wait, a message of a
+collective that is sent while the worker waits for that collective is sending.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Timeline:
 
 
 def own_seconds(events: Iterable[Event]) -> dict[str, float]:
-    """Seconds by kind of the events of one worker, in the order of ``Timeline.of_worker``: every instant counts once."""
+    """Seconds by kind of the events of one worker, in the order of ``Timeline.of_worker``; no instant counts twice."""
     found, within = defaultdict[str, float](float), list[Event]()
     for event in events:
         while within and within[-1].end <= event.start:

@@ -12,7 +12,7 @@ from netpart.program.program import WorkerProgram
 
 @dataclass(frozen=True)
 class Peak:
-    """``buffers`` are (name, bytes) of what lives while instruction ``instruction`` of the phase runs, largest first."""
+    """``buffers`` are (name, bytes) of what lives while instruction number ``instruction`` runs, largest first."""
 
     instruction: int
     buffers: tuple[tuple[str, int], ...]
