@@ -36,7 +36,7 @@ class Repeated:
             self._kept[key] = copied(data_out), copied(label_out)
             return
         for out, kept in zip((data_out, label_out), self._kept[key], strict=True):
-            if out is not None:
+            if out is not None and kept is not None:
                 np.copyto(out, kept)
 
 

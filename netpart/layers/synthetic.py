@@ -36,7 +36,7 @@ class SyntheticInput(RowInput):
 
 
 def check_synthetic(layer: Layer) -> Shape:
-    """The shape of a row of ``layer``; raises ConfigError unless that, its classes, its noise and its batches can be."""
+    """The shape of a row of ``layer``; raises ConfigError unless that and its synthetic_conf can be."""
     shape = tuple(layer.conf.store_conf.shape)
     at_least(layer, 1, layer.conf.synthetic_conf.classes, "synthetic_conf", "classes")
     at_least(layer, 0, layer.conf.synthetic_conf.batches, "synthetic_conf", "batches")
