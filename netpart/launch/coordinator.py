@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any
 
 import zmq
@@ -28,7 +28,7 @@ from netpart.launch.team import Team
 from netpart.launch.token import BYTES
 from netpart.launch.watch import Member, Watch, place
 from netpart.program.rehearse import rehearse
-from netpart.proto.control_pb2 import ControlProto, JoinedProto
+from netpart.proto.control_pb2 import ClockProto, ControlProto, JoinedProto
 from netpart.updaters import AVERAGE
 
 LOOK_MS = 250
@@ -45,7 +45,8 @@ PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartErr
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is run, beyond its job. ``averages``: parameters start from those that lie beside ``restore``."""
+    """How a run is run, beyond its job. ``averages``: parameters start from those that lie beside ``restore``;
+    ``trace``: it only trains, and every worker tells what it did when."""
 
     folder: Path
     workspace: Path
@@ -57,6 +58,7 @@ class Options:
     first_step: int = 0
     transport: str = "zeromq"
     averages: bool = False
+    trace: bool = False
 
 
 class Coordinator:
@@ -191,6 +193,8 @@ class Coordinator:
             w.restore_updater = str(beside)
         w.writes.extend(writers(self.partition)[member.rank])
         w.report_every, w.transport, w.workers = options.report_every, options.transport, len(self.members)
+        w.trace = options.trace
+        w.trace = options.trace
         self.send(member, message)
 
     def on_ready(self, member: Member, ready: Any, team: Team) -> None:
@@ -248,6 +252,12 @@ class Coordinator:
 
     def on_region_read(self, member: Member, region: Any, team: Team) -> None:
         self.send(member, ControlProto(region=self.relay.read(region)))
+
+    def on_clock(self, member: Member, clock: Any, team: Team) -> None:
+        self.send(member, ControlProto(clock=ClockProto(seconds=perf_counter())))
+
+    def on_trace(self, member: Member, trace: Any, team: Team) -> None:
+        member.trace = trace
 
     def on_finished(self, member: Member, finished: Any, team: Team) -> None:
         member.finished = finished

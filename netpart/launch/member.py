@@ -62,7 +62,7 @@ def play(
     try:
         loop = prepare(welcome, transport, control, listen, log, away)
         with np.errstate(all="ignore"):  # what is not a number shows in the metrics, and ends the run there
-            loop.run()
+            play_job(loop)
         finished(control, loop)
         control.await_stop()
         return True
@@ -74,6 +74,15 @@ def play(
     except Exception as error:
         failed(control, error, log)
         return False
+
+
+def play_job(loop: Loop) -> None:
+    """Plays every step of the job, or those that are to be traced."""
+    if not loop.welcome.trace:
+        return loop.run()
+    from netpart.launch.tracing import trace
+
+    return trace(loop)
 
 
 def prepare(

@@ -37,6 +37,7 @@ class Member:
     device: str = ""
     spoken: Phases = field(default_factory=dict)
     finished: Any = None
+    trace: Any = None
 
     def place(self) -> str:
         """Where it was last heard: phase, step and what it was doing."""

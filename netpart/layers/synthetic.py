@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import ClassVar, final
 
+from netpart.data.repeated import repeated
 from netpart.data.rows import RowSource
 from netpart.data.synthetic import Synthetic
 from netpart.layers.checks import at_least, fault
@@ -30,13 +31,15 @@ class SyntheticInput(RowInput):
 
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
         conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
-        return Synthetic(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+        rows = Synthetic(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+        return repeated(rows, conf.batches)
 
 
 def check_synthetic(layer: Layer) -> Shape:
-    """The shape of a row of ``layer``; raises ConfigError unless that, its classes and its noise can be."""
+    """The shape of a row of ``layer``; raises ConfigError unless that and its synthetic_conf can be."""
     shape = tuple(layer.conf.store_conf.shape)
     at_least(layer, 1, layer.conf.synthetic_conf.classes, "synthetic_conf", "classes")
+    at_least(layer, 0, layer.conf.synthetic_conf.batches, "synthetic_conf", "batches")
     if not 0 <= layer.conf.synthetic_conf.noise < inf:
         got = f"{layer.conf.synthetic_conf.noise:g}"
         raise fault(layer, "a noise of 0 or more", got, "write noise: 1", "synthetic_conf", "noise")

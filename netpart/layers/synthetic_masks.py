@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import ClassVar, final
 
+from netpart.data.repeated import repeated
 from netpart.data.rows import RowSource
 from netpart.data.synthetic_masks import SyntheticMasks as Rows
 from netpart.layers.checks import fault
@@ -37,4 +38,5 @@ class SyntheticMasks(RowInput):
 
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
         conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
-        return Rows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+        rows = Rows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+        return repeated(rows, conf.batches)

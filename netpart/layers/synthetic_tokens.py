@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
+from netpart.data.repeated import repeated
 from netpart.data.rows import RowSource
 from netpart.data.synthetic_tokens import SyntheticTokens as Rows
 from netpart.layers.checks import fault
@@ -35,4 +36,5 @@ class SyntheticTokens(RowInput):
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
         conf = self.conf.synthetic_conf
         window = self.output.shape[1]
-        return Rows(window, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+        rows = Rows(window, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+        return repeated(rows, conf.batches)

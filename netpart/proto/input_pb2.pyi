@@ -39,12 +39,14 @@ class StoreProto(_message.Message):
     def __init__(self, backend: _Optional[str] = ..., path: _Optional[str] = ..., separator: _Optional[str] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., encoded: bool = ..., random_skip: _Optional[int] = ..., has_label: bool = ..., prefetching: bool = ..., shuffle: bool = ...) -> None: ...
 
 class SyntheticProto(_message.Message):
-    __slots__ = ("classes", "noise")
+    __slots__ = ("classes", "noise", "batches")
     CLASSES_FIELD_NUMBER: _ClassVar[int]
     NOISE_FIELD_NUMBER: _ClassVar[int]
+    BATCHES_FIELD_NUMBER: _ClassVar[int]
     classes: int
     noise: float
-    def __init__(self, classes: _Optional[int] = ..., noise: _Optional[float] = ...) -> None: ...
+    batches: int
+    def __init__(self, classes: _Optional[int] = ..., noise: _Optional[float] = ..., batches: _Optional[int] = ...) -> None: ...
 
 class TextProto(_message.Message):
     __slots__ = ("files", "suffix", "window", "batchsize", "held_out")

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 WINDOW = 2
 """Steps that a sender may run ahead of a receiver."""
+STEP = "step"
+PHRASES = {START: "start ", WAIT: "wait "}
+"""What a trace says before the name of a collective."""
 
 
 class Waiting(NamedTuple):
@@ -54,11 +57,23 @@ class Waiting(NamedTuple):
         return f"{self.name} (edge {self.channel.edge}) from worker {self.peer} in {self.phase} step {self.step}"
 
 
+class Traced(NamedTuple):
+    """What was done from ``start`` to ``end``, in seconds of this process's clock; ``name`` begins with a verb.
+
+    ``channel`` is that of the message that it sent or received. What was done meanwhile stands before it.
+    """
+
+    name: str
+    start: float
+    end: float
+    channel: Channel | None = None
+
+
 class Player:
     """One worker's machine, bound and ready.
 
-    ``trace``, if it is a list, gets (name, start, end) in seconds of every action and every send of a collective;
-    ``doing`` names the action that is being played, for whoever asks meanwhile.
+    ``trace``, if it is a list, gets every action, every message of a collective, every wait and, behind all that, the
+    step; ``doing`` names the action that is being played, for whoever asks meanwhile.
     """
 
     def __init__(
@@ -72,7 +87,7 @@ class Player:
         self.workspace_bytes = self.attach_workspace()
         self.running: list[Running] = []
         self.seen = -1
-        self.trace: list[tuple[str, float, float]] | None = None
+        self.trace: list[Traced] | None = None
         self.doing = "getting ready"
         self.sequence = dict.fromkeys(program.phases, 0)
         self.readers = {phase: self.finished_by_readers(phase) for phase in program.phases}
@@ -114,7 +129,7 @@ class Player:
     def play(self, phase: str, step: int) -> Iterator[Waiting]:
         """Plays one step of ``phase``; yields what it waits for whenever a message is missing."""
         bound, trace, self.machine.clock.step = self.bound[phase], self.trace, step
-        sequence = self.sequence[phase]
+        sequence, began = self.sequence[phase], perf_counter()
         yield from self.wait_for_readers(phase, sequence)
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
@@ -128,9 +143,15 @@ class Player:
             else:
                 yield from self.communicate(action, phase, sequence)
             if trace is not None:
-                trace.append((action.name, started, perf_counter()))
+                self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel)
         self.tell_writers(phase, sequence)
+        self.note(STEP, began)
         self.sequence[phase] = sequence + 1
+
+    def note(self, name: str, started: float, channel: Channel | None = None) -> None:
+        """Traces what ends now, if it is to be traced."""
+        if self.trace is not None:
+            self.trace.append(Traced(name, started, perf_counter(), channel))
 
     def communicate(self, action: Action, phase: str, step: int) -> Iterator[Waiting]:
         """Sends, receives, or starts or completes a collective."""
@@ -139,9 +160,11 @@ class Player:
         if action.kind == SEND:
             self.transport.send(action.channel, step, action.peer, self.to_host(action.array))
         elif action.kind == RECEIVE:
+            began = perf_counter()
             while (arrived := self.transport.receive(action.channel, step)) is None:
                 yield Waiting(action.name, action.peer, phase, step, action.channel)
                 self.advance(step)
+            self.note(f"wait {action.name}", began)
             self.to_device(action.array, arrived)
         elif action.kind == START:
             assert action.running is not None
@@ -169,17 +192,18 @@ class Player:
                 arrived = self.transport.receive(running.channels[expected[1]], step)
                 if arrived is None:
                     break
+                began = perf_counter()
                 self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)), step)
+                self.note(f"receive {running.name}", began, running.channels[expected[1]])
         self.running = [running for running in self.running if not running.progress.done]
 
     def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]], step: int) -> None:
         """Sends what a collective may send now."""
         assert self.transport is not None
         for place, index, view in sends:
-            started = perf_counter() if self.trace is not None else 0.0
-            self.transport.send(running.channels[index], step, running.members[place], self.to_host(view))
-            if self.trace is not None:
-                self.trace.append((f"send {running.name}", started, perf_counter()))
+            began, channel = perf_counter(), running.channels[index]
+            self.transport.send(channel, step, running.members[place], self.to_host(view))
+            self.note(f"send {running.name}", began, channel)
 
     def to_host(self, array: Array) -> Array:
         return array if self.xp is np else self.xp.asnumpy(array)
@@ -207,9 +231,10 @@ class Player:
         if step < WINDOW or self.transport is None:
             return
         for peer, channel in self.readers[phase]:
-            self.doing = f"waiting for worker {peer} to finish an earlier step"
+            self.doing, began = f"waiting for worker {peer} to finish an earlier step", perf_counter()
             while self.transport.receive(channel, step - WINDOW) is None:
                 yield Waiting("the end of an earlier step", peer, phase, step, channel)
+            self.note(f"wait for worker {peer} to finish an earlier step", began)
 
     def tell_writers(self, phase: str, step: int) -> None:
         """Tells everyone that sends to this worker that it has finished ``step``."""

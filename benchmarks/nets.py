@@ -1,0 +1,118 @@
+"""The nets that are timed: jobs of graphs/ and of benchmarks/jobs, each at one size, uncut, on mini-batches in memory.
+
+What is the same for all contenders: layers, first weights, mini-batches and rule of learning. What data comes from is
+not compared: every job gets made-up rows, BATCHES mini-batches that are made once and then repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+
+from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
+from netpart.proto.phase import in_phase
+from netpart.proto.reader import load
+from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
+
+ROOT = Path(__file__).resolve().parents[1]
+BATCHES = 2
+"""Mini-batches that every contender keeps in memory and reads in turn."""
+CUTS = "partition_dim", "location", "cut", "shard", "remainder", "sum_gradient"
+MADE_UP = {
+    LayerType.kRecordInput: LayerType.kSyntheticInput,
+    LayerType.kTextInput: LayerType.kSyntheticTokens,
+}
+"""What takes the place of an input that reads files."""
+TOKENS = 256
+
+
+@dataclass(frozen=True)
+class Net:
+    """A job, its mini-batch and, for images, their extent (None: the job's). ``conv``: it is mostly convolutions.
+
+    ``rate`` is a learning rate at which it stays finite over the steps of a benchmark.
+    """
+
+    name: str
+    title: str
+    path: str
+    batch: int
+    extent: int | None = None
+    conv: bool = True
+    rate: float = 0.001
+
+
+NETS = {
+    net.name: net
+    for net in (
+        Net("lenet", "LeNet", "graphs/mnist/conv.conf", 64),
+        Net("cifar", "CIFAR-10 net", "benchmarks/jobs/cifar10.conf", 100),
+        Net("mlp", "MNIST MLP", "benchmarks/jobs/mlp.conf", 100, conv=False),
+        Net("alexnet", "AlexNet", "graphs/alexnet/alexnet.conf", 16),
+        Net("resnet18", "ResNet-18", "graphs/resnet/resnet18.conf", 16, 64),
+        Net("unet3d", "3-D U-Net", "graphs/unet/unet3d.conf", 2, 32),
+        Net("gpt", "tiny GPT", "graphs/gpt/tiny.conf", 16, conv=False),
+    )
+}
+QUICK = {"alexnet": (2, 64), "resnet18": (2, 32), "unet3d": (1, 16)}
+"""Mini-batch and extent where a benchmark is only tried."""
+
+
+def smaller(net: Net) -> Net:
+    """``net`` in a size that takes no time."""
+    batch, extent = QUICK.get(net.name, (4, net.extent))
+    return replace(net, batch=batch, extent=extent)
+
+
+def job(net: Net, steps: int, dropout: bool = True) -> JobProto:
+    """The job that trains ``net`` for ``steps`` steps and then reports once; without ``dropout``, none is dropped."""
+    proto = load(ROOT / net.path).proto
+    layers = [layer for layer in proto.neuralnet.layer if in_phase(layer, "train")]
+    kept = JobProto(name=net.name, train_steps=steps, disp_freq=steps, seed=proto.seed)
+    kept.train_one_batch.CopyFrom(proto.train_one_batch)
+    kept.updater.CopyFrom(proto.updater)
+    set_rate(kept, net.rate)
+    for layer in layers:
+        found = kept.neuralnet.layer.add()
+        found.CopyFrom(layer)
+        for field in (*CUTS, "include", "exclude"):
+            found.ClearField(field)
+        if layer.type in MADE_UP or layer.HasField("synthetic_conf"):
+            make_up(found, net)
+        if layer.HasField("dropout_conf") and not dropout:
+            found.dropout_conf.dropout_ratio = 0
+        if layer.HasField("reshape_conf") and net.name == "unet3d" and net.extent:
+            found.reshape_conf.shape[1] = net.extent**3
+    return kept
+
+
+def set_rate(proto: JobProto, rate: float) -> None:
+    """A constant learning rate; and for Adam, of which every library has another one, AdamW, of which all have one."""
+    proto.updater.learning_rate.Clear()
+    proto.updater.learning_rate.type = ChangeMethod.kFixed
+    proto.updater.learning_rate.base_lr = rate
+    if proto.updater.type == UpdaterType.kAdam:
+        proto.updater.Clear()
+        proto.updater.type, proto.updater.delta = UpdaterType.kAdamW, 1e-8
+        set_rate(proto, rate)
+
+
+def make_up(layer: LayerProto, net: Net) -> None:
+    """Gives an input rows that come from no file and stay in memory."""
+    if layer.HasField("text_conf"):
+        layer.store_conf.shape[:], layer.synthetic_conf.classes = [layer.text_conf.window], TOKENS
+        layer.ClearField("text_conf")
+    shape = list(layer.store_conf.shape)
+    if net.extent:
+        shape[1:] = [net.extent] * (len(shape) - 1)
+    layer.type = MADE_UP.get(layer.type, layer.type)
+    layer.ClearField("store_conf")
+    layer.store_conf.shape[:], layer.store_conf.batchsize[:] = shape, [net.batch]
+    layer.synthetic_conf.batches = BATCHES
+
+
+def values(net: Net) -> int:
+    """Numbers in one mini-batch of images."""
+    found = next(layer for layer in job(net, 1).neuralnet.layer if layer.HasField("store_conf"))
+    return prod(found.store_conf.shape) * net.batch

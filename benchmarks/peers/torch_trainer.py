@@ -1,0 +1,87 @@
+"""Trains a translated net as fast as PyTorch does it: what its peers of one and of several processes share.
+
+Both memory layouts can be asked for, eager or compiled; the optimiser is fused; the mini-batches are in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from benchmarks.peers.torch_net import TorchNet
+
+PLAIN, LAST = "plain", "channels last"
+LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
+"""By rank: memory with the channels of a place side by side."""
+Wrap = Callable[[Any], Any]
+
+
+class Trainer:
+    """A net from ``folder`` (net.json and start.safetensors, as benchmarks.prepare writes them), and its steps.
+
+    Of each mini-batch it takes part ``rank`` of ``ranks``; ``wrap`` is put around the net before it is compiled.
+    """
+
+    def __init__(
+        self, folder: Path, layout: str = PLAIN, compiled: bool = False, rank: int = 0, ranks: int = 1,
+        wrap: Wrap | None = None,
+    ) -> None:  # fmt: skip
+        description = json.loads((folder / "net.json").read_text(encoding="utf-8"))
+        start = load_file(folder / "start.safetensors")
+        weights = {name.removeprefix("w:"): value for name, value in start.items() if name.startswith("w:")}
+        own = TorchNet(description, weights)
+        if layout == LAST:
+            for tensor in own.parameters():
+                tensor.data = arranged(tensor.data, layout)
+        self.batches = [
+            [arranged(part(start[name], rank, ranks), layout) for name in names] for names in description["batches"]
+        ]
+        rule = {k: v for k, v in description["updater"].items() if k not in ("name", "lr", "weight_decay")}
+        self.rule = getattr(torch.optim, description["updater"]["name"])(own.groups(description), fused=True, **rule)
+        net = wrap(own) if wrap else own
+        self.net = torch.compile(net) if compiled else net
+        self.step = 0
+
+    def play(self, steps: int) -> dict[str, list[float]]:
+        """Seconds and losses of the next ``steps`` steps."""
+        seconds, losses = [], []
+        for _ in range(steps):
+            began = perf_counter()
+            losses.append(self.train(self.batches[self.step % len(self.batches)]))
+            seconds.append(perf_counter() - began)
+            self.step += 1
+        return {"seconds": seconds, "losses": [float(loss) for loss in losses]}
+
+    def train(self, batch: list[Any]) -> Any:
+        """One step; the loss before it."""
+        self.rule.zero_grad(set_to_none=True)
+        loss = self.net(*batch)
+        loss.backward()
+        self.rule.step()
+        return loss.detach()
+
+
+def part(rows: Any, rank: int, ranks: int) -> Any:
+    """The rows of a process; integers as PyTorch wants them."""
+    count = len(rows) // ranks
+    rows = rows[rank * count : (rank + 1) * count].clone()
+    return rows if rows.is_floating_point() else rows.long()
+
+
+def arranged(tensor: Any, layout: str) -> Any:
+    """``tensor`` with its elements in the order of ``layout``."""
+    if layout == PLAIN or tensor.dim() not in LAYOUTS:
+        return tensor
+    return tensor.contiguous(memory_format=LAYOUTS[tensor.dim()])
+
+
+def resident(field: str) -> int:
+    """Bytes of this process that are in memory: VmRSS now, VmHWM at most so far."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))

@@ -1,0 +1,74 @@
+"""Writes what contenders need to train a net: the job for netpart, net.json and start.safetensors for the peers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from google.protobuf import text_format
+from safetensors.numpy import save_file
+
+from benchmarks.nets import BATCHES, Net, job
+from benchmarks.translate import describe, rows, weights
+from netpart.graph.build import build_net
+from netpart.graph.graph import LAYER
+from netpart.plan.cost import price
+from netpart.plan.partition import partition
+from netpart.proto.job_pb2 import JobProto
+
+WARM_UP = 3
+"""First steps of every run, which do not count."""
+FEWEST, MOST = 5, 200
+"""Steps of a run that count, at least and at most."""
+FLOPS = 5e10
+"""Of a core in a second, roughly: how many steps a run gets is guessed from it."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A net whose files are in ``folder``. ``flops`` are those of a step, ``dropout`` says that it draws numbers."""
+
+    net: Net
+    folder: Path
+    flops: int
+    dropout: bool
+    normalised: bool
+
+    @property
+    def job(self) -> Path:
+        """The job's file."""
+        return self.folder / "job.conf"
+
+    def steps(self, seconds: float, threads: int) -> int:
+        """Steps that take about ``seconds`` with so many threads, and those that do not count."""
+        return WARM_UP + max(FEWEST, min(MOST, int(seconds * FLOPS * threads / self.flops)))
+
+    def write_job(self, steps: int) -> None:
+        """Writes the job of a run of so many steps."""
+        self.job.write_text(text_format.MessageToString(job(self.net, steps)), encoding="utf-8")
+
+
+def prepare(net: Net, folder: Path, dropout: bool = True) -> Prepared:
+    """Writes the files of ``net`` into its own folder below ``folder``."""
+    own = folder / net.name
+    own.mkdir(parents=True, exist_ok=True)
+    proto = job(net, 1, dropout)
+    built = build_net(proto, "train", own)
+    (source,) = (node.name for node in built.nodes if node.layer.is_input)
+    described = describe(proto, built)
+    described["batches"] = [[f"{source}.{output}.{batch}" for output in (0, 1)] for batch in range(BATCHES)]
+    (own / "net.json").write_text(json.dumps(described), encoding="utf-8")
+    first = {f"w:{name}": value for name, value in weights(built, proto.seed).items()}
+    save_file(first | rows(built, proto.seed), own / "start.safetensors")
+    ops = {layer["op"] for layer in described["layers"]}
+    found = Prepared(net, own, flops(proto, own), "kDropout" in ops, "kBM" in ops)
+    found.write_job(1)
+    return found
+
+
+def flops(proto: JobProto, folder: Path) -> int:
+    """FLOPs of a training step, by the table of netpart.kernels.flops."""
+    graph = partition(proto, 1, folder, phases=("train",)).graph
+    costs = [price(graph, part) for part in graph.parts if part.kind == LAYER]
+    return sum(cost.forward + cost.backward for cost in costs)

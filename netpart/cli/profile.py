@@ -1,0 +1,156 @@
+"""netpart profile: where the time of a training step goes, layer by layer and worker by worker, and its memory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.launch.profile import Profiled
+    from netpart.plan.profile import LayerTime, Profile, WorkerMemory, WorkerTime
+
+HELP = "play some training steps on real workers, and show where their time and their memory go"
+LAYERS = ("layer", "type", ">forward", ">backward", ">update", ">share", ">FLOPs", ">GFLOP/s")
+WORKERS = (
+    ">worker", ">step", ">forward", ">backward", ">update", ">moving", ">talking", ">waiting", ">other",
+    ">travelling", ">overlapped",
+)  # fmt: skip
+LARGEST = 8
+"""Buffers at the high-water mark that are named."""
+
+FOOTNOTE = """All times are medians over the steps. A layer's are those of the worker that it takes longest; its share
+is that of their sum, and GFLOP/s are those of one worker while it computes the layer. Moving is copying, adding and
+clearing within a worker; talking is sending, and taking in what has come; travelling is how long messages were on
+their way to a worker or from it, and overlapped is the share of that in which it computed."""
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import add_job, positive
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("profile", help=HELP, description=HELP)
+    add_job(parser)
+    parser.add_argument("--steps", type=positive, default=10, metavar="K", help="steps that count (default: 10)")
+    parser.add_argument(
+        "--launcher", choices=("local", "threads"), default="local",
+        help="a process or a thread per worker (default: local)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
+        help="what processes exchange tensors through (default: shared memory where the host has it)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
+    parser.add_argument(
+        "-o", "--output", type=output, metavar="F.json|F.svg",
+        help="write what was traced: all steps for ui.perfetto.dev, or a drawing of the median step",
+    )  # fmt: skip
+    return parser
+
+
+def output(text: str) -> Path:
+    """A file for a trace, by its ending, as an option gives it."""
+    path = Path(text)
+    if path.suffix not in (".json", ".svg"):
+        raise argparse.ArgumentTypeError(f"expected a name that ends with .json or .svg, got {text!r}")
+    return path
+
+
+def call(args: argparse.Namespace) -> int:
+    """Profiles the job; 0 when that went to its end."""
+    from netpart.cli.common import load_job
+    from netpart.launch.profile import profile
+
+    job = load_job(args)
+    if args.output:
+        args.output.parent.mkdir(parents=True, exist_ok=True)
+        args.output.touch()  # what cannot be written is known before the run, not after it
+    found = profile(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport)
+    if args.output:
+        args.output.write_text(drawn(found, args.output.suffix), encoding="utf-8")
+    if args.json:
+        print_json(found.profile)
+    else:
+        print_tables(found.profile)
+    return 0
+
+
+def drawn(found: Profiled, suffix: str) -> str:
+    """The trace, in the format that belongs to the ending of a file."""
+    from netpart.draw.chrome import to_chrome
+    from netpart.draw.gantt import to_svg
+    from netpart.units import seconds_text
+
+    if suffix == ".json":
+        return to_chrome(found.timeline)
+    step = found.median_step
+    took = seconds_text(found.timeline.seconds(step))
+    return to_svg(found.timeline.of_step(step), f"{found.profile.name}: one step of {found.profile.rows} rows, {took}")
+
+
+def print_json(profile: Profile) -> None:
+    """Prints the figures as one JSON object."""
+    from dataclasses import asdict
+
+    print(json.dumps(asdict(profile), indent=2, ensure_ascii=False))
+
+
+def print_tables(profile: Profile) -> None:
+    """Prints what was profiled, then the layers, the workers and their memory."""
+    from netpart.cli.table import Table
+    from netpart.units import counted, seconds_text
+
+    speed = f"{profile.rows / profile.step_seconds:,.0f} samples/s"
+    about = f"{counted(len(profile.workers), 'worker')}, batch {profile.rows}, {counted(profile.steps, 'step')}"
+    print(f"{profile.name}: {about}; a step takes {seconds_text(profile.step_seconds)}, {speed}", end="\n\n")
+    total = sum(row.seconds for row in profile.layers)
+    Table(LAYERS, [layer_cells(row, total) for row in profile.layers]).print()
+    print()
+    Table(WORKERS, [worker_cells(row) for row in profile.workers]).print()
+    print()
+    parts = [f">{name}" for name in profile.memory[0].parts]
+    Table((">worker", *parts, ">total"), [memory_cells(row) for row in profile.memory]).print()
+    print("", *(peak_line(row) for row in profile.memory), "", FOOTNOTE, sep="\n")
+
+
+def layer_cells(row: LayerTime, total: float) -> tuple[str, ...]:
+    """One layer as it is printed."""
+    from netpart.units import count_text
+
+    times = map(took, (row.forward, row.backward, row.update))
+    share = f"{row.seconds / total:.1%}" if row.seconds and total else "-"
+    flops = count_text(row.flops) if row.flops else "-"
+    return row.name, row.type, *times, share, flops, f"{row.rate / 1e9:.1f}" if row.rate else "-"
+
+
+def worker_cells(row: WorkerTime) -> tuple[str, ...]:
+    """One worker as it is printed."""
+    busy = row.forward, row.backward, row.update, row.moving, row.talking, row.waiting, row.other
+    share = f"{row.overlapped / row.travelling:.0%}" if row.travelling else "-"
+    return str(row.worker), took(row.step), *map(took, busy), took(row.travelling), share
+
+
+def memory_cells(row: WorkerMemory) -> tuple[str, ...]:
+    """The memory of one worker as it is printed."""
+    from netpart.units import bytes_text
+
+    return str(row.worker), *map(bytes_text, row.parts.values()), bytes_text(row.total)
+
+
+def peak_line(row: WorkerMemory) -> str:
+    """What the arena of one worker holds at its high-water mark."""
+    from netpart.units import bytes_text
+
+    largest = list(row.peak.items())[:LARGEST]
+    named = ", ".join(f"{name} {bytes_text(nbytes)}" for name, nbytes in largest)
+    rest = f", and {len(row.peak) - len(largest)} more" if len(row.peak) > len(largest) else ""
+    mark = bytes_text(sum(row.peak.values()))
+    return f"worker {row.worker}: most of the arena, {mark}, is in use in {row.peak_at}: {named}{rest}"
+
+
+def took(seconds: float) -> str:
+    """A time, or that there is none."""
+    from netpart.units import seconds_text
+
+    return seconds_text(seconds) if seconds > 0 else "-"

@@ -1,0 +1,63 @@
+"""Profiles a job: plays some of its training steps on real workers and puts together what they did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from netpart.graph.ready import check_ready
+from netpart.graph.workers import default_workers
+from netpart.launch.notes import Notes
+from netpart.launch.run import lead, make_options
+from netpart.launch.tracing import decode, memory_of
+from netpart.launch.transports import choose
+from netpart.plan.partition import partition
+from netpart.plan.profile import Profile, Profiler
+from netpart.plan.timeline import Timeline
+from netpart.proto.job_pb2 import JobProto
+
+if TYPE_CHECKING:
+    from netpart.proto.reader import Job
+
+WARM_UP = 3
+"""First steps that do not count."""
+LAUNCHERS = ("local", "threads")
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """The figures of a run, and the ``timeline`` of its steps that they are made from."""
+
+    profile: Profile
+    timeline: Timeline
+
+    @property
+    def median_step(self) -> int:
+        """The step that took the median time."""
+        return sorted(self.timeline.steps, key=self.timeline.seconds)[len(self.timeline.steps) // 2]
+
+
+def profile(
+    job: Job, workers: int | None = None, steps: int = 10, *, launcher: str = "local", transport: str = "auto"
+) -> Profiled:
+    """Trains ``job`` for WARM_UP and then ``steps`` steps, without tests and checkpoints, and tells of the latter.
+
+    ``launcher`` and ``transport`` are those of ``run``, on this host; raises what ``run`` raises.
+    """
+    with TemporaryDirectory() as folder:
+        options = replace(make_options(job, Path(folder)), transport=choose(transport, launcher), trace=True)
+        proto = JobProto()
+        proto.CopyFrom(job.proto)
+        proto.train_steps = options.first_step + WARM_UP + steps
+        cut = partition(proto, workers or default_workers(proto), job.folder, phases=("train",))
+        check_ready(cut)
+        notes = Notes(options.workspace, None)
+        try:
+            members = lead(cut, options, launcher, notes)
+        finally:
+            notes.close()
+    events = (event for m in members for event in decode(m.trace) if event.step >= WARM_UP)
+    timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
+    return Profiled(Profiler(cut, timeline).profile(memory_of(m.trace) for m in members), timeline)

@@ -1,0 +1,91 @@
+"""Tracing: a worker's side of ``netpart profile``: one clock for all, training alone, and a report of what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from netpart.launch.control import Control
+from netpart.launch.loop import Loop
+from netpart.plan.profile import WorkerMemory
+from netpart.plan.timeline import STEP, Event
+from netpart.program.peak import peak
+from netpart.proto.control_pb2 import ClockProto, ControlProto, HeldProto, TracedProto, TraceProto
+
+if TYPE_CHECKING:
+    from netpart.worker.player import Player, Traced
+
+ROUNDS = 16
+"""Questions for the time. The answer that comes back fastest is the best: it is wrong by no more than half of what it
+took (Cristian, Probabilistic clock synchronization, 1989)."""
+
+
+def trace(loop: Loop) -> None:
+    """Plays every training step and tells the coordinator what was done when, by its clock."""
+    ahead = clock_ahead(loop.control)
+    loop.player.trace = []
+    for step in range(loop.welcome.first_step, loop.job.train_steps):
+        loop.train(step)
+    loop.flush()
+    message = ControlProto(trace=encode(loop.player.trace, ahead))
+    message.trace.rank = loop.control.rank
+    add_memory(message.trace, loop.player)
+    loop.control.send(message)
+
+
+def clock_ahead(control: Control) -> float:
+    """Seconds that the coordinator's clock is ahead of this process's."""
+    found = []
+    for _ in range(ROUNDS):
+        asked = perf_counter()
+        control.send(ControlProto(clock=ClockProto()))
+        told = control.receive("clock").clock.seconds
+        answered = perf_counter()
+        found.append((answered - asked, told - (asked + answered) / 2))
+    return min(found)[1]
+
+
+def encode(traced: list[Traced], ahead: float) -> TraceProto:
+    """What was done, with every name and channel written once."""
+    numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+    message = TraceProto()
+    for name, start, end, channel in traced:
+        key = (name, tuple(map(int, channel)) if channel else ())
+        message.index.append(numbers.setdefault(key, len(numbers)))
+        message.start.append(start + ahead)
+        message.end.append(end + ahead)
+    message.what.extend(TracedProto(name=name, channel=channel) for name, channel in numbers)
+    return message
+
+
+def decode(message: TraceProto) -> Iterator[Event]:
+    """The events of a worker; its steps are numbered from 0."""
+    what = [(traced.name, tuple(traced.channel)) for traced in message.what]
+    step = 0
+    for index, start, end in zip(message.index, message.start, message.end, strict=True):
+        name, channel = what[index]
+        yield Event(message.rank, step, name, start, end, channel)
+        step += name == STEP
+
+
+def add_memory(message: TraceProto, player: Player) -> None:
+    """The memory plan of a worker, part by part, and its high-water mark."""
+    program, highest = player.program, peak(player.program)
+    parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)
+    state = program.slots * parameters
+    parts = {
+        "parameters": parameters, "gradients": program.fixed_bytes - parameters - state, "state": state,
+        "arena": program.arena_bytes, "workspace": player.workspace_bytes, "wire": player.machine.wire_bytes,
+    }  # fmt: skip
+    message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in parts.items())
+    message.peak.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in highest.buffers)
+    message.peak_at = player.bound["train"].actions[highest.instruction].name
+
+
+def memory_of(message: TraceProto) -> WorkerMemory:
+    """The inverse of ``add_memory``."""
+    held: dict[str, int] = {}
+    for each in message.peak:
+        held[each.name] = held.get(each.name, 0) + each.bytes
+    return WorkerMemory(message.rank, {each.name: each.bytes for each in message.memory}, held, message.peak_at)

@@ -1,0 +1,157 @@
+"""Timeline: who did what, when: of a run that was traced or simulated. Drawings and figures are made from it.
+
+An instant of a worker belongs to the event that began last: a wait within a receive is a wait, a message of a
+collective that is sent while the worker waits for that collective is sending.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+Interval = tuple[float, float]
+Key = tuple[int, ...]
+
+FORWARD, BACKWARD, UPDATE, MOVE, TALK, WAIT, STEP = "forward", "backward", "update", "move", "talk", "wait", "step"
+KINDS = {
+    "forward": FORWARD, "backward": BACKWARD, "update": UPDATE, "send": TALK, "receive": TALK, "start": TALK,
+    "wait": WAIT, "step": STEP,
+}  # fmt: skip
+"""What the verb of an event means; every other verb copies, adds or clears within the worker."""
+BUSY = (FORWARD, BACKWARD, UPDATE, MOVE)
+"""What goes on while messages travel, if all is well."""
+
+
+class Event(NamedTuple):
+    """What ``worker`` did in ``step`` from ``start`` to ``end``, in seconds of one clock for all.
+
+    ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else ().
+    """
+
+    worker: int
+    step: int
+    text: str
+    start: float
+    end: float
+    channel: Key = ()
+
+    @property
+    def verb(self) -> str:
+        return self.text.partition(" ")[0]
+
+    @property
+    def object(self) -> str:
+        """What it is done to: "conv1", "bucket 0"."""
+        return self.text.partition(" ")[2]
+
+    @property
+    def kind(self) -> str:
+        """FORWARD, BACKWARD, UPDATE, MOVE, TALK, WAIT or STEP."""
+        return KINDS.get(self.verb, MOVE)
+
+    @property
+    def interval(self) -> Interval:
+        return self.start, self.end
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.end - self.start
+
+
+class Message(NamedTuple):
+    """A message: the event that sent it and the event that took it in."""
+
+    sent: Event
+    taken: Event
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All events of ``workers`` workers; those of one worker do not overlap but where one stands within the other."""
+
+    workers: int
+    events: tuple[Event, ...]
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """Numbers of the steps, in order."""
+        return tuple(sorted({event.step for event in self.events}))
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """Every message that was both sent and taken in."""
+        sent = {(e.step, e.channel): e for e in self.events if e.verb == "send" and e.channel}
+        taken = [e for e in self.events if e.verb == "receive" and (e.step, e.channel) in sent]
+        return tuple(Message(sent[e.step, e.channel], e) for e in taken)
+
+    def of_step(self, step: int) -> Timeline:
+        """The events of one step."""
+        return Timeline(self.workers, tuple(e for e in self.events if e.step == step))
+
+    def of_worker(self, worker: int) -> list[Event]:
+        """The events of one worker, by their start; an event stands before those within it."""
+        return sorted((e for e in self.events if e.worker == worker), key=lambda e: (e.start, -e.end))
+
+    def seconds(self, step: int) -> float:
+        """What a step took: on the worker that took longest."""
+        return max((e.seconds for e in self.events if e.step == step and e.kind == STEP), default=0.0)
+
+    def __repr__(self) -> str:
+        return f"Timeline({self.workers} workers, {len(self.steps)} steps, {len(self.events)} events)"
+
+
+def own_seconds(events: Iterable[Event]) -> dict[str, float]:
+    """Seconds by kind of the events of one worker, in the order of ``Timeline.of_worker``; no instant counts twice."""
+    found, within = defaultdict[str, float](float), list[Event]()
+    for event in events:
+        while within and within[-1].end <= event.start:
+            within.pop()
+        if within:
+            found[within[-1].kind] -= event.seconds
+        found[event.kind] += event.seconds
+        within.append(event)
+    return found
+
+
+def travelling(timeline: Timeline, worker: int, step: int) -> list[Interval]:
+    """When something was on its way to ``worker``, or being sent by it: a message from the start of its sending until
+    it was taken in, a collective from its start until it was complete."""
+    events = [e for e in timeline.events if e.worker == worker and e.step == step]
+    begun = {e.object: e.start for e in events if e.verb == "start"}
+    found = [e.interval for e in events if e.verb == "send"]
+    found += [(begun[e.object], e.end) for e in events if e.verb == "wait" and e.object in begun]
+    arrived = [m for m in timeline.messages if m.taken.worker == worker and m.taken.step == step]
+    return union(found + [(min(m.sent.start, m.taken.end), m.taken.end) for m in arrived])
+
+
+def union(intervals: Iterable[Interval]) -> list[Interval]:
+    """The same instants as disjoint intervals, in order."""
+    found: list[Interval] = []
+    for start, end in sorted(intervals):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def common(first: list[Interval], second: list[Interval]) -> Iterator[Interval]:
+    """The instants that are in both of two unions."""
+    i = j = 0
+    while i < len(first) and j < len(second):
+        start, end = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
+        if start < end:
+            yield start, end
+        if first[i][1] < second[j][1]:
+            i += 1
+        else:
+            j += 1
+
+
+def length(intervals: Iterable[Interval]) -> float:
+    """Seconds of disjoint intervals."""
+    return sum(end - start for start, end in intervals)
