@@ -69,8 +69,15 @@ def decode(message: TraceProto) -> Iterator[Event]:
         step += name == STEP
 
 
-def add_memory(message: TraceProto, player: Player) -> None:
+def memory_plan(player: Player) -> WorkerMemory:
     """The memory plan of a worker, part by part, and its high-water mark."""
+    message = TraceProto(rank=player.program.worker)
+    add_memory(message, player)
+    return memory_of(message)
+
+
+def add_memory(message: TraceProto, player: Player) -> None:
+    """Tells the memory plan of a worker."""
     program, highest = player.program, peak(player.program)
     parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)
     state = program.slots * parameters

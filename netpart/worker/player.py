@@ -6,7 +6,7 @@ for waiting in player.play("train", step):   # nothing is yielded while everythi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,7 +73,7 @@ class Player:
     """One worker's machine, bound and ready.
 
     ``trace``, if it is a list, gets every action, every message of a collective, every wait and, behind all that, the
-    step; ``doing`` names the action that is being played, for whoever asks meanwhile.
+    step, by the clock ``now``; ``doing`` names the action that is being played, for whoever asks meanwhile.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class Player:
         self.running: list[Running] = []
         self.seen = -1
         self.trace: list[Traced] | None = None
+        self.now: Callable[[], float] = perf_counter
         self.doing = "getting ready"
         self.sequence = dict.fromkeys(program.phases, 0)
         self.readers = {phase: self.finished_by_readers(phase) for phase in program.phases}
@@ -129,7 +130,7 @@ class Player:
     def play(self, phase: str, step: int) -> Iterator[Waiting]:
         """Plays one step of ``phase``; yields what it waits for whenever a message is missing."""
         bound, trace, self.machine.clock.step = self.bound[phase], self.trace, step
-        sequence, began = self.sequence[phase], perf_counter()
+        sequence, began = self.sequence[phase], self.now()
         yield from self.wait_for_readers(phase, sequence)
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
@@ -137,7 +138,7 @@ class Player:
             self.doing = action.name
             if self.running:
                 self.advance(sequence)
-            started = perf_counter() if trace is not None else 0.0
+            started = self.now() if trace is not None else 0.0
             if action.run is not None:
                 action.run()
             else:
@@ -151,7 +152,7 @@ class Player:
     def note(self, name: str, started: float, channel: Channel | None = None) -> None:
         """Traces what ends now, if it is to be traced."""
         if self.trace is not None:
-            self.trace.append(Traced(name, started, perf_counter(), channel))
+            self.trace.append(Traced(name, started, self.now(), channel))
 
     def communicate(self, action: Action, phase: str, step: int) -> Iterator[Waiting]:
         """Sends, receives, or starts or completes a collective."""
@@ -160,7 +161,7 @@ class Player:
         if action.kind == SEND:
             self.transport.send(action.channel, step, action.peer, self.to_host(action.array))
         elif action.kind == RECEIVE:
-            began = perf_counter()
+            began = self.now()
             while (arrived := self.transport.receive(action.channel, step)) is None:
                 yield Waiting(action.name, action.peer, phase, step, action.channel)
                 self.advance(step)
@@ -192,7 +193,7 @@ class Player:
                 arrived = self.transport.receive(running.channels[expected[1]], step)
                 if arrived is None:
                     break
-                began = perf_counter()
+                began = self.now()
                 self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)), step)
                 self.note(f"receive {running.name}", began, running.channels[expected[1]])
         self.running = [running for running in self.running if not running.progress.done]
@@ -201,7 +202,7 @@ class Player:
         """Sends what a collective may send now."""
         assert self.transport is not None
         for place, index, view in sends:
-            began, channel = perf_counter(), running.channels[index]
+            began, channel = self.now(), running.channels[index]
             self.transport.send(channel, step, running.members[place], self.to_host(view))
             self.note(f"send {running.name}", began, channel)
 
@@ -231,7 +232,7 @@ class Player:
         if step < WINDOW or self.transport is None:
             return
         for peer, channel in self.readers[phase]:
-            self.doing, began = f"waiting for worker {peer} to finish an earlier step", perf_counter()
+            self.doing, began = f"waiting for worker {peer} to finish an earlier step", self.now()
             while self.transport.receive(channel, step - WINDOW) is None:
                 yield Waiting("the end of an earlier step", peer, phase, step, channel)
             self.note(f"wait for worker {peer} to finish an earlier step", began)

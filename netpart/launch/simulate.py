@@ -1,0 +1,97 @@
+"""Simulates a job: plays its workers' Programs one after another on this machine, each by a clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Thread
+
+import numpy as np
+
+from netpart.collectives.price import Link
+from netpart.errors import NetpartError
+from netpart.graph.partition import Partition
+from netpart.launch.profile import WARM_UP, Profiled
+from netpart.launch.simulated import Clocks, SimulatedTransport, simulated_transports
+from netpart.launch.tracing import memory_plan
+from netpart.plan.profile import Profiler
+from netpart.plan.timeline import STEP, Event, Timeline
+from netpart.program.compile import compile_worker
+from netpart.updaters import updater
+from netpart.worker.player import Player
+
+FOREVER = float("inf")
+
+
+@dataclass
+class Simulation:
+    """The workers of ``cut`` on devices of ``speeds`` (1: this machine), connected by ``link``."""
+
+    cut: Partition
+    link: Link
+    speeds: Sequence[float]
+    players: list[Player] = field(init=False)
+    errors: list[BaseException] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clocks = Clocks(self.speeds)
+        self.transports = simulated_transports(self.clocks, self.link)
+        self.players = [self.player(worker) for worker in range(self.cut.workers)]
+
+    def player(self, worker: int) -> Player:
+        rule = updater(self.cut.job.updater)
+        program = compile_worker(self.cut, worker, len(rule.states))
+        player = Player(program, self.transports[worker], np, rule, self.cut.job.seed)
+        player.initialise()
+        player.now, player.trace = (lambda: self.clocks.reading(worker)), []
+        return player
+
+    def run(self, steps: int) -> Timeline:
+        """Plays training steps; raises what a worker raised."""
+        threads = [Thread(target=self.work, args=(w, steps), daemon=True) for w in range(self.cut.workers)]
+        for thread in threads:
+            thread.start()
+        self.clocks.pass_on()
+        for thread in threads:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+        return Timeline(self.cut.workers, tuple(event for w in range(self.cut.workers) for event in self.events(w)))
+
+    def work(self, worker: int, steps: int) -> None:
+        """What the thread of a worker does."""
+        transport: SimulatedTransport = self.transports[worker]
+        try:
+            self.clocks.begin(worker)
+            for step in range(steps):
+                for _ in self.players[worker].play("train", step):
+                    transport.wait(FOREVER)
+            self.clocks.stop(worker)
+            self.clocks.end(worker)
+        except BaseException as error:
+            self.errors.append(error)
+            self.clocks.fail(str(error))
+
+    def events(self, worker: int) -> list[Event]:
+        """What a worker did, steps numbered from 0."""
+        found, step = [], 0
+        for name, start, end, channel in self.players[worker].trace or ():
+            found.append(Event(worker, step, name, start, end, tuple(map(int, channel)) if channel else ()))
+            step += name == STEP
+        return found
+
+
+def simulate(cut: Partition, steps: int, link: Link, speeds: Sequence[float] = ()) -> Profiled:
+    """Times a step of ``cut`` without its workers: figures and timeline as ``profile`` finds them on real ones.
+
+    ``speeds`` are those of the workers' devices beside this machine (default: all 1). Needs the memory of all workers
+    together. Raises NetpartError where the speeds are not those of the workers.
+    """
+    speeds = list(speeds) or [1.0] * cut.workers
+    if len(speeds) != cut.workers or min(speeds) <= 0:
+        raise NetpartError(f"simulate: expected {cut.workers} speeds above 0, one for each worker, got {speeds}")
+    simulation = Simulation(cut, link, speeds)
+    events = (event for event in simulation.run(WARM_UP + steps).events if event.step >= WARM_UP)
+    timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
+    memory = [memory_plan(player) for player in simulation.players]
+    return Profiled(Profiler(cut, timeline).profile(memory), timeline)

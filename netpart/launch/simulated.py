@@ -1,0 +1,147 @@
+"""Clocks and wires of a simulated run: workers are threads of one process, of which one computes at a time.
+
+Each worker has a clock of its own. What it computes is real, and its clock goes on by what that took (divided by the
+speed of its device); what it sends costs and takes what its link says. Whoever is furthest behind goes on, so nobody
+can miss a message that an other worker sends earlier: a conservative simulation of discrete events (Chandy and Misra,
+Distributed simulation, IEEE TSE 5, 1979) whose events are the calls of the transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from threading import Event
+from time import perf_counter
+
+import numpy as np
+
+from netpart.collectives.price import Link
+from netpart.errors import TransportError
+from netpart.transport.frames import Array, Channel, Header
+from netpart.transport.transport import Transport
+
+
+class Clocks:
+    """The clocks of workers whose devices have ``speeds`` (1: this machine), in seconds."""
+
+    def __init__(self, speeds: Sequence[float]) -> None:
+        self.speeds, self.now = speeds, [0.0] * len(speeds)
+        self.wakes = [0.0] * len(speeds)
+        self.turns = [Event() for _ in speeds]
+        self.resumed = 0.0
+        self.error = ""
+
+    def reading(self, worker: int) -> float:
+        """The clock of the worker that computes, now."""
+        return self.now[worker] + (perf_counter() - self.resumed) / self.speeds[worker]
+
+    def stop(self, worker: int) -> None:
+        """Stands the clock of the worker that computes still: what follows is the simulation's work, not its own."""
+        self.now[worker] = self.reading(worker)
+        self.resumed = perf_counter()
+
+    def spend(self, worker: int, seconds: float) -> None:
+        """Sets a clock that stands still forward."""
+        self.now[worker] += seconds
+        self.resumed = perf_counter()
+
+    def yield_until(self, worker: int, wakes: float) -> None:
+        """Lets who is behind go on; returns when it is this worker's turn again, not before ``wakes`` by its clock.
+
+        A message that comes earlier may set the time to wake forward. Raises TransportError when no worker can go on.
+        """
+        self.wakes[worker] = max(wakes, self.now[worker])
+        self.turns[worker].clear()
+        self.pass_on()
+        self.turns[worker].wait()
+        if self.error:
+            raise TransportError(self.error)
+        self.now[worker] = max(self.now[worker], self.wakes[worker])
+        self.resumed = perf_counter()
+
+    def begin(self, worker: int) -> None:
+        """Waits for the first turn of a worker's thread."""
+        self.turns[worker].wait()
+        self.resumed = perf_counter()
+
+    def end(self, worker: int) -> None:
+        """Takes a worker that has come to its end out of the simulation."""
+        self.wakes[worker] = inf
+        if any(wakes < inf for wakes in self.wakes):
+            self.pass_on()
+
+    def pass_on(self) -> None:
+        """Gives the turn to the worker that can go on earliest."""
+        first = min(range(len(self.wakes)), key=self.wakes.__getitem__)
+        if self.wakes[first] == inf:
+            self.fail("simulation: no worker can go on; this is a fault of netpart, please report it with the job")
+        self.turns[first].set()
+
+    def fail(self, error: str) -> None:
+        """Ends the simulation: every worker raises ``error``, unless another came first."""
+        self.error = self.error or error
+        for turn in self.turns:
+            turn.set()
+
+
+class SimulatedTransport(Transport):
+    """One worker's end of simulated wires; ``peers`` are those of all workers.
+
+    Both ends are busy for the link's overhead, the sender for the bytes as well; then the message is on its way for
+    the latency.
+    """
+
+    def __init__(self, rank: int, clocks: Clocks, peers: list[SimulatedTransport], link: Link) -> None:
+        super().__init__(rank)
+        self._clocks, self._peers, self._link = clocks, peers, link
+        self._coming: list[tuple[float, int, Header, Array]] = []
+        self._numbers = count()
+
+    def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
+        self._clocks.stop(self.rank)
+        copied = np.array(array)
+        self._clocks.spend(self.rank, self._link.overhead + array.nbytes / self._link.bandwidth)
+        header = Header(self.rank, channel, step, array.dtype, array.shape)
+        self._peers[peer].put(self._clocks.now[self.rank] + self._link.latency, header, copied)
+        self._count(channel, array.nbytes, 0)
+
+    def put(self, arrives: float, header: Header, array: Array) -> None:
+        """Notes a message that arrives at an instant of the receiver's clock."""
+        heappush(self._coming, (arrives, next(self._numbers), header, array))
+        self._clocks.wakes[self.rank] = min(self._clocks.wakes[self.rank], max(arrives, self._clocks.now[self.rank]))
+
+    def wait(self, seconds: float) -> bool:
+        self._take_in()
+        while not self.mailbox.news():
+            self._clocks.yield_until(self.rank, self._coming[0][0] if self._coming else inf)
+            self._admit()
+        return True
+
+    def _take_in(self) -> None:
+        self._clocks.stop(self.rank)
+        self._clocks.yield_until(self.rank, self._clocks.now[self.rank])
+        self._admit()
+
+    def _admit(self) -> None:
+        """Moves what has arrived by this worker's clock into its mailbox."""
+        while self._coming and self._coming[0][0] <= self._clocks.now[self.rank]:
+            _, _, header, array = heappop(self._coming)
+            if self.mailbox.accepts(header):
+                self.mailbox.put(header, array)
+            self._clocks.spend(self.rank, self._link.overhead)
+        self._clocks.resumed = perf_counter()
+
+    def close(self) -> None:
+        self._coming.clear()
+
+
+def simulated_transports(clocks: Clocks, link: Link) -> list[SimulatedTransport]:
+    """The transports of all workers."""
+    peers: list[SimulatedTransport] = []
+    peers += [SimulatedTransport(rank, clocks, peers, link) for rank in range(len(clocks.now))]
+    return peers
+
+
+__all__ = ["Clocks", "SimulatedTransport", "simulated_transports"]
