@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
-PIPELINE = ("stages", "replicas", "micro_batches", "schedule")
+PIPELINE = ("stages", "replicas", "micro_batches", "order")
 DTYPES = ("float32", "float64")
-SCHEDULES = ("1f1b", "gpipe")
+ORDERS = ("1f1b", "gpipe")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
@@ -36,9 +36,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--micro-batches", type=positive, metavar="M", help="cut the mini-batch into M, one after another"
     )
-    parser.add_argument(
-        "--schedule", choices=SCHEDULES, help="order of the micro-batches (default: the job's, or 1f1b)"
-    )
+    parser.add_argument("--order", choices=ORDERS, help="order of the micro-batches (default: the job's, or 1f1b)")
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's, or else auto)"
     )
@@ -99,8 +97,8 @@ def set_pipeline(job: Job, args: argparse.Namespace) -> None:
             setattr(net, name, getattr(args, name))
     if (args.stages or args.replicas) and args.scheme is None:
         set_scheme(job, "pipeline")
-    if args.schedule is not None:
-        net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE)[SCHEDULES.index(args.schedule)]
+    if args.order is not None:
+        net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE)[ORDERS.index(args.order)]
 
 
 def seed(number: int) -> int:

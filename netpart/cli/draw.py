@@ -24,6 +24,9 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     add_job(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, txt on the screen")
+    parser.add_argument(
+        "--schedule", action="store_true", help="draw the order of the micro-batches instead of the net, as svg"
+    )
     parser.add_argument("--phase", choices=PHASES, default="train", help="which net (default: train)")
     return parser
 
@@ -36,7 +39,11 @@ def call(args: argparse.Namespace) -> int:
 
     chosen = args.format or format_of(args.output)
     job = load_job(args, provide=False)
-    drawing = render(graph_of(job, workers_of(args, job), args.phase), chosen, itemsize(job))
+    workers = workers_of(args, job)
+    if args.schedule:
+        drawing = chart_of(job, workers)
+    else:
+        drawing = render(graph_of(job, workers, args.phase), chosen, itemsize(job))
     if args.output is None:
         print(drawing, end="")
         return 0
@@ -57,6 +64,20 @@ def format_of(output: Path | None) -> str:
         known = ", ".join(f".{name}" for name in FORMATS)
         raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), "or say --format")
     return found
+
+
+def chart_of(job: Job, workers: int) -> str:
+    """The schedule of training, drawn; raises ConfigError as the partition does."""
+    from netpart.draw.schedule import schedule_svg
+    from netpart.plan.partition import partition
+    from netpart.program.schedule import rehearsed
+    from netpart.proto.job_pb2 import Schedule
+
+    with job.explaining():
+        cut = partition(job.proto, workers, job.folder, phases=("train",))
+    order = "GPipe" if job.proto.neuralnet.schedule == Schedule.GPIPE else "1F1B"
+    title = f"{cut.graph.net.name}: {order} of {len(cut.phases['train'])} micro-batches"
+    return schedule_svg(rehearsed(cut), cut.graph.teams.members, title)
 
 
 def graph_of(job: Job, workers: int, phase: str) -> Graph:

@@ -114,6 +114,14 @@ class Teams:
     of_worker: tuple[int, ...] = ()
     of_node: tuple[int, ...] = ()
 
+    @property
+    def members(self) -> list[list[int]]:
+        """The workers of each team, by its lowest."""
+        found: dict[int, list[int]] = {}
+        for worker, team in enumerate(self.of_worker):
+            found.setdefault(team, []).append(worker)
+        return [found[team] for team in sorted(found)]
+
 
 @dataclass
 class Graph(Shown):

@@ -20,6 +20,8 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from netpart.graph.graph import Graph, Part
+from netpart.graph.partition import Partition
+from netpart.proto.job_pb2 import Schedule
 
 ONE_F_ONE_B, GPIPE = "ONE_F_ONE_B", "GPIPE"
 """Orders: backward first, with as many micro-batches in flight as keep a team busy; all of forward first."""
@@ -234,6 +236,13 @@ class Rehearsal:
                 over = heappop(running)[1]
                 free.add(over.stage.team)
                 self.finish(over)
+
+
+def rehearsed(cut: Partition) -> list[Played]:
+    """The turns of all teams in a training step of ``cut``, as they begin."""
+    made = {id(micro.graph): Stages(micro.graph) for micro in cut.phases["train"]}
+    stages = [made[id(micro.graph)] for micro in cut.phases["train"]]
+    return list(Rehearsal(stages, Schedule.Order.Name(cut.job.neuralnet.schedule)).play())
 
 
 def turns_of(worker: int, micros: Sequence[Stages], order: str, trains: bool = True) -> list[Turn]:

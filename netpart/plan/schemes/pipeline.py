@@ -5,13 +5,16 @@ N workers make K stages of R = N / K replicas; the replicas of a stage cut its l
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+
+import numpy as np
 
 from netpart.graph.net import Net, Node
 from netpart.plan.schemes.placing import BATCH, cut_on, readers
 from netpart.spec import Placement
+
+POWER = 8
 
 
 def pipeline(net: Net, workers: int) -> list[Placement]:
@@ -48,24 +51,29 @@ def stages_of(net: Net, named: Mapping[str, int]) -> list[int]:
 
 
 def balanced(net: Net, stages: int) -> dict[str, int]:
-    """Cuts the layers, in topological order, into at most ``stages`` runs, the heaviest as light as can be."""
-    loads = [work(node) for node in net.nodes]
-    lightest = bisect_left(range(sum(loads)), True, lo=max(loads), key=lambda most: max(runs(loads, most)) < stages)
-    return {node.name: stage for node, stage in zip(net.nodes, runs(loads, lightest), strict=True)}
+    """Cuts the layers, in topological order, into ``stages`` runs (or as many as there are layers) of even work.
 
-
-def runs(loads: Sequence[int], most: int) -> list[int]:
-    """The run of each load, if each run takes as many as do not exceed ``most`` together."""
-    found, run, filled = [], 0, 0
-    for load in loads:
-        if filled + load > most:
-            run, filled = run + 1, 0
-        filled += load
-        found.append(run)
+    The sum of the runs' works to the power of POWER is the least there is, so the heaviest is nearly as light as it
+    can be, and the others are even as well.
+    """
+    count = len(net.nodes)
+    done = np.cumsum([0, *(work(net, node) for node in net.nodes)])
+    price = ((done[None, :] - done[:, None]) / max(1, done[-1])) ** POWER  # [a, b]: of the run of layers a to b - 1
+    price[np.tril_indices(count + 1)] = np.inf
+    best, starts = price[0], []
+    for _ in range(min(stages, count) - 1):
+        total = best[:, None] + price
+        starts.append(total.argmin(axis=0))
+        best = total.min(axis=0)
+    found, end = dict.fromkeys((node.name for node in net.nodes), 0), count
+    for stage, start in reversed(list(enumerate(starts, start=1))):
+        found.update((node.name, stage) for node in net.nodes[start[end] : end])
+        end = start[end]
     return found
 
 
-def work(node: Node) -> int:
-    """FLOPs of a layer, forward and backward."""
+def work(net: Net, node: Node) -> int:
+    """FLOPs of a layer in training: of its gradients, only of those that are computed."""
     cost = node.layer.cost(node.layer.output.whole)
-    return cost.forward + cost.backward
+    wanted = sum(flops for flops, source in zip(cost.inputs, node.sources, strict=False) if net.trained[source.node])
+    return cost.forward + wanted + cost.params

@@ -1,0 +1,86 @@
+"""netpart simulate: what a training step would take, without its workers: a Gantt chart, waiting, memory."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.collectives.price import Link
+
+HELP = "play the workers of a job on this machine, each by a clock of its own, and show where their time would go"
+EPILOG = """The kernels are real and are timed one worker after another; messages take what the link says. So any number
+of workers can be tried on one machine that has the memory of all of them."""
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import add_job, positive
+    from netpart.cli.profile import output
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("simulate", help=HELP, description=HELP, epilog=EPILOG)
+    add_job(parser)
+    parser.add_argument("--steps", type=positive, default=5, metavar="K", help="steps that count (default: 5)")
+    parser.add_argument(
+        "--link", type=link, metavar="SECONDS,BYTES/S",
+        help="latency and bandwidth of what connects workers, e.g. 50e-6,1e9 (default: measured between two processes)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--speeds", type=speeds, default=[], metavar="S,S,...",
+        help="speeds of the workers' devices, this machine being 1 (default: all 1)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
+    parser.add_argument(
+        "-o", "--output", type=output, metavar="F.json|F.svg",
+        help="write what was played: all steps for ui.perfetto.dev, or a drawing of the median step",
+    )  # fmt: skip
+    return parser
+
+
+def link(text: str) -> Link:
+    """Latency and bandwidth as an option gives them; a message keeps each end busy for as long as the default says."""
+    from netpart.collectives.price import Link
+
+    try:
+        latency, bandwidth = map(float, text.split(","))
+        if latency < 0 or bandwidth <= 0:
+            raise ValueError(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected seconds,bytes/s such as 50e-6,1e9, got {text!r}") from None
+    return Link(latency=latency, bandwidth=bandwidth)
+
+
+def speeds(text: str) -> list[float]:
+    """Numbers above 0, as an option gives them."""
+    try:
+        found = [float(each) for each in text.split(",")]
+        if min(found) <= 0:
+            raise ValueError(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected numbers above 0 such as 1,0.5, got {text!r}") from None
+    return found
+
+
+def call(args: argparse.Namespace) -> int:
+    """Simulates the job; 0 when that went to its end."""
+    from netpart.cli.common import load_job, workers_of
+    from netpart.cli.note import note
+    from netpart.cli.profile import drawn, print_json, print_tables
+    from netpart.launch.links import measure_link
+    from netpart.launch.simulate import simulate
+    from netpart.plan.partition import partition
+
+    job = load_job(args)
+    with job.explaining():
+        cut = partition(job.proto, workers_of(args, job), job.folder, phases=("train",))
+    used = args.link or measure_link()
+    note(f"link: {used.latency:.3g} s, {used.bandwidth:.3g} bytes/s, {used.overhead:.3g} s at either end")
+    found = simulate(cut, args.steps, used, args.speeds)
+    if args.output:
+        args.output.parent.mkdir(parents=True, exist_ok=True)
+        args.output.write_text(drawn(found, args.output.suffix), encoding="utf-8")
+    if args.json:
+        print_json(found.profile)
+    else:
+        print_tables(found.profile)
+    return 0

@@ -1,0 +1,57 @@
+"""A schedule as SVG: one row per team of workers, one box per turn, backward with a bar on top, time to the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from netpart.draw.palette import colour
+from netpart.program.schedule import Played
+
+UNIT, ROW, LEFT, TOP, GAP = 26, 34, 150, 46, 10
+"""Pixels: of a unit of time, of a row, beside and above the boxes, between rows."""
+STYLE = """<style>
+text { font-family: Helvetica, Arial, sans-serif; font-size: 13px; fill: #222 }
+.title { font-size: 15px; font-weight: bold } .turn { text-anchor: middle } .note { fill: #666 }
+</style>"""
+
+
+def schedule_svg(played: Sequence[Played], teams: Sequence[Sequence[int]], title: str) -> str:
+    """Draws who computes what when. ``teams`` are the workers of each team, the first of whom names it."""
+    rows = {team[0]: i for i, team in enumerate(teams)}
+    lasts = max((each.end for each in played), default=0)
+    width, height = LEFT + lasts * UNIT + 20, TOP + len(rows) * (ROW + GAP) + 34
+    idle = 1 - sum(each.end - each.start for each in played) / max(1, lasts * len(rows))
+    note = f"{idle:.0%} of the time is idle; a bar marks backward, which takes twice as long; numbers are micro-batches"
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" style="max-width: {width}px">',
+            f"<title>{escape(title)}</title>", STYLE, '<rect width="100%" height="100%" fill="#fff"/>',
+            f'<text x="12" y="24" class="title">{escape(title)}</text>',
+            *(label(team, row) for team, row in zip(teams, rows.values(), strict=True)),
+            *(line for each in played for line in turn(each, rows[each.turn.stage.team])),
+            f'<text x="12" y="{height - 12}" class="note">{note}</text>', "</svg>\n",
+        ]
+    )  # fmt: skip
+
+
+def label(team: Sequence[int], row: int) -> str:
+    """What stands before a row."""
+    who = f"worker {team[0]}" if len(team) == 1 else f"workers {', '.join(map(str, team))}"
+    return f'<text x="12" y="{TOP + row * (ROW + GAP) + ROW / 2 + 5}">{who}</text>'
+
+
+def turn(each: Played, row: int) -> Iterator[str]:
+    """The box of one turn."""
+    x, y, wide = LEFT + each.start * UNIT, TOP + row * (ROW + GAP), (each.end - each.start) * UNIT
+    backward, hue = each.turn.backward, colour(each.turn.stage.team)
+    box = f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="{ROW}" rx="3"'
+    name = f'<text x="{x + wide / 2}" y="{y + ROW / 2 + 5}" class="turn">{each.turn.micro}</text>'
+    told = f"{'backward' if backward else 'forward'} of micro-batch {each.turn.micro}, level {each.turn.stage.level}"
+    yield f"<g><title>{told}</title>"
+    yield f'{box} fill="{hue.fill}" stroke="{hue.line}"/>{bar(x, y, wide, hue.line) if backward else ""}{name}</g>'
+
+
+def bar(x: float, y: float, wide: float, line: str) -> str:
+    """What marks a box as backward."""
+    return f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="7" rx="3" fill="{line}"/>'
