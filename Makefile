@@ -94,7 +94,7 @@ $(PEERS): $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@touch $@
 
-bench-bridges: env ## compare bridges of one host with memcpy and ZeroMQ
+bench-bridges: $(PEERS) ## compare bridges and all-reduces of one host with memcpy, ZeroMQ, gloo and MPI
 	$(BIN)/python -m benchmarks.bridges
 
 clean: ## remove what builds, tests and jobs left behind; the environment and data/ stay

@@ -18,3 +18,8 @@ def broadcast(n: int) -> Schedule:
 def exchange(n: int) -> Schedule:
     """All-to-all: block i·n + j goes from place i to place j."""
     return tuple(Message(i, (i + r) % n, (i * n + (i + r) % n,)) for r in range(1, n) for i in range(n))
+
+
+def swap() -> Schedule:
+    """All-reduce of two: each gives the other what it brought, and adds what it gets."""
+    return tuple(Message(i, 1 - i, (0,), add=True, own=True) for i in range(2))

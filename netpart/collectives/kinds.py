@@ -18,6 +18,8 @@ SUMMING = (REDUCE_SCATTER, ALL_REDUCE, REDUCE)
 RING, DOUBLING, TREE, DIRECT = "ring", "doubling", "tree", "direct"
 ALGORITHMS = (DIRECT, DOUBLING, RING, TREE)
 """In the order in which ``price.choose`` prefers them where they cost the same."""
+SWAP = "swap"
+"""An all-reduce of two in one round. Its messages may be two ahead: who has ended does not know that the other has."""
 
 GRADIENT = {
     ALL_GATHER: REDUCE_SCATTER, REDUCE_SCATTER: ALL_GATHER, ALL_REDUCE: ALL_REDUCE,
@@ -36,8 +38,10 @@ def schedule(kind: str, algorithm: str, n: int) -> Schedule:
 
     All-gather and reduce-scatter have n blocks, block i that of place i; broadcast and reduce start or end at place
     0 and have, like an all-reduce, as many blocks as ``pieces`` says; block i·n + j of an all-to-all goes from i to j,
-    always directly. Raises KeyError for another kind or algorithm.
+    always directly. A swap is an all-reduce of two. Raises KeyError for another kind or algorithm.
     """
+    if algorithm == SWAP:
+        return direct.swap()
     if kind == ALL_TO_ALL:
         return direct.exchange(n)
     if kind in (BROADCAST, REDUCE):
@@ -54,7 +58,7 @@ def pieces(kind: str, algorithm: str, n: int) -> int:
     if kind in (BROADCAST, REDUCE):
         return n if algorithm == RING else 1
     if kind == ALL_REDUCE:
-        return 1 if algorithm == TREE else n
+        return 1 if algorithm in (TREE, SWAP) else n
     return n * n if kind == ALL_TO_ALL else n
 
 

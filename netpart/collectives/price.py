@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from netpart.collectives.kinds import ALGORITHMS, ALL_TO_ALL, DIRECT, pieces, schedule
+from netpart.collectives.kinds import ALGORITHMS, ALL_REDUCE, ALL_TO_ALL, DIRECT, SWAP, pieces, schedule
 from netpart.collectives.schedule import Schedule
+
+SWAPPED = 1 << 20
+"""Bytes up to which two members swap: beyond, adding all of it twice costs more than a second round."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None
         load = sum(nbytes[b] for b in m.blocks)
         if load:
             busy = link.overhead + load / link.bandwidth
-            start = max([sending[m.source], *(has.get((m.source, b), 0.0) for b in m.blocks)])
+            ready = () if m.own else (has.get((m.source, b), 0.0) for b in m.blocks)
+            start = max([sending[m.source], *ready])
             sending[m.source] = start + busy
             arrived = max(start + link.overhead + link.latency, receiving[m.target]) + busy
             receiving[m.target] = arrived
@@ -55,6 +59,8 @@ def choose(kind: str, n: int, nbytes: tuple[int, ...], wanted: str = "auto") -> 
     """
     if kind == ALL_TO_ALL:
         return DIRECT
+    if kind == ALL_REDUCE and n == 2 and wanted == "auto" and sum(nbytes) <= SWAPPED:
+        return SWAP
     return cheapest(kind, n, nbytes) if wanted == "auto" else wanted
 
 

@@ -83,9 +83,10 @@ class Progress:
     def _plan(self, index: int, message: Message, sizes: Sequence[int]) -> None:
         """Notes a message to send as soon as the last of its blocks has arrived."""
         blocks = [b for b in message.blocks if sizes[b]]
-        views = [self._target[b] if b in self._touched else self._local[b] for b in blocks]
+        touched = {} if message.own else self._touched
+        views = [self._target[b] if b in touched else self._local[b] for b in blocks]
         whole = views[0] if len(blocks) == 1 else self._packed(sum(sizes[b] for b in blocks))
-        after = max((self._touched.get(b, -1) for b in blocks), default=-1)
+        after = max((touched.get(b, -1) for b in blocks), default=-1)
         self._released[after + 1].append(Departure(message.target, index, views if len(views) > 1 else [], whole))
 
     def _packed(self, elements: int) -> Array:

@@ -9,6 +9,7 @@ of each block along the same tree:
 
 and an all-reduce is one of each. The bytes that all members send together are therefore the same for every algorithm:
 (N - 1)|T| of a tensor T, 2(N - 1)|T| for an all-reduce (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69, 2009).
+An all-reduce of two may also be a swap: each adds what the other brought, which are the same bytes in one round.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from typing import NamedTuple
 
 
 class Message(NamedTuple):
-    """Blocks that go from one place to another; ``add``: they are added to what the target has."""
+    """Blocks that go from one place to another; ``add``: they are added to what the target has.
+
+    With ``own`` they are what the source brought itself, whatever has been added to it since.
+    """
 
     source: int
     target: int
     blocks: tuple[int, ...]
     add: bool = False
+    own: bool = False
 
 
 Schedule = tuple[Message, ...]

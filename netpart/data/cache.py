@@ -12,6 +12,8 @@ from netpart.data.mapped import Store
 from netpart.errors import DataError
 
 Crop = tuple[slice, ...]
+Records = slice | NDArray[np.int64]
+"""Numbers of records: a slice, of which nothing is copied, where they follow one another."""
 
 
 class RecordCache:
@@ -29,17 +31,22 @@ class RecordCache:
         rows = len(store) if self.kept else 0
         self._values = np.empty((rows, *self.shape), self.dtype)
         self._labels = np.zeros(rows, np.int32)
-        self._known = np.zeros(rows, np.bool_)
+        self._known, self._complete = np.zeros(rows, np.bool_), False
 
-    def take(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Elements (records, *crop) and labels (records,) of the numbered records."""
+    def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Elements (records, *crop) and labels (records,) of the numbered records, to be read only."""
         if not self.kept:
-            return self._fresh(records, crop)
+            return self._fresh(numbers(records), crop)
+        if not self._complete:
+            self._complete_with(numbers(records))
+        return self._values[(records, *crop)], self._labels[records]
+
+    def _complete_with(self, records: NDArray[np.int64]) -> None:
+        """Decodes those that are not known yet."""
         for record in np.unique(records[~self._known[records]]).tolist():
             self._values[record], self._labels[record] = self._checked(record)
             self._known[record] = True
-        index: Any = (records, *crop)
-        return self._values[index], self._labels[records]
+        self._complete = bool(self._known.all())
 
     def _fresh(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
         found = [self._checked(record) for record in records.tolist()]
@@ -60,3 +67,8 @@ class RecordCache:
             return self._decode(self._store.value(record))
         except DataError as error:
             raise DataError(f"{self._store.path}: record {record}: {error}") from error
+
+
+def numbers(records: Records) -> NDArray[np.int64]:
+    """The numbers one by one."""
+    return np.arange(records.start, records.stop) if isinstance(records, slice) else records

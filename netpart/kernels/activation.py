@@ -63,8 +63,8 @@ class Activation(Verbs):
 
     def _relu(self, x: Array, y: Array, slope: float) -> Callable[[], None]:
         xp = self.xp
-        if slope == 0:
-            return lambda: xp.maximum(x, 0, out=y)
+        if slope == 0:  # NumPy's maximum with one number takes three times as long as its clip
+            return lambda: xp.clip(x, 0, xp.inf, out=y)
         pick = xp.maximum if slope <= 1 else xp.minimum
 
         def run() -> None:
@@ -80,9 +80,9 @@ class Activation(Verbs):
             xp.greater(source, 0, out=positive)
             if slope:
                 xp.multiply(dy, slope, out=dx)
-            else:
-                dx.fill(0)
-            xp.copyto(dx, dy, where=positive)
+                xp.copyto(dx, dy, where=positive)
+            else:  # many times as fast as a copy of those that are chosen, which no branch predictor foresees
+                xp.multiply(dy, positive, out=dx)
 
         return Op(run, [(source.shape, bool)])
 

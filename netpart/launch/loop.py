@@ -129,9 +129,9 @@ class Loop:
                 "deadline with --set deadline=SECONDS"
             )
         began = monotonic()
-        self.transport.wait(min(LOOK_UP_SECONDS, left))
+        if not self.transport.wait(min(LOOK_UP_SECONDS, left)):
+            self.control.check()
         self.waited += min(monotonic() - began, 2 * LOOK_UP_SECONDS)
-        self.control.check()
 
     def report(self, phase: str, step: int, batches: int) -> None:
         """Sends the metrics since the last report."""

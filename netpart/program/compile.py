@@ -9,6 +9,7 @@ from __future__ import annotations
 from netpart.graph.partition import Micro, Partition
 from netpart.program.arena import ALIGN, lifetimes, plan_arena
 from netpart.program.backward import BackwardCompiler
+from netpart.program.early import early
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import Instruction
 from netpart.program.memory import Memory
@@ -41,7 +42,7 @@ def compile_phase(
     phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, width: int,
     keep: bool,
 ) -> Program:  # fmt: skip
-    """Forward of every micro-batch, then backward of every micro-batch, then the updates (GPipe's order)."""
+    """Forward of every micro-batch, then backward of every micro-batch (GPipe's order); updates as early as can be."""
     program = Program(phase, micros)
     code = PHASE_CODES[phase]
     parts = [[p for p in micro.graph.parts if p.worker == worker] for micro in micros]
@@ -58,6 +59,7 @@ def compile_phase(
         for forward in forwards:
             program.instructions += BackwardCompiler(forward).run()
         program.instructions += parameters.finish(code)
+        program.instructions = early(memory.buffers, program.instructions, parameters.read_by_updates())
     if keep:
         program.offsets, program.arena = side_by_side(memory, program.instructions, width)
     else:

@@ -1,10 +1,15 @@
 """Bell: a word in shared memory that wakes who waits for it within microseconds, and costs nothing to wait for.
 
-    sender:    publish, then write a value that the word never had before, then FUTEX_WAKE
-    receiver:  read the word, look for news, and sleep only if the word is still what it was: FUTEX_WAIT compares
+    sender:    publish, then write a value that the word never had before, then FUTEX_WAKE if the receiver is asleep
+    receiver:  read the word, look for news, say that it is asleep, and sleep only if the word is still what it was:
+               FUTEX_WAIT compares
 
 Several senders write one word without an atomic addition. One may overwrite another's value, which does no harm: all
 that counts is that the word differs from what the receiver read before it looked, hence values that never repeat.
+
+A sender must not see the receiver awake while the receiver sees the old word: between the store and the load of either
+stands an atomic instruction, which on x86-64 no load overtakes; the sender's is that of a lock that nobody else takes,
+the receiver's is the kernel's.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+from threading import Lock
 from time import perf_counter
 
 RANK_BITS, COUNT_BITS = 10, 22
@@ -29,7 +35,7 @@ class _Timespec(ctypes.Structure):
 
 
 class Bell:
-    """The first four bytes of ``memory``, as ``rank`` rings or waits for them.
+    """The first eight bytes of ``memory``, word and whether its owner is asleep, as ``rank`` rings or waits for them.
 
     ``spin`` is how long, in seconds, ``wait`` looks by itself before it sleeps. It offers the core to others between
     two looks, and sleeps at once if somebody took it.
@@ -37,7 +43,8 @@ class Bell:
 
     def __init__(self, memory: mmap.mmap, rank: int, spin: float = 0.0) -> None:
         self.spin = spin
-        self._word = memoryview(memory)[:4].cast("I")
+        self._word, self._asleep = memoryview(memory)[:4].cast("I"), memoryview(memory)[4:8].cast("I")
+        self._fence = Lock()
         self._address = ctypes.c_void_p(ctypes.addressof(ctypes.c_uint32.from_buffer(memory)))
         self._futex = ctypes.CDLL(None).syscall
         self._rank, self._rung = rank << COUNT_BITS, 0
@@ -48,10 +55,12 @@ class Bell:
         return self._word[0]
 
     def ring(self) -> None:
-        """Changes the word and wakes who waits."""
+        """Changes the word and wakes who sleeps."""
         self._rung += 1
         self._word[0] = self._rank | self._rung % (1 << COUNT_BITS)
-        self._futex(FUTEX, self._address, FUTEX_WAKE, EVERYBODY, None, None, 0)
+        with self._fence:
+            if self._asleep[0]:
+                self._futex(FUTEX, self._address, FUTEX_WAKE, EVERYBODY, None, None, 0)
 
     def wait(self, heard: int, seconds: float) -> None:
         """Returns when the word is no longer ``heard`` or after ``seconds``; a signal or an old ring ends it sooner."""
@@ -64,4 +73,6 @@ class Bell:
                 break
         if self._word[0] == heard:
             time = _Timespec(int(seconds), int(seconds % 1 * 1e9))
+            self._asleep[0] = 1
             self._futex(FUTEX, self._address, FUTEX_WAIT, heard, ctypes.byref(time), None, 0)
+            self._asleep[0] = 0

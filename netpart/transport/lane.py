@@ -3,13 +3,17 @@
     0       messages sent          written by the sender, read by the receiver
     64      messages taken         written by the receiver, read by the sender
     128     number of promises
-    192     promises               header of what each channel brings, and how many may be on their way
-            ring of headers        of the messages that were sent, in order
+    192     complaint              header of the first message that nobody promised, see below
+    320     promises               header of what each channel brings, and how many may be on their way
+            ring of entries        of the messages that were sent, in order: number of the promise, step
             slots                  of each channel, one per message that may be on its way: they take turns
 
-A message is its elements in a slot, its header in the ring, and at last the count of messages sent. That its parts
+A message is its elements in a slot, its entry in the ring, and at last the count of messages sent. That its parts
 are seen in this order rests on x86-64, which keeps the order of stores and of loads, and stores 8 aligned bytes as
 one; the C library fences what it copies past the caches.
+
+The sender compares what it sends with the promise. What differs does not travel: its header does, in place of the
+complaint, and its entry has no number, so that the receiver can say what came.
 """
 
 from __future__ import annotations
@@ -23,16 +27,18 @@ from struct import Struct
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.frames import HEADER, Array, Channel, Header, pack, unpack_header
+from netpart.transport.frames import HEADER, Array, Header, pack, unpack_header
 
 LINE = 64
 """Bytes of a cache line: what two processes write does not share one."""
+WORD, ENTRY = 8, 16
+"""Bytes of a count, and of an entry of the ring."""
 PROMISE = Struct(f"<{HEADER.size}sQ")
-STEP = slice(40, 48)
-"""Where a header has its step."""
-SENT, TAKEN, COUNT, PROMISES = 0, LINE, 2 * LINE, 3 * LINE
+SENT, TAKEN, COUNT, COMPLAINT, PROMISES = 0, LINE, 2 * LINE, 3 * LINE, 5 * LINE
+UNPROMISED = -1
+"""Stands for the number of a promise where there is none."""
 SPARE = 8
-"""Headers that fit the ring beyond what was promised, so that who breaks a promise can be named."""
+"""Entries that fit the ring beyond what was promised, so that who breaks a promise can be named."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +60,18 @@ def up(nbytes: int, unit: int = LINE) -> int:
 
 
 def capacity(promises: Sequence[Promise]) -> int:
-    """Headers that the ring holds: one more per channel than may be on its way, which is a mistake to be named."""
+    """Entries that the ring holds: one more per channel than may be on its way, which is a mistake to be named."""
     return SPARE + sum(promise.ahead + 1 for promise in promises)
 
 
 def ring_start(promises: Sequence[Promise]) -> int:
-    """Where the ring of headers begins."""
+    """Where the ring of entries begins."""
     return PROMISES + len(promises) * PROMISE.size
 
 
 def slots_start(promises: Sequence[Promise]) -> int:
     """Where the first slot begins."""
-    return ring_start(promises) + capacity(promises) * PROMISE.size
+    return up(ring_start(promises) + capacity(promises) * ENTRY)
 
 
 def lane_bytes(promises: Sequence[Promise]) -> int:
@@ -74,40 +80,33 @@ def lane_bytes(promises: Sequence[Promise]) -> int:
 
 
 class Stream:
-    """What a lane knows of one channel. ``slots`` are its arrays in turn; all its headers differ in the step alone."""
+    """What a lane knows of one channel: its number among the promises, what was promised, its slots in turn."""
 
-    def __init__(self, header: Header, packed: bytes, slots: Sequence[Array]) -> None:
-        self.header, self.slots = header, cycle(slots)
-        self.before, self.after = packed[: STEP.start], packed[STEP.stop : HEADER.size]
+    __slots__ = ("channel", "dtype", "header", "number", "shape", "slots")
 
-    def packed(self, step: int) -> bytes:
-        """The header of message ``step``."""
-        return self.before + step.to_bytes(STEP.stop - STEP.start, "little") + self.after
-
-    def takes(self, array: Array) -> bool:
-        """True if ``array`` is as promised."""
-        return array.shape == self.header.shape and array.dtype == self.header.dtype
+    def __init__(self, number: int, header: Header, slots: Sequence[Array]) -> None:
+        self.number, self.header, self.slots = number, header, cycle(slots)
+        self.channel, self.shape, self.dtype = header.channel, header.shape, header.dtype
 
 
 class Lane:
-    """One end of a lane: ``streams`` by channel, and by header as it was promised."""
+    """One end of a lane; ``streams`` by number, ``by_channel`` by channel."""
 
     def __init__(self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, writable: bool) -> None:
         self._memory, self._words = memory, memoryview(memory).cast("q")
-        self._ring, self._capacity = ring_start(promises), capacity(promises)
-        self._sent = self._taken = 0
-        self.streams: dict[Channel, Stream] = {}
+        self._ring, self._capacity = ring_start(promises) // WORD, capacity(promises)
+        self._run_id, self._sent, self._taken, self._complained = run_id, 0, 0, False
+        self.streams: list[Stream] = []
         at = slots_start(promises)
-        for promise in promises:
-            slots = slot_arrays(memory, at, promise, writable)
-            self.streams[promise.header.channel] = Stream(promise.header, pack(promise.header, run_id), slots)
+        for number, promise in enumerate(promises):
+            self.streams.append(Stream(number, promise.header, slot_arrays(memory, at, promise, writable)))
             at += promise.nbytes
-        self._by_header = {stream.before + stream.after: stream for stream in self.streams.values()}
+        self.by_channel = {stream.channel: stream for stream in self.streams}
 
     @classmethod
     def make(cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes) -> Lane:
         """Writes the receiver's promises into fresh memory; the receiver's end."""
-        memoryview(memory).cast("q")[COUNT // 8] = len(promises)
+        memoryview(memory).cast("q")[COUNT // WORD] = len(promises)
         for i, promise in enumerate(promises):
             PROMISE.pack_into(memory, PROMISES + i * PROMISE.size, pack(promise.header, run_id), promise.ahead)
         return cls(memory, promises, run_id, writable=False)
@@ -115,34 +114,50 @@ class Lane:
     @classmethod
     def open(cls, memory: mmap.mmap, run_id: bytes) -> Lane:
         """Reads the promises from the receiver's memory; the sender's end."""
-        count = memoryview(memory).cast("q")[COUNT // 8]
+        count = memoryview(memory).cast("q")[COUNT // WORD]
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(count))
         promises = [Promise(unpack_header(packed, run_id), ahead) for packed, ahead in rows]
         return cls(memory, promises, run_id, writable=True)
 
-    def promised(self, packed: bytes) -> Stream | None:
-        """The stream whose promise a header keeps, but for its step, which is not looked at."""
-        return self._by_header.get(packed[: STEP.start] + packed[STEP.stop :])
+    def write(self, number: int, step: int) -> None:
+        """Adds message ``step`` of promise ``number``, whose slot must be complete.
 
-    def write(self, packed: bytes) -> None:
-        """Adds a header, whose slot must be complete, to the ring. Raises TransportError if that is full."""
-        if self._sent - self._words[TAKEN // 8] >= self._capacity:
+        Raises TransportError if the ring is full.
+        """
+        words, sent = self._words, self._sent
+        if sent - words[TAKEN // WORD] >= self._capacity:
             raise TransportError(
                 f"expected at most {self._capacity} messages on their way; senders must await receivers"
             )
-        at = self._ring + self._sent % self._capacity * PROMISE.size
-        self._memory[at : at + HEADER.size] = packed
-        self._sent += 1
-        self._words[SENT // 8] = self._sent
+        at = self._ring + sent % self._capacity * 2
+        words[at], words[at + 1] = number, step
+        self._sent = words[SENT // WORD] = sent + 1
 
-    def read(self) -> Iterator[bytes]:
-        """The headers that have come since the last call."""
-        sent = self._words[SENT // 8]
+    def complain(self, header: Header) -> None:
+        """Tells the receiver of a message that it did not promise to take; the first one stays."""
+        packed = pack(header, self._run_id)
+        if not self._complained:
+            self._memory[COMPLAINT : COMPLAINT + HEADER.size] = packed
+        self._complained = True
+        self.write(UNPROMISED, header.step)
+
+    def complaint(self) -> Header:
+        """What the sender complains of. Raises TransportError if its header is broken."""
+        return unpack_header(self._memory[COMPLAINT : COMPLAINT + HEADER.size], self._run_id)
+
+    @property
+    def silent(self) -> bool:
+        """True if no message has come since the last ``read``."""
+        return self._words[SENT // WORD] == self._taken
+
+    def read(self) -> Iterator[tuple[int, int]]:
+        """The messages that have come since the last call: number of the promise, and step."""
+        words, sent = self._words, self._words[SENT // WORD]
         while self._taken < sent:
-            at = self._ring + self._taken % self._capacity * PROMISE.size
+            at = self._ring + self._taken % self._capacity * 2
             self._taken += 1
-            yield self._memory[at : at + HEADER.size]
-        self._words[TAKEN // 8] = self._taken
+            yield words[at], words[at + 1]
+        words[TAKEN // WORD] = self._taken
 
 
 def slot_arrays(memory: mmap.mmap, at: int, promise: Promise, writable: bool) -> list[Array]:

@@ -150,14 +150,8 @@ class MpiTransport(Transport):
         self._leaving.setdefault(array.nbytes, deque()).append(_Slot(frame, request))
         self._count(channel, array.nbytes, HEADER.size)
 
-    @property
-    def arrivals(self) -> int:
-        self._take_in()
-        return self.mailbox.arrivals
-
     def receive(self, channel: Channel, step: int) -> Array | None:
-        self._take_in()
-        array = self.mailbox.take(channel, step)
+        array = super().receive(channel, step)
         if array is not None:
             self._lend(channel)
         return array

@@ -17,15 +17,14 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from struct import Struct
-from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
 
 from netpart.errors import TransportError
 from netpart.transport.bell import RANK_BITS, Bell
-from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Header, pack, unpack_header
-from netpart.transport.lane import LINE, STEP, Lane, Promise, lane_bytes, up
+from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header
+from netpart.transport.lane import ENTRY, LINE, Lane, Promise, lane_bytes, up
 from netpart.transport.transport import WINDOW, Transport
 
 SCHEME = "shm://"
@@ -139,53 +138,45 @@ class ShmTransport(Transport):
         if peer not in self._outs:
             raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
         lane, bell = self._outs[peer]
-        stream = lane.streams.get(channel)
-        if stream is not None and stream.takes(array):
+        stream = lane.by_channel.get(channel)
+        if stream is not None and array.shape == stream.shape and array.dtype == stream.dtype:
             np.copyto(next(stream.slots), array)
-            lane.write(stream.packed(step))
-        else:  # the receiver, which promised something else, is to say so
-            lane.write(pack(Header(self.rank, channel, step, array.dtype, array.shape), self._run_id))
+            lane.write(stream.number, step)
+        else:
+            lane.complain(Header(self.rank, channel, step, array.dtype, array.shape))
         bell.ring()
-        self._count(channel, array.nbytes, HEADER.size)
-
-    @property
-    def arrivals(self) -> int:
-        self._take_in()
-        return self.mailbox.arrivals
-
-    def receive(self, channel: Channel, step: int) -> Array | None:
-        self._take_in()
-        return self.mailbox.take(channel, step)
-
-    def wait(self, seconds: float) -> bool:
-        end = monotonic() + seconds
-        self._take_in()
-        while not self.mailbox.news():
-            left = end - monotonic()
-            if left <= 0 or self._bell is None:
-                return False
-            self._bell.wait(self._heard, left)
-            self._take_in()
-        return True
+        self._count(channel, array.nbytes, ENTRY)
 
     def _take_in(self) -> None:
         """Moves what has come into the mailbox; costs one look while the bell is silent."""
-        if self._bell is None or self._bell.value == self._heard:
+        if self._bell is None or (rung := self._bell.value) == self._heard:
             return
-        self._heard = self._bell.value
+        self._heard = rung
         for lane in self._ins:
-            for packed in lane.read():
-                self._arrived(lane, packed)
+            if not lane.silent:
+                for number, step in lane.read():
+                    self._arrived(lane, number, step)
 
-    def _arrived(self, lane: Lane, packed: bytes) -> None:
-        stream, step = lane.promised(packed), int.from_bytes(packed[STEP], "little")
+    def _listen(self, seconds: float) -> bool:
+        if self._bell is None:
+            return False
+        self._bell.wait(self._heard, seconds)
+        return True
+
+    def _arrived(self, lane: Lane, number: int, step: int) -> None:
+        """Takes in a message; where it breaks the promise, says how."""
+        if not 0 <= number < len(lane.streams):
+            self._complain(lane)
+            return
+        stream = lane.streams[number]
+        if not self.mailbox.admit(stream.channel, step, next(stream.slots)):
+            self.mailbox.accepts(stream.header.at(step))
+
+    def _complain(self, lane: Lane) -> None:
         try:
-            header = stream.header.at(step) if stream is not None else unpack_header(packed, self._run_id)
+            self.mailbox.accepts(lane.complaint())
         except TransportError as error:
             self.mailbox.fail(f"rank {self.rank}: {error}")
-            return
-        if self.mailbox.accepts(header) and stream is not None:
-            self.mailbox.put(header, next(stream.slots))
 
     def close(self) -> None:
         """Lets go of the memory, which ends with the last rank that does; may be called twice."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -36,6 +37,7 @@ class Transport(ABC):
     @property
     def arrivals(self) -> int:
         """Number of messages that have arrived: a cheap look at whether anything is new."""
+        self._take_in()
         return self.mailbox.arrivals
 
     def expect(
@@ -71,6 +73,7 @@ class Transport(ABC):
         before it can learn that this one was taken. Raises TransportError if a promise was broken or the message cannot
         come any more.
         """
+        self._take_in()
         return self.mailbox.take(channel, step)
 
     def wait(self, seconds: float) -> bool:
@@ -78,7 +81,22 @@ class Transport(ABC):
 
         Raises TransportError if a promise was broken.
         """
-        return self.mailbox.wait(seconds)
+        end = monotonic() + seconds
+        self._take_in()
+        while not self.mailbox.news():
+            left = end - monotonic()
+            if left <= 0 or not self._listen(left):
+                return False
+            self._take_in()
+        return True
+
+    def _take_in(self) -> None:
+        """Moves what has come into the mailbox, where nobody else does."""
+        return
+
+    def _listen(self, seconds: float) -> bool:
+        """Blocks for ``seconds``, or until there may be something to take in; False where nothing can come."""
+        return False
 
     def flush(self, seconds: float) -> bool:
         """True once what was sent leaves without this thread; False if ``seconds`` went by before.

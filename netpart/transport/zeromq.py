@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
-from time import monotonic
 from typing import cast
 
 import numpy as np
@@ -126,26 +125,6 @@ class ZeroMQTransport(Transport):
         slot.tracker = self._pushes[peer].send(slot.frame, copy=False, track=True)
         self._count(channel, array.nbytes, HEADER.size)
 
-    @property
-    def arrivals(self) -> int:
-        self._take_in()
-        return self.mailbox.arrivals
-
-    def receive(self, channel: Channel, step: int) -> Array | None:
-        self._take_in()
-        return self.mailbox.take(channel, step)
-
-    def wait(self, seconds: float) -> bool:
-        end = monotonic() + seconds
-        self._take_in()
-        while not self.mailbox.news():
-            left = end - monotonic()
-            if left <= 0 or self._pull is None:
-                return False
-            self._pull.poll(ceil(left * 1000))
-            self._take_in()
-        return True
-
     def close(self) -> None:
         self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
         if self._pull is not None:
@@ -194,6 +173,12 @@ class ZeroMQTransport(Transport):
         pull = self._pull
         while pull is not None and cast(int, pull.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
             self._arrived(pull.recv(zmq.NOBLOCK, copy=False).buffer)
+
+    def _listen(self, seconds: float) -> bool:
+        if self._pull is None:
+            return False
+        self._pull.poll(ceil(seconds * 1000))
+        return True
 
     def _arrived(self, frame: memoryview) -> None:
         try:

@@ -19,9 +19,11 @@ from netpart.collectives.kinds import (
     KINDS,
     REDUCE,
     REDUCE_SCATTER,
+    SWAP,
 )
-from netpart.collectives.price import cheapest, spread
+from netpart.collectives.price import SWAPPED, cheapest, spread
 from netpart.errors import TransportError
+from netpart.program.wire import AHEAD
 
 Blocks = list[np.ndarray | None]
 SIZES = st.lists(st.integers(0, 6), min_size=100, max_size=100)
@@ -119,6 +121,36 @@ def test_all_members_of_an_all_reduce_end_with_the_same_bits(algorithm: str, n: 
         assert all(a.tobytes() == b.tobytes() for a, b in zip(first, other, strict=True))  # type: ignore[union-attr]
 
 
+@given(st.integers(0, 6), st.integers(0, 99), st.booleans())
+def test_a_swap_is_an_all_reduce_of_two_in_one_round_for_the_same_bytes(size: int, seed: int, in_place: bool) -> None:
+    local = bring(2, [size], lambda i, b: True, seed)
+    expected = sum(local[i][0] for i in range(2))  # type: ignore[misc]
+    team = Team(ALL_REDUCE, SWAP, 2, [size], local)
+    if in_place:
+        team.members = [Progress(team.schedule, i, [size], local[i], local[i]) for i in range(2)]
+        team.target = local
+    assert all(same(target, expected) for (target,) in team.play(seed)) or not size  # type: ignore[arg-type]
+    assert sum(team.sent.values()) == 2 * size
+    assert round(seconds(team.schedule, [1], 2, Link(latency=1.0, overhead=0.0, bandwidth=1e15))) == 1
+
+
+@given(st.integers(0, 99))
+def test_a_swap_needs_room_for_two_messages_of_each(seed: int) -> None:
+    """One member may be done, and go on, before the other has taken what it sent; but not go on twice."""
+    random, ends, started = np.random.default_rng(seed), [0, 0], [0, 0]
+    waiting: list[list[np.ndarray]] = [[], []]
+    members = [Progress(schedule(ALL_REDUCE, SWAP, 2), i, [1], [np.ones(1)], [np.zeros(1)]) for i in range(2)]
+    while min(ends) < 6:
+        i = int(random.integers(2))
+        if started[i] == ends[i]:
+            waiting[1 - i] += [array.copy() for _, _, array in members[i].start()]
+            started[i] += 1
+            assert len(waiting[1 - i]) <= AHEAD
+        elif waiting[i]:
+            list(members[i].deliver(waiting[i].pop(0)))
+            ends[i] += 1
+
+
 @given(ALGORITHM, MEMBERS, SIZES, st.integers(0, 99))
 def test_broadcast_and_reduce(algorithm: str, n: int, sizes: list[int], seed: int) -> None:
     count = pieces(BROADCAST, algorithm, n)
@@ -184,6 +216,8 @@ def test_a_ring_of_three_as_drawn() -> None:
     [
         (ALL_REDUCE, 8, 64, "direct"),
         (ALL_REDUCE, 64, 64, "doubling"),
+        (ALL_REDUCE, 2, SWAPPED, SWAP),
+        (ALL_REDUCE, 2, SWAPPED + 1, "direct"),
         (BROADCAST, 8, 64, "direct"),
         (BROADCAST, 64, 64, "doubling"),
         (BROADCAST, 8, 1 << 26, "ring"),

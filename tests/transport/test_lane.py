@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.errors import TransportError
-from netpart.transport.frames import DTYPES, Array, Header, pack
-from netpart.transport.lane import LINE, Lane, Promise, capacity, lane_bytes
+from netpart.transport.frames import DTYPES, Array, Header
+from netpart.transport.lane import LINE, UNPROMISED, Lane, Promise, capacity, lane_bytes
 
 RUN = b"run-0001"
 SHAPES = st.lists(st.integers(0, 9), max_size=3).map(tuple)
@@ -30,7 +30,7 @@ def ends(promises: list[Promise]) -> tuple[Lane, Lane]:
 
 
 def slots(lane: Lane, promise: Promise) -> list[Array]:
-    stream = lane.streams[promise.header.channel]
+    stream = lane.by_channel[promise.header.channel]
     return [next(stream.slots) for _ in range(promise.ahead)]
 
 
@@ -42,23 +42,39 @@ def test_every_slot_is_what_was_promised_and_apart_from_the_others(promises: lis
             assert (slot.shape, slot.dtype) == (promise.header.shape, promise.header.dtype)
             assert slot.ctypes.data % LINE == 0 or slot.size == 0
             slot[...] = number + 1
-    sender.write(pack(Header(0, (1, 0, 0, 0, 0), 0, np.dtype(np.float32), ()), RUN))
+    sender.write(7, 11)
     for number, promise in enumerate(promises):
         for slot in slots(receiver, promise):
             assert (slot == number + 1).all()
             assert not slot.flags.writeable
-    assert len(list(receiver.read())) == 1
+    assert list(receiver.read()) == [(7, 11)]
 
 
 @given(PROMISES)
-def test_headers_come_in_order_round_after_round_and_a_full_ring_raises(promises: list[Promise]) -> None:
+def test_messages_come_in_order_round_after_round_and_a_full_ring_raises(promises: list[Promise]) -> None:
     receiver, sender = ends(promises)
-    packed = [pack(Header(0, (1, 0, 0, 0, 0), step, np.dtype(np.float32), ()), RUN) for step in range(100)]
+    messages = [(step % 3, step) for step in range(100)]
     for start in range(0, 100, capacity(promises)):
-        for header in packed[start : start + capacity(promises)]:
-            sender.write(header)
+        for message in messages[start : start + capacity(promises)]:
+            sender.write(*message)
         if start + capacity(promises) <= 100:
             with pytest.raises(TransportError, match=f"at most {capacity(promises)} messages on their way"):
-                sender.write(packed[0])
-        assert list(receiver.read()) == packed[start : start + capacity(promises)]
+                sender.write(0, 0)
+        assert list(receiver.read()) == messages[start : start + capacity(promises)]
     assert list(receiver.read()) == []
+
+
+def test_a_lane_is_silent_until_something_comes() -> None:
+    receiver, sender = ends([])
+    before = receiver.silent
+    sender.write(0, 0)
+    after = receiver.silent
+    assert (before, after, len(list(receiver.read())), receiver.silent) == (True, False, 1, True)
+
+
+def test_the_first_complaint_stays() -> None:
+    receiver, sender = ends([])
+    for edge in (3, 4):
+        sender.complain(Header(0, (1, 0, 0, edge, 0), 9, np.dtype(np.float32), (2, 5)))
+    assert list(receiver.read()) == [(UNPROMISED, 9)] * 2
+    assert receiver.complaint() == Header(0, (1, 0, 0, 3, 0), 9, np.dtype(np.float32), (2, 5))
