@@ -9,6 +9,7 @@ import numpy as np
 
 from netpart.errors import MemoryRefused
 from netpart.kernels.op import Array, Clock
+from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
 from netpart.program.program import WorkerProgram
 from netpart.program.wire import wire_bytes
@@ -36,7 +37,7 @@ class Machine:
     ) -> None:  # fmt: skip
         self.program, self.xp, self.updater, self.seed = program, xp, updater, seed
         self.dtype = np.float64 if program.float_size == 8 else np.float32
-        self.kernels = program.kernels(xp, self.dtype)
+        self.kernels = (program.kernels if xp is np else Kernels)(xp, self.dtype)
         self.clock = Clock()
         self.wire_bytes = wire_bytes(program, shared)
         self.refuse_unless_fits(program.total_bytes)
