@@ -48,7 +48,7 @@ class Calls:
         self.stream, self.temporaries = stream, list[Memory]()
         self.owned: list[object] = []
         self.bound: list[tuple[str, str]] = []
-        self.runs: list[Callable[[], int]] = []
+        self.runs: list[Callable[[], int | None]] = []
 
     def add(self, desc: PrimitiveDesc, args: Args) -> None:
         """Then runs the primitive on ``args``."""
@@ -62,6 +62,10 @@ class Calls:
         self.owned += [primitive, array, *given.values()]
         self.runs.append(partial(lib.execute, primitive.handle, self.stream.handle, len(given), array))
         self.bound.append((desc.kind, desc.implementation))
+
+    def then(self, run: Callable[[], None]) -> None:
+        """Then calls ``run``, for what is too small for a primitive."""
+        self.runs.append(run)
 
     def temporary(self, desc: Desc) -> Memory:
         """A tensor that lives as long as one run."""
@@ -95,8 +99,9 @@ class Calls:
                 if memory.array is not array:
                     memory.move(array)
             for execute in runs:
-                if execute():
-                    raise NetpartError(f"oneDNN: expected a primitive to run, got {Status(execute()).name}")
+                status = execute()
+                if status:
+                    raise NetpartError(f"oneDNN: expected a primitive to run, got {Status(status).name}")
 
         self.stream.implementations += self.bound
         return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])

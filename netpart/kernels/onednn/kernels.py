@@ -6,12 +6,16 @@ from typing import ClassVar
 
 from netpart.kernels import reference
 from netpart.kernels.onednn.activation import Activation
+from netpart.kernels.onednn.batch_norm import BatchNorm
 from netpart.kernels.onednn.combine import Arrays, Combine
 from netpart.kernels.onednn.convolution import Convolution
+from netpart.kernels.onednn.lrn import LocalResponseNormalization
 from netpart.kernels.onednn.pooling import Pooling
 
 
-class Kernels(Arrays, Combine, Convolution, Pooling, Activation, reference.Kernels):
+class Kernels(
+    Arrays, Combine, Convolution, Pooling, LocalResponseNormalization, BatchNorm, Activation, reference.Kernels
+):
     """Takes arrays of any strides; float32 tensors with space are best given channels-last."""
 
     channels_last: ClassVar[bool] = True
