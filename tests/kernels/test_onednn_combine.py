@@ -30,4 +30,4 @@ def test_sums_and_products(shape: list[int], first: str, second: str, count: int
 def test_arrays_that_lie_alike_are_summed_by_onednn(count: int) -> None:
     srcs, kernels = [lying("last", normal(i, 2, 16, 4, 4)) for i in range(count)], fast()
     play(kernels.total(np.empty_like(srcs[0]), srcs))
-    assert [kind for kind, _ in kernels.implementations] == ["binary"] * (count - 1)
+    assert [kind for kind, _ in kernels.implementations] == ["binary"]

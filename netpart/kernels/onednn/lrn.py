@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from netpart.kernels import lrn as reference
-from netpart.kernels.onednn.activation import eltwise
+from netpart.kernels.onednn.activation import binary, eltwise, operand, same
 from netpart.kernels.onednn.calls import Args, Calls, Fast
 from netpart.kernels.onednn.library import Refused
 from netpart.kernels.onednn.memory import Desc, Memory, last, tidy
@@ -53,11 +53,10 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
             ratio = calls.temporary(source.desc)
             _divide_by_power(calls, above, kept, below)
             post = Attributes().binary(Algorithm.BINARY_DIV, kept.desc)
-            desc = PrimitiveDesc("binary", Algorithm.BINARY_MUL, above.desc, result.desc, ratio.desc, attributes=post)
-            calls.add(desc, {Arg.SRC: above, Arg.SRC_1: result, Arg.DST: ratio, _operand(0): kept})
+            binary(calls, Algorithm.BINARY_MUL, above, result, ratio, post, {operand(0): kept})
             post = Attributes().binary(Algorithm.BINARY_MUL, source.desc).sum()
             band = _band(x.shape[1], local_size, -2 * alpha * beta / local_size)
-            _product(calls, ratio, band, below, post, {_operand(0): source})
+            _product(calls, ratio, band, below, post, {operand(0): source})
 
         arrays = x, y, scale, dy, dx, offset, local_size, alpha, beta, knorm
         return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn_gradient(*arrays))
@@ -91,10 +90,4 @@ def _divide_by_power(calls: Calls, x: Memory, scale: Memory, y: Memory) -> None:
     """Then y = x · scale^-0.75 = x / sqrt(scale · sqrt(scale)), in one pass."""
     post = Attributes().eltwise(Algorithm.SQRT).binary(Algorithm.BINARY_MUL, scale.desc).eltwise(Algorithm.SQRT)
     post = post.eltwise(Algorithm.POW, 1.0, -1.0).binary(Algorithm.BINARY_MUL, x.desc)
-    desc = PrimitiveDesc("binary", Algorithm.BINARY_MIN, scale.desc, scale.desc, y.desc, attributes=post)
-    calls.add(desc, {Arg.SRC: scale, Arg.SRC_1: scale, Arg.DST: y, _operand(1): scale, _operand(4): x})
-
-
-def _operand(place: int) -> int:
-    """The argument that is the other operand of the binary post-operation at ``place``."""
-    return Arg.POST_OP * (1 + place) | Arg.SRC_1
+    same(calls, scale, y, post, {operand(1): scale, operand(4): x})
