@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Call, Cost, Expansion, Following, Layer, Needs, ParamSpec
+from netpart.layers.layer import Call, Cost, Expansion, Following, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.moment_norm import MomentNorm
 from netpart.layers.moments import Moments
 from netpart.layers.weights import wanted
@@ -31,6 +31,7 @@ class BatchNorm(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kBM", "kCudnnBM")
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     inner: ClassVar[str] = "moments"
 
     def infer(self) -> tuple[Spec, ...]:

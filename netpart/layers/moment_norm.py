@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
-from netpart.layers.layer import Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
@@ -21,6 +21,8 @@ class MomentNorm(Layer):
 
     It reads the running mean, about which the moments are taken, and does not move it.
     """
+
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def __init__(self, norm: Layer, moments: Spec) -> None:
         """The rest of batch norm ``norm``."""
