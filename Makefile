@@ -14,7 +14,8 @@ test check cover bench-partition bench-bridges: export OPENBLAS_NUM_THREADS := 1
 test check cover bench-partition bench-bridges: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fix cover proto make-zoo draw-zoo layers-page bench-partition bench-schemes bench-bridges clean
+.PHONY: help env demo test check lint fix cover proto make-zoo draw-zoo layers-page bench-partition bench-schemes bench-bridges \
+	bench-cpu bench-workers bench-start clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -78,6 +79,15 @@ bench-partition: env ## time the partition of 1 000 to 100 000 layers
 
 bench-schemes: $(PEERS) ## time every scheme beside MPI and PyTorch; ARGS=--full for the whole grid
 	$(BIN)/python -m benchmarks.schemes $(ARGS)
+
+bench-cpu: $(PEERS) ## time one worker beside PyTorch; ARGS='--nets lenet,mlp --kernels reference'
+	$(BIN)/python -m benchmarks.cpu $(ARGS)
+
+bench-workers: $(PEERS) ## time two workers beside PyTorch's DDP and tensor parallelism
+	$(BIN)/python -m benchmarks.workers $(ARGS)
+
+bench-start: $(PEERS) ## time from the command to the first finished step
+	$(BIN)/python -m benchmarks.start $(ARGS)
 
 $(PEERS): $(STAMP)
 	@echo 'installing the peers of the benchmarks, PyTorch among them, into $(VENV)'

@@ -7,7 +7,6 @@ not compared: every job gets made-up rows, BATCHES mini-batches that are made on
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
 from pathlib import Path
 
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
@@ -55,7 +54,7 @@ NETS = {
         Net("gpt", "tiny GPT", "graphs/gpt/tiny.conf", 16, conv=False),
     )
 }
-QUICK = {"alexnet": (2, 64), "resnet18": (2, 32), "unet3d": (1, 16)}
+QUICK = {"alexnet": (2, 64), "resnet18": (4, 64), "unet3d": (1, 16)}
 """Mini-batch and extent where a benchmark is only tried."""
 
 
@@ -110,9 +109,3 @@ def make_up(layer: LayerProto, net: Net) -> None:
     layer.ClearField("store_conf")
     layer.store_conf.shape[:], layer.store_conf.batchsize[:] = shape, [net.batch]
     layer.synthetic_conf.batches = BATCHES
-
-
-def values(net: Net) -> int:
-    """Numbers in one mini-batch of images."""
-    found = next(layer for layer in job(net, 1).neuralnet.layer if layer.HasField("store_conf"))
-    return prod(found.store_conf.shape) * net.batch

@@ -17,6 +17,8 @@ from netpart.plan.cost import price
 from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import JobProto
 
+START = "start.safetensors"
+"""The file of first values and mini-batches."""
 WARM_UP = 3
 """First steps of every run, which do not count."""
 FEWEST, MOST = 5, 200
@@ -27,7 +29,11 @@ FLOPS = 5e10
 
 @dataclass(frozen=True)
 class Prepared:
-    """A net whose files are in ``folder``. ``flops`` are those of a step, ``dropout`` says that it draws numbers."""
+    """A net whose files are in ``folder``. ``flops`` are those of a step.
+
+    ``dropout`` says that it draws numbers, which others draw differently, ``normalised`` that rows are normalised
+    together, which others do among those of one process.
+    """
 
     net: Net
     folder: Path
@@ -46,7 +52,9 @@ class Prepared:
 
     def write_job(self, steps: int) -> None:
         """Writes the job of a run of so many steps."""
-        self.job.write_text(text_format.MessageToString(job(self.net, steps)), encoding="utf-8")
+        proto = job(self.net, steps)
+        proto.checkpoint_path.append(str(self.folder / START))
+        self.job.write_text(text_format.MessageToString(proto), encoding="utf-8")
 
 
 def prepare(net: Net, folder: Path, dropout: bool = True) -> Prepared:
@@ -59,8 +67,7 @@ def prepare(net: Net, folder: Path, dropout: bool = True) -> Prepared:
     described = describe(proto, built)
     described["batches"] = [[f"{source}.{output}.{batch}" for output in (0, 1)] for batch in range(BATCHES)]
     (own / "net.json").write_text(json.dumps(described), encoding="utf-8")
-    first = {f"w:{name}": value for name, value in weights(built, proto.seed).items()}
-    save_file(first | rows(built, proto.seed), own / "start.safetensors")
+    save_file(weights(built, proto.seed) | rows(built, proto.seed), own / START)
     ops = {layer["op"] for layer in described["layers"]}
     found = Prepared(net, own, flops(proto, own), "kDropout" in ops, "kBM" in ops)
     found.write_job(1)

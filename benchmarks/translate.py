@@ -28,7 +28,10 @@ def describe(job: JobProto, net: Net) -> Json:
     """
     layers = [describe_layer(net, node) for node in net.nodes if not node.layer.is_input]
     scales = {p.name: [p.spec.proto.lr_scale, p.spec.proto.wd_scale] for p in trained(net)}
-    return {"layers": layers, "scales": scales, "updater": describe_updater(job)}
+    return {
+        "layers": layers, "weights": [p.name for p in net.parameters], "scales": scales,
+        "updater": describe_updater(job),
+    }  # fmt: skip
 
 
 def describe_updater(job: JobProto) -> Json:

@@ -28,7 +28,7 @@ LOOK_SECONDS = 1.0
 
 def distributed(net: Any) -> Any:
     """``net`` as every process trains it."""
-    return DistributedDataParallel(net, broadcast_buffers=False, gradient_as_bucket_view=True, static_graph=True)
+    return DistributedDataParallel(net, forward_sync_buffers=False, gradient_as_bucket_view=True, static_graph=True)
 
 
 def serve(

@@ -34,8 +34,7 @@ class Trainer:
     ) -> None:  # fmt: skip
         description = json.loads((folder / "net.json").read_text(encoding="utf-8"))
         start = load_file(folder / "start.safetensors")
-        weights = {name.removeprefix("w:"): value for name, value in start.items() if name.startswith("w:")}
-        own = TorchNet(description, weights)
+        own = TorchNet(description, {name: start[name] for name in description["weights"]})
         if layout == LAST:
             for tensor in own.parameters():
                 tensor.data = arranged(tensor.data, layout)

@@ -82,7 +82,8 @@ def side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Name
     """One side, as ``load_job`` wants its options."""
     from netpart.cli.common import PIPELINE
 
-    return argparse.Namespace(job=job, set=changes, dtype=None, seed=None, **dict.fromkeys(PIPELINE), **options)
+    unset = dict.fromkeys((*PIPELINE, "kernels", "dtype", "seed"))
+    return argparse.Namespace(job=job, set=changes, **unset, **options)
 
 
 def cut(args: argparse.Namespace) -> tuple[Partition, Path]:

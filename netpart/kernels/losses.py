@@ -200,8 +200,8 @@ class _Ranking:
 
 def check_labels(label: Array, classes: int) -> None:
     """Raises DataError unless every label, at least one, is a class."""
-    low, high = int(label.min()), int(label.max())
-    if low < 0 or high >= classes:
+    if int(label.view("uint32").max()) >= classes:  # what is negative is large
+        low, high = int(label.min()), int(label.max())
         raise DataError(
             f"label: expected classes 0 to {classes - 1}, got {low if low < 0 else high}; "
             "check the store's labels, or give the layer below the loss as many outputs as there are classes"
@@ -225,7 +225,8 @@ class Report:
         if self.foreign is not None:
             self.xp.copyto(value, 0, where=self.foreign)
         self.xp.sum(value, axis=0, out=total)
-        self.xp.divide(total, self.share, out=total)
+        if self.share > 1:
+            self.xp.divide(total, self.share, out=total)
         target = self.metrics[slot : slot + 1]
         self.xp.add(target, total, out=target)
 

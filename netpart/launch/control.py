@@ -24,7 +24,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import zmq
 
@@ -93,7 +93,7 @@ class Control:
 
     def check(self) -> None:
         """Raises Stopped if the coordinator wants this worker to end."""
-        if self._socket.poll(0):
+        if cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:  # a tenth of what a poll takes, every step
             self.receive("stop")
 
     def await_stop(self) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from netpart.kernels import flops
 from netpart.kernels.activation import Kind
+from netpart.kernels.gates import GATES
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, Reuse
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, size
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 class Elementwise(Layer):
     """An activation; a subclass says which by ``kind`` and, for relu and elu, its slope."""
 
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     slope: float = 0.0
 
     @abstractmethod
@@ -27,6 +29,8 @@ class Elementwise(Layer):
         """Name of the activation."""
 
     def infer(self) -> tuple[Spec, ...]:
+        if self.kind() not in GATES and self.kind() != "elu" and self.slope >= 0:
+            self.rereads, self.reuse = "y", (Reuse.OVER, Reuse.OVER) if self.slope == 0 else self.reuse
         return (one_source(self, least=1),)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:

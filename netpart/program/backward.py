@@ -82,8 +82,8 @@ class BackwardCompiler:
         """Where the gradient of ``part`` lies: in its source's, if it may overwrite its box of that."""
         view = self.views.get(part.index)
         if view is None:
-            view = self.views[part.index] = self.borrowed(part) or self.memory.new(
-                f"d({part.name})", extent(part.region)
+            view = self.views[part.index] = self.borrowed(part) or self.forward.new(
+                part, f"d({part.name})", extent(part.region)
             )
             self.forward.program.gradients[self.forward.micro, part.index] = view
             total = self.sum_of(part)
@@ -99,7 +99,8 @@ class BackwardCompiler:
         if not self.sum_of(feed.part).tiled:
             return None
         view = self.gradient(feed.part).crop(feed.region, feed.part.region)
-        return view if part.kind in (BRIDGE_SRC, GIVE) or self.memory.contiguous(view) else None
+        loose = part.kind in (BRIDGE_SRC, GIVE)
+        return view if loose or self.memory.contiguous(view, self.forward.order(part, view.shape)) else None
 
     def hand_back(self, part: Part, i: int, feed: Feed) -> None:
         """Gives a box of a helper's gradient to its source: nothing to do where it was written there."""
@@ -126,8 +127,8 @@ class BackwardCompiler:
                 dx[feed.k] = self.wanted(part, i, feed, after)
         dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
         if any(v is not None for v in (*dx, *dw)):
-            call = self.forward.calls[part.index]
-            reads = (*call.x, *call.w, *call.y, *call.aux)
+            call, again = self.forward.calls[part.index], node.layer.rereads
+            reads = (*(call.x if "x" in again else ()), *call.w, *(call.y if "y" in again else ()), *call.aux)
             self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), reads))
         self.out += after + weights_after
         self.parameters.complete(self.forward.micro, part, self.forward.phase, self.out)
@@ -138,9 +139,9 @@ class BackwardCompiler:
         total, key = self.sum_of(feed.part), (part.index, i)
         if total.must_zero(key):
             self.out.append(Zero(self.gradient(feed.part)))
-        if total.overwrites(key) and self.memory.contiguous(target):
+        if total.overwrites(key) and self.memory.contiguous(target, self.forward.order(part, target.shape)):
             return target
-        aside = self.memory.new(f"{part.name}.dx{feed.k}", extent(feed.region))
+        aside = self.forward.new(part, f"{part.name}.dx{feed.k}", extent(feed.region))
         after.append(Copy(target, aside) if total.overwrites(key) else Add(target, aside))
         return aside
 
@@ -170,7 +171,10 @@ class BackwardCompiler:
         wanted = Held(self.gradient(give) if give.region else None, give.region)
         channel = Channel(self.forward.phase, Way.BACKWARD, self.forward.micro, first)
         name = f"{found.kind} d({take.collective.name})"
-        start = self.forward.exchanges.start(found, take.worker, brought, wanted, self.memory, FLOAT, channel, name)
+        order = self.forward.orders[take.node]
+        start = self.forward.exchanges.start(
+            found, take.worker, brought, wanted, self.memory, FLOAT, channel, name, order
+        )
         self.started[first] = start
         self.out.append(start)
 

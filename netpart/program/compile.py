@@ -7,41 +7,48 @@ where it is wanted. Copies appear only where a kernel needs contiguous memory th
 from __future__ import annotations
 
 from netpart.graph.partition import Micro, Partition
+from netpart.kernels.reference import Kernels
 from netpart.program.arena import ALIGN, lifetimes, plan_arena
 from netpart.program.backward import BackwardCompiler
+from netpart.program.early import early
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import Instruction
 from netpart.program.memory import Memory
+from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
 from netpart.program.schedule import Stages, turns_of
+from netpart.program.sharing import Sharing
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule
 
 PHASE_CODES = {"train": 1, "val": 2, "test": 4}
 
 
-def compile_worker(partition: Partition, worker: int, slots: int = 0, keep: bool = False) -> WorkerProgram:
+def compile_worker(
+    partition: Partition, worker: int, slots: int = 0, keep: bool = False, kernels: type[Kernels] = Kernels
+) -> WorkerProgram:
     """Compiles all phases for ``worker``. ``slots`` is the number of state arrays the updater keeps per parameter.
 
-    ``keep`` gives every buffer memory of its own, so that all values can be read after the step.
+    ``keep`` gives every buffer memory of its own, so that all values can be read after the step. ``kernels`` are those
+    that will play, which say how tensors are to lie in memory.
     """
     width = float_size(partition.job)
     memory = Memory()
     parameters = ParameterMemory(memory, partition, worker)
     phases = {
-        phase: compile_phase(phase, micros, worker, memory, parameters, width, keep)
+        phase: compile_phase(phase, micros, worker, memory, parameters, width, keep, kernels)
         for phase, micros in partition.phases.items()
     }
     return WorkerProgram(
         worker, partition.workers, width, memory.buffers, partition.holdings[worker],
-        parameters.values, parameters.gradients, phases, slots,
+        parameters.values, parameters.gradients, phases, slots, kernels,
     )  # fmt: skip
 
 
 def compile_phase(
     phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, width: int,
-    keep: bool,
+    keep: bool, kernels: type[Kernels],
 ) -> Program:  # fmt: skip
     """The passes of all micro-batches in the order of the schedule, then the updates."""
     program = Program(phase, micros)
@@ -49,7 +56,10 @@ def compile_phase(
     program.metrics = plan_metrics(micros)
     made = {id(micro.graph): Stages(micro.graph) for micro in micros}
     stages = [made[id(micro.graph)] for micro in micros]
-    forwards = [ForwardCompiler(s, worker, m, code, memory, parameters, program) for m, s in enumerate(stages)]
+    forwards = [
+        ForwardCompiler(s, worker, m, code, memory, parameters, program, orders(s.graph.net, kernels))
+        for m, s in enumerate(stages)
+    ]
     backwards = [BackwardCompiler(forward) for forward in forwards]
     order, trains = parameters.partition.job.neuralnet.schedule, phase == "train"
     turns = turns_of(worker, stages, Schedule.Order.Name(order), trains)
@@ -62,10 +72,12 @@ def compile_phase(
         program.instructions += compiler.run(turn.stage)
     if trains:
         program.instructions += parameters.finish(code)
+        program.instructions = early(memory.buffers, program.instructions, parameters.read_by_updates())
     if keep:
         program.offsets, program.arena = side_by_side(memory, program.instructions, width)
     else:
-        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width)
+        places = Sharing(memory.buffers, program.instructions, micros).find()
+        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width, places)
     return program
 
 

@@ -202,6 +202,11 @@ class ParameterMemory:
         running, box = self.holdings[h].parameter.spec.running, self.holdings[h].box
         return self.holding(running.mean, box) if running and running.mean else h
 
+    def read_by_updates(self) -> list[list[View]]:
+        """The views that the update of each holding reads."""
+        of = [(self.values[h], self.gradients[h], self.gradients[self.centre(h)]) for h in range(len(self.holdings))]
+        return [[view for view in views if view is not None] for views in of]
+
     def cropped(self, h: int, box: Region) -> View:
         gradient = self.gradients[h]
         assert gradient is not None

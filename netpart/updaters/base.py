@@ -26,8 +26,8 @@ from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.checks import check, fraction, not_negative
 from netpart.updaters.schedule import schedule
 
-BLOCK = 1 << 15
-"""Elements of a block: five float32 arrays of it fit a 1 MiB second-level cache."""
+CACHE = 3 << 16
+"""Elements of float32 that a block may have in all arrays of an update together: three quarters of a megabyte."""
 AVERAGE = "average"
 """Name of the state that holds the moving average of a parameter."""
 
@@ -98,7 +98,8 @@ class Updater(ABC):
         decay = self.weight_decay * scale.wd
         added = 0.0 if self.decoupled else decay
         extra = int(norm is not None or self.clip[0] < self.clip[1] or added > 0)
-        parts = blocks((w, g, *state), BLOCK if xp.__name__ == "numpy" else w.size)
+        arrays = 2 + len(state) + self.temporaries + extra
+        parts = blocks((w, g, *state), CACHE // arrays if xp.__name__ == "numpy" else w.size)
         shape = parts[0][0].shape if parts else (0,)
         factors = [] if norm is None else [((1,), norm.dtype), ((1,), w.dtype)]
         rules = len(self.slots)

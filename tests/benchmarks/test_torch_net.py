@@ -42,7 +42,7 @@ def test_what_is_trained_is_what_netpart_trains(tmp_path: Path) -> None:
     assert described["updater"] == {
         "name": "SGD",
         "momentum": pytest.approx(0.9),
-        "lr": 0.001,
+        "lr": pytest.approx(0.001),
         "weight_decay": pytest.approx(0.004),
     }
     assert [layer["op"] for layer in described["layers"]][:4] == ["kConvolution", "kPooling", "kReLU", "kLRN"]

@@ -1,0 +1,126 @@
+"""What is timed: a run of netpart as its users start it, and peers that play some steps whenever they are told to."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Self
+
+from benchmarks.machine import ROOT, environment, peaks
+from benchmarks.prepare import WARM_UP, Prepared
+
+LOOK_SECONDS = 0.05
+"""How often the memory of workers is looked at."""
+DEADLINE = 900.0
+"""Seconds after which a run has failed."""
+
+
+@dataclass
+class Timed:
+    """Seconds of the steps that count, the mean loss of all steps of the first run, and bytes in memory at most."""
+
+    seconds: list[float] = field(default_factory=list)
+    loss: float = 0.0
+    peak: int = 0
+    imported: int = 0
+
+    @property
+    def median(self) -> float:
+        """Seconds of the median step."""
+        return median(self.seconds)
+
+    def add(self, seconds: Sequence[float], loss: float, peak: int) -> None:
+        """Takes another run in."""
+        self.loss = self.loss if self.seconds else loss
+        self.peak = max(self.peak, peak)
+        self.seconds += seconds[WARM_UP:]
+
+
+def netpart(
+    prepared: Prepared, timed: Timed, steps: int, workers: int, threads: int, arguments: Sequence[str] = ()
+) -> None:  # fmt: skip
+    """Trains for ``steps`` steps with ``netpart run``; raises RuntimeError, with what it said, if that fails."""
+    prepared.write_job(steps)
+    with TemporaryDirectory() as folder:
+        summary, said = Path(folder) / "summary.json", Path(folder) / "said.txt"
+        call = [sys.executable, "-m", "netpart", "run", str(prepared.job), "--workers", str(workers)]
+        options = ["--workspace", folder, "--summary", str(summary), *arguments]
+        with said.open("w") as output:
+            process = subprocess.Popen(
+                [*call, *options], env=environment(threads), stdout=output, stderr=output, cwd=ROOT
+            )
+        peak = watched(process)
+        if process.returncode:
+            raise RuntimeError(f"{' '.join([*call, *options])}: exit code {process.returncode}: {said.read_text()}")
+        found = json.loads(summary.read_text(encoding="utf-8"))
+    timed.add(found["step_seconds"], found["train"]["loss/loss"], peak)
+
+
+def watched(process: subprocess.Popen[Any]) -> int:
+    """Waits for a process; the most that one of its children had in memory."""
+    found: dict[int, int] = {}
+    waited = 0.0
+    while True:
+        try:
+            process.wait(LOOK_SECONDS)
+            return max(found.values(), default=0)
+        except subprocess.TimeoutExpired:
+            found |= peaks(process.pid)
+            waited += LOOK_SECONDS
+            if waited > DEADLINE:
+                process.kill()
+
+
+class Peer:
+    """A program of benchmarks.peers that answers commands; leaving the context ends it."""
+
+    def __init__(self, module: str, threads: int, *arguments: object) -> None:
+        self.call = [sys.executable, "-m", f"benchmarks.peers.{module}", *map(str, arguments), str(threads)]
+        self.process = subprocess.Popen(
+            self.call, env=environment(threads), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True
+        )
+
+    def ask(self, **command: Any) -> dict[str, Any]:
+        """The answer to a command; raises RuntimeError if the program has ended instead."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.call}: ended with exit code {self.process.wait(DEADLINE)}")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def play(self, timed: Timed, steps: int, layout: str, compiled: bool = False) -> None:
+        """Plays ``steps`` steps of one variant. Its memory is what it takes in the first run."""
+        found = self.ask(layout=layout, compiled=compiled, steps=steps)
+        timed.add(found["seconds"], sum(found["losses"]) / steps, timed.peak or found["peak"])
+        timed.imported = found["imported"]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        if error is not None:
+            self.process.terminate()
+        self.process.stdin.close()
+        self.process.wait(DEADLINE)
+        self.process.stdout.close()
+
+
+def check_losses(what: str, first: Timed, other: Timed, tolerance: float = 0.02) -> None:
+    """Raises ValueError for contenders that did not come to the same mean loss: one of them is wrong."""
+    if abs(first.loss - other.loss) > tolerance * abs(first.loss):
+        raise ValueError(f"{what}: expected the same loss, got {first.loss} and {other.loss}; a contender is wrong")

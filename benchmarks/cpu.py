@@ -1,0 +1,137 @@
+"""One worker beside PyTorch, with 1 and 2 threads: time of a training step, share of the GEMM peak, memory.
+
+    python -m benchmarks.cpu                        about twelve minutes; benchmarks/results/cpu.json
+    python -m benchmarks.cpu --nets lenet,mlp --rounds 5
+    python -m benchmarks.cpu --quick                a look whether everything works; writes nothing without -o
+
+PyTorch is the best of eager and torch.compile (where there is a C++ compiler), both in the memory layout that is faster
+eager, with the fused optimiser. Contenders take turns; each has processes of its own, which know their threads from the
+start. A step is everything from the mini-batch in memory to the updated parameters; counted is the median of all steps
+but the first few of a run. A ratio above 1 says that netpart is faster or takes less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.contest import Peer, Timed, check_losses, netpart
+from benchmarks.machine import gemm, imported
+from benchmarks.options import PACKAGES, parse
+from benchmarks.prepare import Prepared, prepare
+from benchmarks.rows import CORES, RESULTS, Row, finish, write
+
+PLAIN, LAST = "plain", "channels last"
+GOALS = {"lenet": 1.6}
+GEMM_GOALS = {"alexnet": 0.65, "resnet18": 0.65, "unet3d": 0.65, "mlp": 0.75}
+MEAN_GOAL, LEAST_GOAL, MEMORY_GOAL = 1.3, 1.0, 1 / 0.7
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+
+Variant = tuple[str, bool]
+"""Layout, and whether it is compiled."""
+
+
+def main() -> int:
+    """Measures, prints, writes the results; 1 if a goal was missed."""
+    args = parse("cpu", "time one worker beside PyTorch")
+    rows: list[Row] = []
+    with TemporaryDirectory() as folder:
+        nets = [prepare(net, Path(folder)) for net in args.nets]
+        base = imported()
+        for threads in sorted({1, min(2, CORES)}):
+            rows += timed_rows(nets, threads, base, args)
+    if args.output or not args.quick:
+        about = {"load_at_start": os.getloadavg()[0], "rounds": args.rounds, "kernels": args.kernels or "auto"}
+        write(args.output or RESULTS / "cpu.json", rows, PACKAGES, {"settings": about})
+    return 0 if args.quick else finish(rows)
+
+
+def timed_rows(nets: list[Prepared], threads: int, base: int, args: argparse.Namespace) -> list[Row]:
+    """All rows of one number of threads."""
+    rows, ratios, peak = list[Row](), list[float](), gemm(threads)
+    for prepared in nets:
+        ours, plain, theirs = contest(prepared, threads, args)
+        best = min(theirs, key=lambda variant: theirs[variant].median)
+        about = f"{prepared.net.title}, batch {prepared.net.batch}, {words(threads)}"
+        rows.append(
+            Row(
+                about,
+                spoken(best),
+                ours.median,
+                theirs[best].median,
+                "s/step",
+                GOALS.get(prepared.net.name, LEAST_GOAL),
+            )
+        )
+        ratios.append(rows[-1].ratio)
+        goal = GEMM_GOALS.get(prepared.net.name)
+        rows.append(Row(about, "the GEMM peak", ours.median, prepared.flops / peak, "s/step", goal))
+        if threads == 1:
+            rows += memory_rows(about, ours, plain, base)
+        print(*rows[-2 - 2 * (threads == 1) :], sep="\n", flush=True)
+    mean = prod(ratios) ** (1 / len(ratios))
+    return [*rows, Row(f"geometric mean, {words(threads)}", "PyTorch", 1.0, mean, "of PyTorch's time", MEAN_GOAL)]
+
+
+def contest(prepared: Prepared, threads: int, args: argparse.Namespace) -> tuple[Timed, Timed, dict[Variant, Timed]]:
+    """Everybody in turn, ``rounds`` times: netpart, PyTorch as it is by default, and the better layout's variants.
+
+    The layout that is slower eager is left out after the first round.
+    """
+    steps, ours, plain = prepared.steps(args.seconds, threads), Timed(), Timed()
+    theirs = {(PLAIN, False): plain}
+    if prepared.net.conv:
+        theirs[LAST, False] = Timed()
+    with Peer("torch_train", threads, prepared.folder) as peer:
+        for turn in range(args.rounds):
+            netpart(prepared, ours, steps, 1, threads, args.arguments)
+            for (layout, compiled), timed in theirs.items():
+                peer.play(timed, steps, layout, compiled)
+            if turn == 0:
+                theirs = chosen(peer, theirs)
+                for (layout, compiled), timed in theirs.items():
+                    if compiled:
+                        peer.play(timed, steps, layout, compiled)
+    if not prepared.dropout:
+        check_losses(prepared.net.title, ours, plain)
+    return ours, plain, theirs
+
+
+def chosen(peer: Peer, theirs: dict[Variant, Timed]) -> dict[Variant, Timed]:
+    """The faster layout, eager and compiled; what memory the plain one took is kept."""
+    layout, _ = min(theirs, key=lambda variant: theirs[variant].median)
+    for slower, _ in theirs:
+        if slower != layout:
+            peer.ask(layout=slower, compiled=False, drop=True)
+    kept = {(layout, False): theirs[layout, False]}
+    return kept | ({(layout, True): Timed()} if COMPILER else {})
+
+
+def memory_rows(about: str, ours: Timed, theirs: Timed, base: int) -> list[Row]:
+    """Bytes of a process: all of them, and those that its imports do not take."""
+    peer = "PyTorch eager"
+    own = Row(
+        f"{about}: memory beyond imports", peer, ours.peak - base, theirs.peak - theirs.imported, "B", MEMORY_GOAL
+    )
+    return [Row(f"{about}: memory", peer, ours.peak, theirs.peak, "B", MEMORY_GOAL), own]
+
+
+def spoken(variant: Variant) -> str:
+    """A variant in words."""
+    layout, compiled = variant
+    compiler = "" if COMPILER else " (no C++ compiler)"
+    return f"PyTorch {'compiled' if compiled else 'eager'}, {layout}{compiler}"
+
+
+def words(threads: int) -> str:
+    """Threads in words."""
+    return f"{threads} thread{'s' * (threads > 1)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""What this machine can do, and what processes on it take: threads, memory, the speed of a matrix product."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+GEMM = """
+import numpy as np
+from time import perf_counter
+n = 2048
+a, b, c = (np.random.default_rng(1).random((n, n), np.float32) for _ in range(3))
+def seconds():
+    began = perf_counter()
+    np.matmul(a, b, out=c)
+    return perf_counter() - began
+print(2 * n ** 3 / min(seconds() for _ in range(12)))
+"""
+IMPORTED = """
+import netpart.graph.subgraph, netpart.kernels.device, netpart.launch.entry, netpart.launch.member
+import netpart.launch.spoken, netpart.launch.transports, netpart.program.communication, netpart.program.compile
+import netpart.transport.shm, netpart.updaters, netpart.worker.player
+print(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1])
+"""
+"""What a worker imports."""
+
+
+def environment(threads: int) -> dict[str, str]:
+    """This process's, with the threads that the libraries of a process are to use from its start."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return os.environ | dict.fromkeys(names, str(threads)) | {"PYTHONPATH": str(ROOT)}
+
+
+def gemm(threads: int) -> float:
+    """FLOPs per second of a float32 product of square matrices: NumPy's, the best of a dozen."""
+    return float(printed(GEMM, threads))
+
+
+def imported() -> int:
+    """Bytes in memory of a worker that has imported what it needs and done nothing."""
+    return int(printed(IMPORTED, 1)) * 1024
+
+
+def printed(program: str, threads: int) -> str:
+    """What a Python program prints."""
+    call = [sys.executable, "-c", program]
+    return subprocess.run(call, env=environment(threads), stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def peaks(parent: int) -> dict[int, int]:
+    """Bytes that each child of a process has had in memory at most so far, by its number."""
+    found = {}
+    for child in children(parent):
+        try:
+            lines = Path(f"/proc/{child}/status").read_text(encoding="utf-8").splitlines()
+            found[child] = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+        except (OSError, StopIteration):  # it has ended
+            continue
+    return found
+
+
+def children(parent: int) -> list[int]:
+    """Processes that a process has started and that have not ended."""
+    try:
+        tasks = list(Path(f"/proc/{parent}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []

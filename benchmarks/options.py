@@ -1,0 +1,38 @@
+"""The command line of the benchmarks that time nets."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmarks.nets import NETS, Net, smaller
+
+ROUNDS, SECONDS = 2, 2.0
+PACKAGES = ("netpart", "numpy", "pyzmq", "torch")
+
+
+def parse(name: str, about: str) -> argparse.Namespace:
+    """The options of benchmark ``name``; ``arguments`` go to netpart run, ``nets`` are what is timed."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
+    parser.add_argument("--nets", type=chosen, default=list(NETS.values()), help=f"of {','.join(NETS)}")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender")
+    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help="that a run's steps take, roughly")
+    parser.add_argument("--quick", action="store_true", help="tiny nets: does it work? writes nothing without -o")
+    parser.add_argument("--kernels", help="what netpart computes with (default: as it chooses)")
+    parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
+    args = parser.parse_args()
+    if find_spec("torch") is None:
+        parser.error("expected PyTorch, got none; `make` installs it: see the Makefile")
+    args.arguments = ["--kernels", args.kernels] if args.kernels else []
+    if args.quick:
+        args.nets, args.rounds, args.seconds = [smaller(net) for net in args.nets], 1, 0.01
+    return args
+
+
+def chosen(text: str) -> list[Net]:
+    """Nets by their names."""
+    unknown = [name for name in text.split(",") if name not in NETS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"expected some of {','.join(NETS)}, got {','.join(unknown)}")
+    return [NETS[name] for name in text.split(",")]

@@ -1,0 +1,114 @@
+"""Two workers of a thread each beside PyTorch: DistributedDataParallel, tensor parallelism; and beside one worker.
+
+    python -m benchmarks.workers                    about six minutes; benchmarks/results/workers.json
+    python -m benchmarks.workers --nets lenet,mlp
+    python -m benchmarks.workers --quick            a look whether everything works; writes nothing without -o
+
+Nets are cut on their data, half of each mini-batch to either, as DDP does it over gloo; the perceptron also by the
+scheme that is fastest, and beside ColwiseParallel and RowwiseParallel with a ReLU between two products. What else holds
+is said in benchmarks.cpu. Where rows are normalised together netpart takes all rows of the mini-batch, which costs it
+messages, and DDP those of each process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.contenders import TORCH, Bench
+from benchmarks.contest import Peer, Timed, check_losses, netpart
+from benchmarks.cpu import LAST, MEMORY_GOAL, PLAIN
+from benchmarks.machine import imported
+from benchmarks.mlp import Work
+from benchmarks.options import PACKAGES, parse
+from benchmarks.prepare import Prepared, prepare
+from benchmarks.rows import RESULTS, Row, finish, write
+
+WORKERS, THREADS = 2, 1
+SCHEMES = ("COLUMN_ROW", "GATHER_SCATTER", "ALTSPLIT")
+"""What the perceptron is cut by, beside its data."""
+MEAN_GOAL, SPEED_UP_GOAL, DDP_GOAL, TENSOR_GOAL = 1.3, 1.85, 2.0, 1.5
+WIDTHS = 784, 2500, 2000, 1500, 1000, 500, 10
+DDP = "PyTorch DDP"
+
+
+def main() -> int:
+    """Measures, prints, writes the results; 1 if a goal was missed."""
+    args = parse("workers", "time two workers beside PyTorch's")
+    rows, ratios = list[Row](), list[float]()
+    with TemporaryDirectory() as folder:
+        base = imported()
+        for net in args.nets:
+            found = net_rows(prepare(net, Path(folder)), base, args)
+            ratios.append(found[0].ratio)
+            rows += found
+    rows.append(
+        Row("geometric mean, 2 workers", DDP, 1.0, prod(ratios) ** (1 / len(ratios)), "of DDP's time", MEAN_GOAL)
+    )
+    if any(net.name == "mlp" for net in args.nets):
+        rows.append(tensor_row(args))
+    if args.output or not args.quick:
+        about = {"load_at_start": os.getloadavg()[0], "rounds": args.rounds, "kernels": args.kernels or "auto"}
+        write(args.output or RESULTS / "workers.json", rows, PACKAGES, {"settings": about})
+    return 0 if args.quick else finish(rows)
+
+
+def net_rows(prepared: Prepared, base: int, args: argparse.Namespace) -> list[Row]:
+    """All rows of one net; the first is that of data parallelism."""
+    steps = prepared.steps(args.seconds, WORKERS * THREADS)
+    alone, theirs = Timed(), {layout: Timed() for layout in ((PLAIN, LAST) if prepared.net.conv else (PLAIN,))}
+    schemes = {"DATA": Timed()} | ({} if prepared.net.name != "mlp" else {name: Timed() for name in SCHEMES})
+    with Peer("torch_ddp", THREADS, prepared.folder, WORKERS) as peer:
+        for _ in range(args.rounds):
+            for scheme, timed in schemes.items():
+                netpart(prepared, timed, steps, WORKERS, THREADS, ["--scheme", scheme.lower(), *args.arguments])
+            for layout, timed in theirs.items():
+                peer.play(timed, steps, layout)
+            netpart(prepared, alone, steps, 1, THREADS, args.arguments)
+    if not (prepared.dropout or prepared.normalised):
+        check_losses(prepared.net.title, schemes["DATA"], theirs[PLAIN])
+    rows = compared(prepared, base, schemes, theirs, alone)
+    print(*rows, sep="\n", flush=True)
+    return rows
+
+
+def compared(
+    prepared: Prepared, base: int, schemes: dict[str, Timed], theirs: dict[str, Timed], alone: Timed
+) -> list[Row]:
+    """The rows of what was timed."""
+    ours, plain, about = schemes["DATA"], theirs[PLAIN], f"{prepared.net.title}, batch {prepared.net.batch}, 2 workers"
+    peer = min(timed.median for timed in theirs.values())
+    goal = SPEED_UP_GOAL if prepared.net.conv else None
+    rows = [
+        Row(f"{about}, DATA", DDP, ours.median, peer, "s/step"),
+        Row(f"{about}, DATA", "netpart, 1 worker", ours.median, alone.median, "s/step", goal),
+        Row(f"{about}: memory of one", DDP, ours.peak, plain.peak, "B", MEMORY_GOAL),
+        Row(f"{about}: memory beyond imports", DDP, ours.peak - base, plain.peak - plain.imported, "B", MEMORY_GOAL),
+    ]
+    if len(schemes) > 1:
+        best = min(schemes, key=lambda scheme: schemes[scheme].median)
+        rows.append(Row(f"{about}, {best}", DDP, schemes[best].median, peer, "s/step", DDP_GOAL))
+    return rows
+
+
+def tensor_row(args: argparse.Namespace) -> Row:
+    """The perceptron with ReLUs, cut by columns and rows in turn: netpart beside PyTorch's tensor parallelism."""
+    widths, steps = ((32, 32, 32, 32, 10), 8) if args.quick else (WIDTHS, 30)
+    found = {name: list[float]() for name in ("COLUMN_ROW", TORCH)}
+    with Bench(args.arguments) as bench:
+        work = bench.prepare(Work(widths, 100, WORKERS, steps, rate=1e-3))
+        for _ in range(args.rounds):
+            for name, seconds in found.items():
+                seconds += bench.run(name, work).seconds
+    ours, theirs = (Timed(seconds).median for seconds in found.values())
+    row = Row(f"{work}, COLUMN_ROW", "PyTorch tensor parallel", ours, theirs, "s/step", TENSOR_GOAL)
+    print(row, flush=True)
+    return row
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Early updates: a parameter is updated as soon as the step has no more use for it, not at the end.
+
+    backward fc2 │ start all-reduce │ update fc2 │ wait │ backward relu1 │ ...
+
+Its gradient then is still in the cache, and where an exchange has just begun, the update fills the wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netpart.program.arena import views
+from netpart.program.buffers import ALIAS, Buffer, View
+from netpart.program.instructions import CollectiveStart, Instruction, Send, Update
+
+
+def early(
+    buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]]
+) -> list[Instruction]:
+    """``instructions``, each Update directly behind the last one before it that touches what it reads.
+
+    ``read[h]`` are the views that the update of holding h reads: its values and gradients. An update that needs the
+    norm of all gradients stays where it is.
+    """
+    last: dict[int, int] = {}
+    places = []
+    for at, instruction in enumerate(instructions):
+        if isinstance(instruction, Update) and instruction.norm is None:
+            touched = max(last.get(root(buffers, view), -1) for view in read[instruction.holding])
+            places.append(behind_sends(instructions, touched))
+        else:
+            places.append(at)
+        last.update({root(buffers, view): at for view in views(instruction)})
+    return [instructions[at] for at in sorted(range(len(places)), key=places.__getitem__)]
+
+
+def behind_sends(instructions: Sequence[Instruction], at: int) -> int:
+    """The last of the sends that directly follow instruction ``at``: others wait for them."""
+    while isinstance(instructions[at + 1], CollectiveStart | Send):
+        at += 1
+    return at
+
+
+def root(buffers: Sequence[Buffer], view: View) -> int:
+    """The buffer in whose memory a view lies."""
+    b = view.buffer
+    while buffers[b].kind == ALIAS:
+        b = buffers[b].parent
+    return b
