@@ -58,7 +58,9 @@ class Sharing:
     """Finds, for one phase, the buffer whose place each buffer takes: ``places``."""
 
     def __init__(self, buffers: list[Buffer], instructions: list[Instruction], micros: list[Micro]) -> None:
-        self.buffers, self.instructions, self.micros = buffers, instructions, micros
+        self.buffers, self.instructions = buffers, instructions
+        graphs = [micro.graph for micro in micros]
+        self.layers = {(m, p.index): g.net.nodes[p.node].layer for m, g in enumerate(graphs) for p in g.parts}
         self.places: dict[int, int] = {}
         self.accesses: dict[int, Accesses] = {}
         for time, instruction in enumerate(instructions):
@@ -93,8 +95,7 @@ class Sharing:
         if isinstance(instruction, Copy):
             yield instruction.target, instruction.source, Reuse.SAME
         elif isinstance(instruction, Forward | Backward):
-            graph = self.micros[instruction.micro].graph
-            forward, backward = graph.net.nodes[graph.parts[instruction.part].node].layer.reuse
+            forward, backward = self.layers[instruction.micro, instruction.part].reuse
             made, sources = (
                 (instruction.y, instruction.x) if isinstance(instruction, Forward) else (instruction.dx, instruction.dy)
             )
