@@ -11,6 +11,7 @@ from netpart.kernels.reference import Kernels
 from netpart.program.arena import ALIGN, lifetimes, plan_arena
 from netpart.program.backward import BackwardCompiler
 from netpart.program.forward import ForwardCompiler
+from netpart.program.fusion import fused
 from netpart.program.instructions import Instruction
 from netpart.program.memory import Memory
 from netpart.program.orders import orders
@@ -69,6 +70,7 @@ def compile_phase(
     else:
         places = Sharing(memory.buffers, program.instructions, micros).find()
         program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width, places)
+        program.instructions = fused(program.instructions, micros, places, kernels)
     return program
 
 
