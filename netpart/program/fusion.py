@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from netpart.graph.partition import Micro
 from netpart.kernels.reference import Kernels
 from netpart.layers.elementwise import Elementwise
-from netpart.layers.layer import Layer
 from netpart.program.instructions import Forward, Instruction
+from netpart.program.sharing import Layers
 
 
 def fused(
-    instructions: list[Instruction], micros: list[Micro], places: Mapping[int, int], kernels: type[Kernels]
+    instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
     """``instructions`` with every activation fused that can be; ``places`` are those of Sharing."""
     if not kernels.fuses:
@@ -27,7 +26,7 @@ def fused(
         before = found[-1] if found else None
         if isinstance(instruction, Forward) and isinstance(before, Forward) and before.then is None:
             follows = instruction.x == before.y[:1] and in_place(instruction, places)
-            first, second = layer_of(before, micros), layer_of(instruction, micros)
+            first, second = (layers[i.micro, i.part] for i in (before, instruction))
             if follows and first.fuses and isinstance(second, Elementwise) and second.kind() in kernels.fuses:
                 found[-1] = replace(before, then=instruction)
                 continue
@@ -39,9 +38,3 @@ def in_place(instruction: Forward, places: Mapping[int, int]) -> bool:
     """True if what an instruction makes lies where its input does."""
     x, y = instruction.x[0], instruction.y[0]
     return x is not None and places.get(y.buffer, y.buffer) == places.get(x.buffer, x.buffer)
-
-
-def layer_of(instruction: Forward, micros: list[Micro]) -> Layer:
-    """The layer that an instruction runs."""
-    graph = micros[instruction.micro].graph
-    return graph.net.nodes[graph.parts[instruction.part].node].layer
