@@ -26,7 +26,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "upload": lambda dst, host: 0,
     "add": lambda dst, src: flops.elementwise(dst.size),
     "add_squares": lambda dst, src: 2 * src.size,
-    "total": lambda dst, srcs: flops.total(dst.size, len(srcs)),
+    "total": lambda dst, srcs, activation=None: flops.total(dst.size, len(srcs)),
     "fold": lambda dst, src: flops.fold(dst.size, src.size),
     "multiply": lambda y, xs: flops.total(y.size, len(xs)),
     "multiply_gradient": lambda xs, k, dy, dx: flops.total(dy.size, len(xs)) + flops.fold(dx.size, dy.size),

@@ -25,10 +25,9 @@ def job() -> JobProto:
     return loads(text).proto
 
 
-@pytest.mark.parametrize(("kernels", "fused"), [(Kernels, []), (ChannelsLast, ["relu"])])
+@pytest.mark.parametrize(("kernels", "fused"), [(Kernels, []), (ChannelsLast, ["relu", "out"])])
 @pytest.mark.parametrize("keep", [False, True])
 def test_only_what_lies_in_its_place_is_fused(kernels: type[Kernels], fused: list[str], keep: bool) -> None:
-    """The ReLU behind a sum stays: a sum computes no other activation."""
     cut = partition_job(job(), 1)
     found = compile_worker(cut, 0, keep=keep, kernels=kernels).phases["train"].instructions
     then = [i.then for i in found if isinstance(i, Forward) and i.then is not None]

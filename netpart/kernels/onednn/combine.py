@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netpart.kernels import arrays, combine
-from netpart.kernels.onednn.activation import binary, operand
+from netpart.kernels.activation import Kind
+from netpart.kernels.onednn.activation import binary, factors, forward, operand
 from netpart.kernels.onednn.calls import Args, Calls, Fast
 from netpart.kernels.onednn.memory import alike, flat
 from netpart.kernels.onednn.names import Algorithm
@@ -25,12 +26,13 @@ class Arrays(arrays.Arrays, Fast):
             lambda: super(Arrays, self).add(dst, src),
         )
 
-    def total(self, dst: Array, srcs: Sequence[Array]) -> Op:
-        """dst = the sum of ``srcs``, added in the order of the list."""
+    def total(self, dst: Array, srcs: Sequence[Array], activation: Kind | None = None) -> Op:
+        """dst = activation(the sum of ``srcs``), added in the order of the list."""
         if len(srcs) < 2 or not alike(dst, *srcs):
-            return super().total(dst, srcs)
+            return super().total(dst, srcs, activation)
         return self.attempt(
-            lambda calls: _folded(calls, Algorithm.BINARY_ADD, dst, srcs), lambda: super(Arrays, self).total(dst, srcs)
+            lambda calls: _folded(calls, Algorithm.BINARY_ADD, dst, srcs, activation),
+            lambda: super(Arrays, self).total(dst, srcs, activation),
         )
 
 
@@ -46,11 +48,15 @@ class Combine(combine.Combine, Fast):
         )
 
 
-def _folded(calls: Calls, algorithm: Algorithm, dst: Array, srcs: Sequence[Array]) -> None:
-    """dst = srcs[0] op srcs[1] op ..., in one pass."""
+def _folded(
+    calls: Calls, algorithm: Algorithm, dst: Array, srcs: Sequence[Array], activation: Kind | None = None
+) -> None:
+    """dst = activation(srcs[0] op srcs[1] op ...), in one pass."""
     target, first, second, *rest = flat(dst, *srcs)
     post, others = Attributes(), Args()
     for place, source in enumerate(rest):
         post.binary(algorithm, source.desc)
         others[operand(place)] = source
+    if activation is not None:
+        post.eltwise(forward(activation), *factors(activation, 0.0))
     binary(calls, algorithm, first, second, target, post, others)
