@@ -14,7 +14,7 @@ test check cover bench-partition bench-bridges: export OPENBLAS_NUM_THREADS := 1
 test check cover bench-partition bench-bridges: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fix cover proto make-zoo draw-zoo layers-page bench-partition bench-schemes bench-bridges \
+.PHONY: help env demo test check lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
 	bench-cpu bench-workers bench-start clean
 
 help: ## list these commands
@@ -73,6 +73,9 @@ draw-zoo: env ## draw graphs/** and the pages' pictures anew
 
 layers-page: env ## write docs/layers.md and its drawings anew
 	$(BIN)/python -m tools.gen_layers_page
+
+speed-page: env ## write the tables of docs/speed.md anew from benchmarks/results
+	$(BIN)/python -m tools.speed_page
 
 bench-partition: env ## time the partition of 1 000 to 100 000 layers
 	$(BIN)/python -m benchmarks.partition

@@ -11,6 +11,7 @@ all-reduce   see reduce.py
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -181,14 +182,14 @@ def main() -> int:
     if sys.argv[1:]:
         answer(*sys.argv[1:])
         return 0
+    load = os.getloadavg()[0]
     seconds = measure()
     for name, value in seconds.items():
         rate = "" if "trip" in name else f"{LARGE / value / 1e9:8.1f} GB/s"
         print(f"{name:<20}{1e6 * value:10.1f} µs{rate}", flush=True)
     found = [*rows(seconds), *reduce.rows()]
-    write(
-        RESULTS / "bridges.json", found, PACKAGES, {"microseconds": {n: round(1e6 * s, 1) for n, s in seconds.items()}}
-    )
+    microseconds = {name: round(1e6 * value, 1) for name, value in seconds.items()}
+    write(RESULTS / "bridges.json", found, PACKAGES, {"load_at_start": load, "microseconds": microseconds})
     return finish(found)
 
 

@@ -28,10 +28,11 @@ their way to a worker or from it, and overlapped is the share of that in which i
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, positive
+    from netpart.cli.common import add_job, add_threads, positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("profile", help=HELP, description=HELP)
     add_job(parser)
+    add_threads(parser)
     parser.add_argument("--steps", type=positive, default=10, metavar="K", help="steps that count (default: 10)")
     parser.add_argument(
         "--launcher", choices=("local", "threads"), default="local",
@@ -59,10 +60,15 @@ def output(text: str) -> Path:
 
 def call(args: argparse.Namespace) -> int:
     """Profiles the job; 0 when that went to its end."""
-    from netpart.cli.common import load_job
-    from netpart.launch.profile import profile
+    from netpart.cli.common import keep_to, load_job, workers_of
 
     job = load_job(args)
+    if args.launcher == "threads":
+        keep_to(workers_of(args, job), args.threads)
+    from netpart.launch.profile import profile
+
+    if args.threads is not None:
+        job.proto.num_openblas_threads = args.threads
     if args.output:
         args.output.parent.mkdir(parents=True, exist_ok=True)
         args.output.touch()  # what cannot be written is known before the run, not after it

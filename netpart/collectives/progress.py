@@ -44,8 +44,9 @@ class Progress:
     passed on; None where there is neither. Both may be the same array. ``pack`` is flat memory for messages of several
     blocks. All arrays are bound here, so a run allocates nothing but small lists.
 
-    Whoever sends must be done with one array before asking for the next: several blocks are packed when their turn
-    comes. Messages are taken in the order of the schedule, so sums are formed in an order that depends on nothing else.
+    Whoever sends must be done with one array before asking for the next, and ask until there is none: several blocks
+    are packed when their turn comes. Messages are taken in the order of the schedule, so sums are formed in an order
+    that depends on nothing else.
     """
 
     def __init__(
@@ -115,9 +116,13 @@ class Progress:
         if not self.done and self._at != -1:
             raise RuntimeError(f"Progress: start before done, at message {self._at} of {len(self._arrivals)}")
         self._at = 0
+        return self._begin()
+
+    def _begin(self) -> Iterator[Send]:
+        """What others wait for goes first; then this place's own blocks go where they belong."""
+        yield from map(departure, self._released[0])
         for target, own in self._own:
             copy(own, target)
-        return map(departure, self._released[0])
 
     def expects(self) -> tuple[int, int] | None:
         """The next message as (place, index); None if there is none to come."""

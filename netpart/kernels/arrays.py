@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netpart.kernels.activation import Activation, Kind
 from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.verbs import NOTHING, Verbs, blocks, front, same
+from netpart.kernels.verbs import NOTHING, blocks, front, same
 
 SQUARED = {"numpy": 1 << 15}
 """Elements that are squared at a time: on a CPU as many float64 as fit the second-level cache."""
 
 
-class Arrays(Verbs):
+class Arrays(Activation):
     """dst and src: one shape, each possibly a strided view; they share no memory if nothing else is said."""
 
     def zero(self, dst: Array) -> Op:
@@ -26,13 +27,19 @@ class Arrays(Verbs):
         """dst += src."""
         return Op(lambda: self.xp.add(dst, src, out=dst))
 
-    def total(self, dst: Array, srcs: Sequence[Array]) -> Op:
-        """dst = the sum of ``srcs``, added in the order of the list; 0 if it is empty. dst may be the first of them."""
-        if not srcs:
-            return self.zero(dst)
+    def total(self, dst: Array, srcs: Sequence[Array], activation: Kind | None = None) -> Op:
+        """dst = activation(the sum of ``srcs``), added in the order of the list; dst may be the first of them.
 
+        The sum of none is 0. The activation is one that may write over its input, or None.
+        """
+        total = self._total(dst, srcs)
+        return total if activation is None else chain(total, self.activation(activation, dst, dst))
+
+    def _total(self, dst: Array, srcs: Sequence[Array]) -> Op:
+        if not srcs:
+            return Arrays.zero(self, dst)
         if same(dst, srcs[0]):
-            return chain(*(self.add(dst, src) for src in srcs[1:]))
+            return chain(*(Arrays.add(self, dst, src) for src in srcs[1:]))
 
         def run() -> None:
             self.xp.copyto(dst, srcs[0])

@@ -15,13 +15,18 @@ def _weights(w: Array) -> int:
     return prod(w.shape[1:])
 
 
+def _composed(*_: Any) -> int:
+    """Of a verb that is made of others, which count themselves."""
+    return 0
+
+
 PRICES: dict[str, Callable[..., int]] = {
     "zero": lambda dst: 0,
     "copy": lambda dst, src: 0,
     "upload": lambda dst, host: 0,
     "add": lambda dst, src: flops.elementwise(dst.size),
     "add_squares": lambda dst, src: 2 * src.size,
-    "total": lambda dst, srcs: flops.total(dst.size, len(srcs)),
+    "total": lambda dst, srcs, activation=None: flops.total(dst.size, len(srcs)),
     "fold": lambda dst, src: flops.fold(dst.size, src.size),
     "multiply": lambda y, xs: flops.total(y.size, len(xs)),
     "multiply_gradient": lambda xs, k, dy, dx: flops.total(dy.size, len(xs)) + flops.fold(dx.size, dy.size),
@@ -65,6 +70,11 @@ PRICES: dict[str, Callable[..., int]] = {
     "normalise": lambda x, *_: flops.elementwise(x.size),
     "normalise_gradient": lambda unit, *_: flops.elementwise(unit.size),
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
+    "batch_norm": _composed,
+    "batch_norm_gradient": _composed,
+    "batch_norm_parameters": _composed,
+    "moment_norm": _composed,
+    "moment_norm_gradient": _composed,
     "moments": lambda x, *_: flops.elementwise(x.size),
     "moments_share": lambda m, *_: 0,
     "statistics": lambda m, *_: 0,

@@ -16,6 +16,7 @@ from netpart.launch.transports import choose
 from netpart.plan.partition import partition
 from netpart.plan.profile import Profile, Profiler
 from netpart.plan.timeline import Timeline
+from netpart.program.kernels import settle
 from netpart.proto.job_pb2 import JobProto
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def profile(
         proto.train_steps = options.first_step + WARM_UP + steps
         cut = partition(proto, workers or default_workers(proto), job.folder, phases=("train",))
         check_ready(cut)
+        settle(cut.job)
         notes = Notes(options.workspace, None)
         try:
             members = lead(cut, options, launcher, notes)

@@ -20,6 +20,7 @@ class Add(Combination):
     """y = x0 + x1 + ..., element by element; a source may be named more than once."""
 
     types: ClassVar[tuple[str, ...]] = ("kAdd", "kSum")
+    fuses: ClassVar[bool] = True
     rereads = ""
     reuse = (Reuse.OVER, Reuse.SAME)
 
@@ -27,7 +28,7 @@ class Add(Combination):
         return Cost(flops.total(size(region), len(self.inputs)), self.folds(region))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return kernels.total(call.y[0], call.x)
+        return kernels.total(call.y[0], call.x, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         gradients = [wanted(call.dx, k) for k in range(len(self.inputs))]

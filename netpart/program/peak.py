@@ -23,15 +23,39 @@ class Peak:
         return sum(nbytes for _, nbytes in self.buffers)
 
 
+@dataclass
+class Tenant:
+    """A piece of the arena from instruction ``first`` to ``last``; what comes in its place meanwhile prolongs it."""
+
+    name: str
+    nbytes: int
+    first: int
+    last: int
+
+
 def peak(program: WorkerProgram, phase: str = "train") -> Peak:
     """The high-water mark of ``phase``; of several equal ones the first."""
-    instructions = program.phases[phase].instructions
-    lives = lifetimes(program.buffers, instructions)
-    sizes = {b: program.buffers[b].nbytes(program.float_size) for b in lives}
-    change = np.zeros(len(instructions) + 1, np.int64)
-    for b, (first, last) in lives.items():
-        change[first] += sizes[b]
-        change[last + 1] -= sizes[b]
+    found = tenants(program, phase)
+    change = np.zeros(len(program.phases[phase].instructions) + 1, np.int64)
+    for tenant in found:
+        change[tenant.first] += tenant.nbytes
+        change[tenant.last + 1] -= tenant.nbytes
     time = int(change.cumsum().argmax())
-    alive = [(program.buffers[b].name, sizes[b]) for b, (first, last) in lives.items() if first <= time <= last]
+    alive = [(t.name, t.nbytes) for t in found if t.first <= time <= t.last]
     return Peak(time, tuple(sorted(alive, key=lambda held: -held[1])))
+
+
+def tenants(program: WorkerProgram, phase: str) -> list[Tenant]:
+    """Everything that the arena holds in a step. Of buffers that share their place, the first gives its name."""
+    offsets, buffers = program.phases[phase].offsets, program.buffers
+    lives = lifetimes(buffers, program.phases[phase].instructions)
+    latest: dict[int, Tenant] = {}
+    found: list[Tenant] = []
+    for b, (first, last) in sorted(lives.items(), key=lambda item: item[1]):
+        before, nbytes = latest.get(offsets[b]), buffers[b].nbytes(program.float_size)
+        if before is not None and first <= before.last:
+            before.last, before.nbytes = max(last, before.last), max(nbytes, before.nbytes)
+        else:
+            latest[offsets[b]] = Tenant(buffers[b].name, nbytes, first, last)
+            found.append(latest[offsets[b]])
+    return found

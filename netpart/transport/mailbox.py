@@ -3,7 +3,7 @@
 sender or receiving thread                         worker
 accepts(header) -> put(header, array) -> waiting -> take(channel, step)
         |                                              |
-        +-- a broken promise is recorded by fail ------+--> raised here, and by wait
+        +-- a broken promise is recorded by fail ------+--> raised here, and by news
 """
 
 from __future__ import annotations
@@ -154,17 +154,13 @@ class Mailbox:
         self.fail(f"{who}: expected step {step} from rank {stream.peer}, got {_came(stream)}")
         raise TransportError(self._error)
 
-    def wait(self, seconds: float) -> bool:
-        """Blocks until something has arrived since the last call; False if ``seconds`` went by without.
-
-        Raises TransportError if an error is or gets recorded.
-        """
+    def listen(self, seconds: float) -> None:
+        """Blocks until another thread adds a message or records an error, for ``seconds`` at most, if it has not."""
         with self._lock:
             self._changed.wait_for(lambda: self.arrivals != self._seen or self._error, seconds)
-            return self.news()
 
     def news(self) -> bool:
-        """True if something has arrived since the last call of this or ``wait``; raises as that does."""
+        """True if something has arrived since the last call. Raises TransportError if an error was recorded."""
         with self._lock:
             self.check()
             news, self._seen = self.arrivals != self._seen, self.arrivals

@@ -45,9 +45,6 @@ class MemoryTransport(Transport):
             mailbox.put(header, self._copied(header, peer, array))
         self._count(channel, array.nbytes, 0)
 
-    def wait(self, seconds: float) -> bool:
-        return self.mailbox.wait(seconds)
-
     def _copied(self, header: Header, peer: int, array: Array) -> Array:
         buffers = self._buffers.setdefault((peer, header.channel), [])
         buffer = np.empty(header.shape, header.dtype) if len(buffers) <= WINDOW else buffers.pop(0)

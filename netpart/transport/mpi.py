@@ -184,7 +184,7 @@ class MpiTransport(Transport):
 
     def _has_news(self) -> bool:
         self._take_in()
-        return self.mailbox.wait(0)
+        return self.mailbox.news()
 
     def _has_left(self) -> bool:
         """True once MPI has let go of all that was sent; what comes meanwhile lets the peers get on."""

@@ -96,7 +96,8 @@ class Transport(ABC):
 
     def _listen(self, seconds: float) -> bool:
         """Blocks for ``seconds``, or until there may be something to take in; False where nothing can come."""
-        return False
+        self.mailbox.listen(seconds)
+        return True
 
     def flush(self, seconds: float) -> bool:
         """True once what was sent leaves without this thread; False if ``seconds`` went by before.

@@ -76,3 +76,16 @@ def test_no_two_ringers_write_the_same_value() -> None:
             assert bell.value not in seen
             seen.add(bell.value)
     assert {value >> COUNT_BITS for value in seen} == {1, 2, 3}
+
+
+def test_only_who_sleeps_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, calls = page(), list[tuple[object, ...]]()
+    owner, ringer = Bell(memory, 0), Bell(memory, 1)
+    monkeypatch.setattr(ringer, "_futex", lambda *call: calls.append(call))
+    ringer.ring()
+    assert calls == []
+    monkeypatch.setattr(owner, "_futex", lambda *_: ringer.ring())  # somebody rings while the owner sleeps
+    owner.wait(owner.value, DEADLINE)
+    assert len(calls) == 1
+    ringer.ring()
+    assert len(calls) == 1

@@ -71,7 +71,7 @@ def test_a_step_twice_a_gap_and_a_step_taken_before_raise() -> None:
     assert arrive(box, 3)
     assert not arrive(box, 3)
     with pytest.raises(TransportError, match="expected a step after 3"):
-        box.wait(0)
+        box.news()
     box = mailbox()
     assert arrive(box, 1)
     with pytest.raises(TransportError, match="expected step 0 from rank 0, got step 1"):
@@ -113,7 +113,7 @@ def test_the_first_error_stays() -> None:
     box = mailbox()
     box.fail("first")
     box.fail("second")
-    for ask in (lambda: box.wait(0), box.check, lambda: box.take(CHANNEL, 0)):
+    for ask in (box.news, box.check, lambda: box.take(CHANNEL, 0)):
         with pytest.raises(TransportError, match=r"^first$"):
             ask()
     assert not arrive(box, 0)
@@ -134,12 +134,12 @@ def test_promises_are_checked() -> None:
         box.expect((0, 0, 0, 0, 2), 0, (4,), F4)
 
 
-def test_wait_sees_each_arrival_once() -> None:
+def test_each_arrival_is_news_once() -> None:
     box = mailbox()
-    assert not box.wait(0)
+    assert not box.news()
     arrive(box, 0)
-    assert box.wait(0)
-    assert not box.wait(0)
+    assert box.news()
+    assert not box.news()
 
 
 def test_an_arrival_and_an_error_wake_a_waiting_thread() -> None:
@@ -147,10 +147,12 @@ def test_an_arrival_and_an_error_wake_a_waiting_thread() -> None:
 
     def listen() -> None:
         ready.wait(DEADLINE)
-        heard.append(box.wait(DEADLINE))
+        box.listen(DEADLINE)
+        heard.append(box.news())
         ready.wait(DEADLINE)
+        box.listen(DEADLINE)
         with pytest.raises(TransportError, match="gone"):
-            box.wait(DEADLINE)
+            box.news()
         heard.append(True)
 
     listener = Thread(target=listen)

@@ -124,6 +124,17 @@ def test_a_receiver_that_never_looks_ends_its_sender() -> None:
         send(sender)
 
 
+@pytest.mark.parametrize("number", [-1, 1, 99])
+def test_an_entry_of_no_promise_raises(number: int) -> None:
+    """What a stray write to the memory could look like."""
+    with pair() as (sender, transport):
+        lane, bell = sender._outs[1]
+        lane.write(number, 0)
+        bell.ring()
+        with pytest.raises(TransportError, match="rank 1: expected frames of run"):
+            transport.wait(DEADLINE)
+
+
 @pytest.mark.parametrize("address", ["shm:///proc/1/fd/12345", "ipc://@netpart-control"])
 def test_an_address_that_leads_nowhere_raises(address: str) -> None:
     with ShmTransport(0, RUN, 2) as sender, pytest.raises(TransportError, match="rank 0: expected memory of rank 1"):

@@ -1,0 +1,87 @@
+"""The contest of nets: who is compared with whom, how long runs are, and that both contenders do what they are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.contest import Peer, Timed, check_losses, netpart
+from benchmarks.machine import children, gemm, imported
+from benchmarks.nets import BATCHES, NETS, job, smaller
+from benchmarks.options import chosen
+from benchmarks.prepare import FEWEST, MOST, WARM_UP, Prepared, prepare
+from benchmarks.workers import compared
+
+STEPS = 6
+MEBI = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return prepare(smaller(NETS["cifar"]), tmp_path_factory.mktemp("contest"))
+
+
+def timed(seconds: float, peak: int = 300 * MEBI) -> Timed:
+    return Timed([seconds] * 3, 1.0, peak, 100 * MEBI)
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_job_is_uncut_and_reads_no_file(name: str) -> None:
+    (data, *layers) = job(NETS[name], 7).neuralnet.layer
+    assert data.synthetic_conf.batches == BATCHES
+    assert list(data.store_conf.batchsize) == [NETS[name].batch]
+    assert not any(layer.HasField("partition_dim") or layer.location or layer.cut for layer in layers)
+    assert job(NETS[name], 7).train_steps == 7
+
+
+def test_a_small_net_plays_more_steps(prepared: Prepared) -> None:
+    assert prepared.steps(0.0, 1) == WARM_UP + FEWEST
+    assert prepared.steps(1e9, 1) == WARM_UP + MOST
+    assert prepared.steps(0.05, 2) >= prepared.steps(0.05, 1)
+
+
+def test_the_first_steps_do_not_count() -> None:
+    found = Timed()
+    found.add([9.0] * WARM_UP + [1.0, 2.0, 3.0], 0.5, 10)
+    found.add([9.0] * WARM_UP + [2.0], 0.4, 20)
+    assert (found.median, found.loss, found.peak) == (2.0, 0.5, 20)
+
+
+def test_a_contender_with_another_loss_is_wrong() -> None:
+    check_losses("net", timed(1), timed(2))
+    with pytest.raises(ValueError, match="a contender is wrong"):
+        check_losses("net", timed(1), Timed([1.0], 1.1))
+
+
+def test_rows_of_two_workers(prepared: Prepared) -> None:
+    schemes = {"DATA": timed(2.0, 150 * MEBI), "COLUMN_ROW": timed(1.0)}
+    rows = compared(prepared, 50 * MEBI, schemes, {"plain": timed(4.0), "channels last": timed(3.0)}, timed(3.0))
+    assert [round(row.ratio, 2) for row in rows] == [1.5, 1.5, 2.0, 2.0, 3.0]
+    assert rows[-1].work.endswith("COLUMN_ROW")
+    assert [row.missed for row in rows] == [False, True, False, False, False]
+
+
+def test_nets_are_chosen_by_name() -> None:
+    assert [net.name for net in chosen("mlp,lenet")] == ["mlp", "lenet"]
+
+
+@pytest.mark.slow
+def test_both_train_the_same(prepared: Prepared) -> None:
+    pytest.importorskip("torch")
+    ours, theirs, together = Timed(), Timed(), Timed()
+    netpart(prepared, ours, STEPS, 1, 1)
+    with Peer("torch_train", 1, prepared.folder) as peer:
+        peer.play(theirs, STEPS, "plain")
+    with Peer("torch_ddp", 1, prepared.folder, 2) as peer:
+        peer.play(together, STEPS, "plain")
+    check_losses("cifar", ours, theirs, 1e-4)
+    check_losses("cifar", ours, together, 1e-4)
+    for found in (ours, theirs, together):
+        assert len(found.seconds) == STEPS - WARM_UP
+        assert 10 * MEBI < found.peak < 2000 * MEBI
+
+
+@pytest.mark.slow
+def test_what_the_machine_can_do() -> None:
+    assert 1e8 < gemm(1) < 1e13
+    assert 10 * MEBI < imported() < 500 * MEBI
+    assert children(1 << 30) == []

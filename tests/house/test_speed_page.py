@@ -1,0 +1,55 @@
+"""docs/speed.md: its tables say what the benchmarks found, and its commands are there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from netpart.cli.main import make_parser
+from tests.house.tree import ROOT
+from tools.speed_page import PAGE, RESULTS, filled, main
+
+TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
+ROWS = [
+    {"work": "net", "against": "peer", "ratio": 2.0, "goal": 1.5, "netpart": 0.001, "peer": 0.002, "unit": "s/step"},
+    {"work": "net: memory", "against": "peer", "ratio": 0.5, "goal": 1, "netpart": 2048, "peer": 1024, "unit": "B"},
+    {"work": "all", "against": "peer", "ratio": 1.2, "goal": None, "netpart": 1.0, "peer": 1.2, "unit": "of its time"},
+]
+
+
+def test_the_page_says_what_was_measured() -> None:
+    assert main(["--check"]) == 0
+    assert filled(ROOT) == TEXT
+
+
+def test_a_table_is_made_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / RESULTS).mkdir(parents=True)
+    (tmp_path / PAGE).write_text("before\n<!-- results: cpu -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
+    assert "`make bench-cpu`" in filled(tmp_path)
+    about = {
+        "date": "2026-01-02",
+        "machine": {"processor": "P", "cores": 2},
+        "versions": {"python": "3", "system": "L"},
+    }
+    (tmp_path / RESULTS / "cpu.json").write_text(json.dumps(about | {"rows": ROWS}), encoding="utf-8")
+    page = filled(tmp_path)
+    assert page.startswith("before\n<!-- results: cpu -->\n2026-01-02, P, 2 cores; python 3.\n")
+    assert "| net | peer | 1.0 ms | 2.0 ms | 2.00 | 1.50 |" in page
+    assert "| net: memory | peer | 2.0 KiB | 1.0 KiB | 0.50 (missed) | 1.00 |" in page
+    assert "| all | peer | 1.00 of its time | 1.20 of its time | 1.20 | – |" in page
+    assert "old" not in page
+
+
+@pytest.mark.parametrize("command", re.findall(r"^netpart (profile .*?)(?:   |$)", TEXT, flags=re.MULTILINE))
+def test_its_commands_are_understood(command: str) -> None:
+    assert make_parser().parse_args(command.split()).job == "job.conf"
+
+
+def test_its_benchmarks_are_there() -> None:
+    rules = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for name in re.findall(r"make\s+(bench-\w+)", TEXT):
+        assert f"\n{name}: " in rules
