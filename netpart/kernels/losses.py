@@ -44,8 +44,7 @@ class Losses(Verbs):
             xp.log(picked, out=picked)
             if smoothing:
                 self._smooth(y_bn, picked, smoothing, tiny, *scratch[2:])
-            xp.multiply(picked, -scale, out=picked)
-            xp.copyto(value, picked)
+            xp.multiply(picked, -scale, out=value)
             report.add(0, value, total)
             report.in_bits()
 
