@@ -22,7 +22,7 @@ def branch_and_bound(problem: Knapsacks, limit: float, start: Plan | None = None
 
 
 class Search:
-    """Places partitions one after another, the largest first, on every device that could still lead to a better plan."""
+    """Places partitions, the largest first, on every device that could still lead to a better plan."""
 
     def __init__(self, problem: Knapsacks, until: float, start: Plan | None) -> None:
         self.problem, self.until, self.late, self.nodes = problem, until, False, 0

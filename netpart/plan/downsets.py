@@ -53,16 +53,13 @@ def downsets(profile: Profile) -> Downsets:
     return Downsets(members, members @ work, members @ parameters, crossing @ activation, complete)
 
 
-def enumerated(profile: Profile) -> list[int]|None:
+def enumerated(profile: Profile) -> list[int] | None:
     """All down-sets as bit masks, the smaller first; None if there are more than MOST."""
     needs = [sum(1 << s for s in set(sources)) for sources in profile.sources]
     level, found = {0}, list[int]()
     while level:
         level = {
-            mask | 1 << i
-            for mask in level
-            for i, need in enumerate(needs)
-            if not mask >> i & 1 and mask & need == need
+            mask | 1 << i for mask in level for i, need in enumerate(needs) if not mask >> i & 1 and mask & need == need
         }
         found += sorted(level)
         if len(found) > MOST:

@@ -1,10 +1,10 @@
-"""GABRA: the genetic algorithm that allocates partitions to devices (Akintoye et al., IEEE Access 10, 2022, section 3.1.2).
+"""GABRA: the genetic algorithm that allocates partitions to devices (Akintoye et al., IEEE Access 10, 2022, 3.1.2).
 
 The lines of the paper's Algorithm 1 stand between those that carry them out. It departs from the paper in this:
 
 1. An offspring that the population has already counts as a generation. As printed, t would stand still, and once all
    offspring are duplicates for ever.
-2. The fitter of two chromosomes is selected. The text selects those of lower fitness, which the algorithm then replaces.
+2. The fitter of two chromosomes is selected. The text selects those of lower fitness, which are those to be replaced.
 3. Offspring are repaired: crossover and inversion know nothing of capacities (6) or of devices without a partition.
 4. What is repaired is improved by exchanges of two partitions until none gains anything, so the search goes from one
    local optimum to the next.
@@ -18,7 +18,7 @@ import numpy as np
 
 from netpart.errors import NetpartError
 from netpart.plan.exchanges import polished
-from netpart.plan.knapsacks import CLOSE, Knapsacks, Plan
+from netpart.plan.knapsacks import Knapsacks, Plan
 from netpart.plan.repair import repaired
 
 POPULATION, GENERATIONS = 24, 300
@@ -37,12 +37,10 @@ class Evolution:
     mean: tuple[float, ...]
 
 
-def gabra(
-    problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, population: int = POPULATION
-) -> Evolution:
+def gabra(problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, population: int = POPULATION) -> Evolution:
     """The best legal plan of ``generations`` generations, the same for the same seed.
 
-    It ends before that with a plan that reaches the bound. Raises ConfigError for a problem that shows no legal plan
+    It ends before that with a plan that reaches its bounds. Raises ConfigError for a problem that shows no legal plan
     at once, NetpartError if none was found.
     """
     problem.check()
@@ -60,7 +58,7 @@ def gabra(
     for _ in range(generations):
         best.append(problem.value(fittest))
         mean.append(float(np.mean([problem.value(member) for member in members])))
-        if problem.gap(best[-1]) <= CLOSE:
+        if problem.is_perfect(fittest):
             break
         # 7  select two parents
         parents = select(members, fitness, random), select(members, fitness, random)

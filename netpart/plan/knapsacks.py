@@ -1,4 +1,4 @@
-"""Which device runs which partition: the 0-1 multiple knapsack problem of GABRA (Akintoye et al., IEEE Access 10, 2022).
+"""Which device runs which partition: the multiple knapsacks of GABRA (Akintoye et al., IEEE Access 10, 2022, 3.1.2).
 
 p_i are the computation loads of n partitions, d_j the capacities of m devices. A plan is legal if every partition is on
 one device (equations 7 and 8), no device holds more than its capacity (6) and every device runs at least one partition.
@@ -75,10 +75,20 @@ class Knapsacks:
     def bound(self) -> float:
         """What no legal plan can beat: the smallest devices filled first, as if loads could be poured; or no rest."""
         if self.objective == MAKESPAN:
-            return float(max(self.loads.sum() / self.speeds.sum(), self.loads.max() / self.speeds.max()))
+            return self.shortest
         capacities = np.sort(self.capacities)
         left = np.clip(self.loads.sum() - np.concatenate([[0.0], np.cumsum(capacities)[:-1]]), 0, capacities)
         return float((left / capacities).sum())
+
+    @property
+    def shortest(self) -> float:
+        """Seconds that no plan can beat: all devices busy to the end, or the largest partition on the fastest."""
+        return float(max(self.loads.sum() / self.speeds.sum(), self.loads.max() / self.speeds.max()))
+
+    def is_perfect(self, plan: Plan) -> bool:
+        """True if the objective is at its bound, and so is the makespan, to which ties in (5) go."""
+        late = self.makespan(plan) > self.shortest * (1 + CLOSE)
+        return self.gap(self.value(plan)) <= CLOSE and not late
 
     def gap(self, value: float, bound: float | None = None) -> float:
         """How far ``value`` is from the bound, as a share of the bound."""
@@ -111,9 +121,7 @@ class Knapsacks:
                 raise ConfigError("devices", f"capacities of at least {load:.6g}", f"{capacity:.6g}", hint)
 
 
-def knapsacks(
-    loads: Sequence[float], speeds: Sequence[float], slack: float, objective: str = PROFIT
-) -> Knapsacks:
+def knapsacks(loads: Sequence[float], speeds: Sequence[float], slack: float, objective: str = PROFIT) -> Knapsacks:
     """Devices of these speeds, each with its fair share of the loads as capacity, and ``slack`` of that more."""
     p, s = np.asarray(loads, np.float64), np.asarray(speeds, np.float64)
     return Knapsacks(p, p.sum() * s / s.sum() * (1 + slack), s, objective)

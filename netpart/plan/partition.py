@@ -15,8 +15,8 @@ from netpart.graph.partition import PHASES, Partition, partition_job
 from netpart.graph.passes.place import follow_readers
 from netpart.graph.passes.placer import Fallback, LayerPlacer
 from netpart.graph.unsupported import AS_WRITTEN, scheme_name
-from netpart.plan.schemes import SCHEMES
-from netpart.proto.cut_pb2 import Scheme
+from netpart.plan.schemes import SCHEMES, Scheme
+from netpart.proto.cut_pb2 import Scheme as SchemeValue
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
 
@@ -37,7 +37,15 @@ def partition(
     name = scheme_name(job)
     if name == AS_WRITTEN:
         return partition_job(job, workers, folder, phases)
-    placer = SchemePlacer(job, workers, folder, name)
+    return partition_by(SCHEMES.get(name, at=("neuralnet", "scheme")), job, workers, folder, name, phases)
+
+
+def partition_by(
+    scheme: Scheme, job: JobProto, workers: int, folder: Path | None = None, name: str = "",
+    phases: tuple[str, ...] = PHASES,
+) -> Partition:  # fmt: skip
+    """``partition`` by a scheme that need not have a name; ``name`` is for ``fallbacks``."""
+    placer = SchemePlacer(job, workers, folder, name, scheme)
     result = partition_job(job, workers, folder, phases, placer=placer)
     result.fallbacks += dict.fromkeys(placer.fallbacks)
     return result
@@ -47,7 +55,7 @@ def with_scheme(job: JobProto, text: str) -> JobProto:
     """A copy of ``job`` that asks for the scheme ``text``; raises ConfigError as ``known_scheme`` does."""
     copy = JobProto()
     copy.CopyFrom(job)
-    copy.neuralnet.scheme = Scheme.Value(known_scheme(text))  # type: ignore[assignment]
+    copy.neuralnet.scheme = SchemeValue.Value(known_scheme(text))  # type: ignore[assignment]
     return copy
 
 
@@ -75,16 +83,16 @@ def partition_phase(job: JobProto, workers: int, phase: str, folder: Path | None
 
 @dataclass
 class SchemePlacer:
-    """Places a net by the scheme called ``name``; what the user wrote on a layer wins over it."""
+    """Places a net by ``scheme``, called ``name``; what the user wrote on a layer wins over it."""
 
     job: JobProto
     workers: int
     folder: Path | None
     name: str
+    scheme: Scheme
     fallbacks: list[Fallback] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.scheme = SCHEMES.get(self.name, at=("neuralnet", "scheme"))
         self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
 
     def __call__(self, net: Net) -> list[Placement]:

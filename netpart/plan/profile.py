@@ -1,9 +1,9 @@
 """Profiles: what each layer of a net computes, hands on and keeps, and which layer reads which.
 
-A profile is read from the text that PipeDream's profiler writes (Narayanan et al., SOSP 2019), a line for each layer and
-then one for each edge:
+A profile is read from the text that PipeDream's profiler writes (Narayanan et al., SOSP 2019): a line for each layer
+and then one for each edge,
 
-    node2 -- Conv2d(3, 64) -- forward_compute_time=22.3, backward_compute_time=24.6, activation_size=1.6e9, parameter_size=7168
+    node2 -- ReLU() -- forward_compute_time=4.4, backward_compute_time=5.6, activation_size=1.6e9, parameter_size=0.0
     <tab>node1 -- node2
 
 in milliseconds for a mini-batch and in bytes; or it is made from a job (``netpart.plan.loads``).
