@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netpart.plan.devices import Devices
     from netpart.plan.planners import Task
-    from netpart.plan.portfolio import Portfolio, Row
+    from netpart.plan.portfolio import Portfolio
+    from netpart.plan.portfolio import Row as Proposed
     from netpart.proto.reader import Job
 
 HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
@@ -33,9 +34,9 @@ PLANS = (
 )
 PIPELINES = ("", "plan", "replicas", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
 BLOCKS = (">block", "layers", ">work", "device")
-FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message; those of profit (equation 5, to be
-large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved. Memory is that of the
-worker with the most."""
+FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message; those of profit (equation 5,
+to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved. Memory is that of
+the worker with the most."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
@@ -119,10 +120,10 @@ def plan_profile(args: argparse.Namespace) -> int:
 
         print(json.dumps({"plans": [asdict(row) for row in rows]}, indent=2))
         return 0
-    from netpart.cli.table import Table
+    from netpart.cli.table import Row, Table
     from netpart.units import bytes_text, seconds_text
 
-    cells = [
+    lines: list[Row] = [
         (
             "*" if row is rows[0] else "", row.name, row.pipeline.replicas, seconds_text(row.seconds),
             f"{profile.work / row.seconds:.2f}", f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory)),
@@ -130,7 +131,7 @@ def plan_profile(args: argparse.Namespace) -> int:
         for row in rows
     ]  # fmt: skip
     print(f"{args.profile}: {len(profile.layers)} layers, {seconds_text(profile.work)} for a mini-batch\n")
-    Table(PIPELINES, cells).print()
+    Table(PIPELINES, lines).print()
     return 0
 
 
@@ -199,7 +200,7 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
     return task, rates(counted, profile)
 
 
-def print_json(task: Task, portfolio: Portfolio, best: Row) -> None:
+def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
     """Prints the devices, the blocks and the table as one JSON object."""
     from dataclasses import asdict
 
@@ -210,7 +211,7 @@ def print_json(task: Task, portfolio: Portfolio, best: Row) -> None:
     print(json.dumps({"devices": devices, "blocks": blocks, "plans": rows, "best": best.name}, indent=2))
 
 
-def print_tables(args: argparse.Namespace, job: Job, portfolio: Portfolio, best: Row) -> None:
+def print_tables(args: argparse.Namespace, job: Job, portfolio: Portfolio, best: Proposed) -> None:
     """Prints what is planned, its blocks if they were asked for, and the table."""
     from netpart.cli.table import Table
 
@@ -221,9 +222,8 @@ def print_tables(args: argparse.Namespace, job: Job, portfolio: Portfolio, best:
     able = [row for row in portfolio.rows if not row.refused]
     Table(PLANS, [cells(row, row is best) for row in able]).print()
     print(f"\n{FOOTNOTE}")
-    for row in portfolio.rows:
-        if row.refused:
-            print(f"\nnot {row.name}: {row.refused}")
+    refused = [f"not {row.name}: {row.refused}" for row in portfolio.rows if row.refused]
+    print("\n".join(["", *refused]) if refused else "", end="\n" if refused else "")
 
 
 def title(job: Job, task: Task) -> str:
@@ -252,7 +252,7 @@ def block_cells(portfolio: Portfolio, objective: str) -> Any:
         yield str(i), layers, f"{block.work / task.profile.work:.1%}", device
 
 
-def cells(row: Row, best: bool) -> tuple[str, ...]:
+def cells(row: Proposed, best: bool) -> tuple[str, ...]:
     """One proposal as it is printed."""
     from netpart.units import bytes_text, seconds_text
 

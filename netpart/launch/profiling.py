@@ -29,7 +29,8 @@ def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS)
     ensemble.step("train", 0)
     times = defaultdict[tuple[str, str], list[float]](list)
     for step in range(1, steps + 1):
-        ensemble.players[0].trace = trace = []
+        trace: list[tuple[str, float, float]] = []
+        ensemble.players[0].trace = trace
         ensemble.step("train", step)
         for action, start, end in trace:
             way, _, name = action.partition(" ")

@@ -29,8 +29,9 @@ class Search:
         self.order = [int(i) for i in np.argsort(-problem.loads, kind="stable")]
         self.loads = [float(problem.loads[i]) for i in self.order]
         self.rest = [sum(self.loads[i:]) for i in range(len(self.loads) + 1)]
-        self.room, self.speeds = problem.room.tolist(), problem.speeds.tolist()
-        self.worth = (1 / problem.capacities).tolist()
+        self.room: list[float] = problem.room.tolist()
+        self.speeds: list[float] = problem.speeds.tolist()
+        self.worth: list[float] = (1 / problem.capacities).tolist()
         self.small_first = [int(j) for j in np.argsort(problem.capacities, kind="stable")]
         self.load = [0.0] * len(self.room)
         self.count = [0] * len(self.room)

@@ -24,12 +24,14 @@ class Proof:
 
 
 def exact(problem: Knapsacks, limit: float, start: Plan | None = None) -> Proof:
-    """The best plan found in ``limit`` seconds, with the bound that was proved; ``start`` is a legal one to begin with.
+    """The best plan found in ``limit`` seconds, with the bound that is proved; never worse than ``start``, a legal one.
 
     Raises ConfigError if it is proved that there is no legal plan or OR-Tools is needed and not installed, NetpartError
     if the time did not suffice to find one.
     """
     problem.check()
+    if start is not None and problem.is_perfect(start):
+        return Proof(start, problem.value(start))
     if len(problem.loads) <= MOST:
         return few(problem, limit, start)
     try:
@@ -67,14 +69,20 @@ def by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: Any) -> 
     status = solver.solve(model)
     if status == cp.INFEASIBLE:
         raise infeasible()
-    if status not in (cp.OPTIMAL, cp.FEASIBLE):
+    plans = [] if start is None else [start]
+    if status in (cp.OPTIMAL, cp.FEASIBLE):
+        plans.append(np.array([[solver.value(x) for x in row] for row in on]).argmax(axis=1))
+    if not plans:
         raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; give more --limit")
-    plan = np.array([[solver.value(x) for x in row] for row in on]).argmax(axis=1)
+    plan = max(plans, key=problem.fitness)
     return Proof(plan, proved_bound(problem, problem.value(plan), status == cp.OPTIMAL, solver.best_objective_bound))
 
 
 def proved_bound(problem: Knapsacks, value: float, optimal: bool, found: float) -> float:
-    """The better of the closed form and what CP-SAT proved, in the units of the objective."""
+    """The better of the closed form and what CP-SAT proved, in the units of the objective.
+
+    CP-SAT counts in whole numbers: its optimum is that of the problem to nine digits.
+    """
     if optimal:
         return value
     if problem.objective == PROFIT:

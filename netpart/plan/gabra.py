@@ -105,7 +105,7 @@ def crossover(first: Plan, second: Plan, random: np.random.Generator) -> Plan:
     """Each gene from either parent; with one parent only in a fifth of all cases."""
     if random.random() >= CROSSOVER:
         return first.copy()
-    return np.where(random.random(len(first)) < 0.5, first, second)
+    return np.asarray(np.where(random.random(len(first)) < 0.5, first, second))
 
 
 def inversion(plan: Plan, random: np.random.Generator) -> Plan:

@@ -47,7 +47,7 @@ class Knapsacks:
 
     def on_devices(self, plan: Plan) -> Floats:
         """The load of each device."""
-        return np.bincount(plan, self.loads, len(self.capacities))
+        return np.bincount(plan, self.loads, len(self.capacities)).astype(np.float64)
 
     def is_legal(self, plan: Plan) -> bool:
         """True if (6) to (8) hold and no device is idle."""

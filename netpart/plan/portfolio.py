@@ -18,12 +18,14 @@ from netpart.plan.predict import memory, predict
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
 from netpart.proto.writer import CUT
+from netpart.spec import Placement
 from netpart.units import bytes_text
 
 SECONDS = "seconds"
 AS_WRITTEN = "as written"
 TRAIN = ("train",)
 LARGEST_SHARE = 32
+Placed = tuple[int, tuple[Placement, ...]]
 """Micro-batches that a pipeline is tried with at most, unless it is said."""
 
 
@@ -71,6 +73,7 @@ class Portfolio:
         remembers = any(spec.running for node in net.nodes for spec in node.layer.params)
         several = [m for m in (1, 2, 4, 8, 16, LARGEST_SHARE) if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
+        self.needs: dict[Placed, tuple[int, ...]] = {}
         self.proposals = merged(self.propose())
 
     @property
@@ -134,7 +137,7 @@ class Portfolio:
         """A proposal with its memory; refused if a device has less."""
         if proposal.partition is None:
             return proposal
-        needed = memory(proposal.partition)
+        needed = self.needed(proposal.partition)
         over = [w for w, device in enumerate(self.task.devices.devices) if needed[w] > device.memory]
         limits = (
             f"{bytes_text(needed[w])} on worker {w}, which has {bytes_text(self.task.devices.devices[w].memory)}"
@@ -142,6 +145,13 @@ class Portfolio:
         )
         refused = next((f"needs {limit}" for limit in limits), "")
         return replace(proposal, row=replace(proposal.row, memory=needed, refused=refused))
+
+    def needed(self, found: Partition) -> tuple[int, ...]:
+        """Bytes of each worker; several planners may propose the same."""
+        key = placed(found)
+        if key not in self.needs:
+            self.needs[key] = memory(found)
+        return self.needs[key]
 
     def allocation(self, layout: Layout) -> dict[str, Any]:
         """The two objectives of an allocation of blocks, with the gap to what is known to bound them."""
@@ -182,11 +192,16 @@ def copied(proto: JobProto) -> JobProto:
     return copy
 
 
+def placed(found: Partition) -> Placed:
+    """What makes a partition: two with the same take the same step."""
+    return len(found.phases["train"]), tuple(found.graph.placements)
+
+
 def merged(proposals: Iterable[Proposal]) -> list[Proposal]:
     """Proposals that place all layers alike and have as many micro-batches become one, with all their names."""
-    found: dict[object, Proposal] = {}
+    found: dict[Placed | str, Proposal] = {}
     for p in proposals:
-        alike = (p.row.micro_batches, tuple(p.partition.graph.placements)) if p.partition else p.row.name
+        alike = placed(p.partition) if p.partition else p.row.name
         if alike in found:
             old = found[alike]
             row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **best_known(old.row, p.row))

@@ -58,7 +58,7 @@ def predict(partition: Partition, devices: Devices, rates: Mapping[str, float] |
     moves = [exchanges(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
     forward, backward = (played(micros[0].graph, work[i], moves[i], reverse=i == 1) for i in (0, 1))
     computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
-    paces = [computing[w] + handling(first, w, devices) for w in range(partition.workers)]
+    paces = [seconds + handled for seconds, handled in zip(computing, handling(first, devices), strict=True)]
     left = unhidden([e for e in entries if e.channel.way in SUMS], backward * len(micros), devices)
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
     return Prediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
@@ -115,10 +115,17 @@ def arrival(
     return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
 
 
-def handling(entries: Iterable[Entry], worker: int, devices: Devices) -> float:
-    """Seconds that messages keep ``worker`` busy at either end."""
-    links = [(e.nbytes, devices.between((e.source, e.target))) for e in entries if worker in (e.source, e.target)]
-    return sum(link.overhead + nbytes / link.bandwidth for nbytes, link in links)
+def handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
+    """Seconds that messages keep each worker busy at either end."""
+    found = [0.0] * len(devices)
+    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for entry in entries:
+        sent[entry.source, entry.target].append(entry.nbytes)
+    for pair, sizes in sent.items():
+        link = devices.between(pair)
+        for worker in pair:
+            found[worker] += len(sizes) * link.overhead + sum(sizes) / link.bandwidth
+    return found
 
 
 def unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> float:

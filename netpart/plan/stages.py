@@ -66,11 +66,11 @@ def best_pipeline(profile: Profile, workers: int, bandwidth: float, straight: bo
 def data_parallel_seconds(profile: Profile, workers: int, bandwidth: float) -> float:
     """What a single stage of ``workers`` replicas takes."""
     parameters = sum(layer.parameters for layer in profile.layers)
-    return stage_seconds(profile.work, parameters, workers, bandwidth)
+    return float(stage_seconds(np.array(profile.work), np.array(parameters), workers, bandwidth))
 
 
-def stage_seconds(work: Any, parameters: Any, replicas: int, bandwidth: float) -> Any:
-    """T: what each replica of a stage takes."""
+def stage_seconds(work: Floats, parameters: Floats, replicas: int, bandwidth: float) -> Floats:
+    """T: what each replica of a stage takes, of many stages at once."""
     return (work + 4 * (replicas - 1) / replicas * parameters / bandwidth) / replicas
 
 
