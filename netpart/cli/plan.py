@@ -34,9 +34,9 @@ PLANS = (
 )
 PIPELINES = ("", "plan", "replicas", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
 BLOCKS = (">block", "layers", ">work", "device")
-FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message; those of profit (equation 5,
-to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved. Memory is that of
-the worker with the most."""
+FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message. Those of
+profit (equation 5, to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved.
+Memory is that of the worker with the most."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
