@@ -241,10 +241,7 @@ def title(job: Job, task: Task) -> str:
 
 def block_cells(portfolio: Portfolio, objective: str) -> Any:
     """The blocks, with the device that the best allocation for ``objective`` (or the makespan) gives each."""
-    task = portfolio.task
-    wanted = "makespan" if objective == "seconds" else objective
-    plans = [p.layout.plan for p in portfolio.proposals if p.layout is not None and p.layout.objective == wanted]
-    plan = next((plan for plan in reversed(plans) if plan is not None), None)
+    task, plan = portfolio.task, portfolio.allocated(objective)
     for i, block in enumerate(task.blocks):
         names = [task.profile.layers[k].name for k in block.layers]
         layers = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"

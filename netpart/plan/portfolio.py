@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
-from netpart.plan.knapsacks import OBJECTIVES, PROFIT
+from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Plan
 from netpart.plan.partition import is_written, partition, partition_by
 from netpart.plan.planners import DATA, ONE, PLANNERS, Layout, Task
 from netpart.plan.predict import memory, predict
@@ -93,6 +94,14 @@ class Portfolio:
         plain = min((p.row.seconds for p in able if {ONE, DATA} & set(p.row.name.split(", "))), default=float("inf"))
         fast = [p for p in able if p.row.seconds <= plain]
         return min(fast, key=lambda p: (worth(p.row, objective), p.row.seconds))
+
+    def allocated(self, objective: str) -> Plan | None:
+        """The device of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
+        wanted = MAKESPAN if objective == SECONDS else objective
+        plans = [(worth(p.row, wanted), p.layout.plan) for p in self.proposals if p.layout is not None]
+        return min(((value, plan) for value, plan in plans if plan is not None), key=itemgetter(0), default=(0, None))[
+            1
+        ]
 
     def propose(self) -> Iterator[Proposal]:
         """What each planner proposes, and the job as it is written if it says how it is cut."""
@@ -205,7 +214,8 @@ def merged(proposals: Iterable[Proposal]) -> list[Proposal]:
         if alike in found:
             old = found[alike]
             row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **best_known(old.row, p.row))
-            found[alike] = replace(old, row=row, layout=old.layout or p.layout)
+            allocated = p.layout is not None and p.layout.plan is not None
+            found[alike] = replace(old, row=row, layout=p.layout if allocated else old.layout)
         else:
             found[alike] = p
     return list(found.values())
