@@ -256,7 +256,23 @@ def cells(row: Proposed, best: bool) -> tuple[str, ...]:
     profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
     makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
     step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
-    return "*" if best else "", row.name, str(row.micro_batches), *step, *profit, *makespan
+    return "*" if best else "", short(row.name), str(row.micro_batches), *step, *profit, *makespan
+
+
+def short(name: str) -> str:
+    """The names of a row's planners; of allocators each objective once: ``greedy+gabra profit+makespan``."""
+    allocators: dict[str, list[str]] = {}
+    others = []
+    for one in name.split(", "):
+        planner, _, objective = one.rpartition(" ")
+        if objective in ("profit", "makespan"):
+            allocators.setdefault(objective, []).append(planner)
+        else:
+            others.append(one)
+    alike: dict[str, list[str]] = {}
+    for objective, planners in allocators.items():
+        alike.setdefault("+".join(planners), []).append(objective)
+    return ", ".join(others + [f"{planners} {'+'.join(objectives)}" for planners, objectives in alike.items()])
 
 
 def write_picture(path: Path, task: Task) -> None:

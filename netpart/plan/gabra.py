@@ -12,6 +12,7 @@ The lines of the paper's Algorithm 1 stand between those that carry them out. It
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,11 +38,14 @@ class Evolution:
     mean: tuple[float, ...]
 
 
-def gabra(problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, population: int = POPULATION) -> Evolution:
+def gabra(
+    problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, population: int = POPULATION,
+    known: Sequence[Plan] = (),
+) -> Evolution:  # fmt: skip
     """The best legal plan of ``generations`` generations, the same for the same seed.
 
-    It ends before that with a plan that reaches its bounds. Raises ConfigError for a problem that shows no legal plan
-    at once, NetpartError if none was found.
+    The first population has ``known``, legal plans, besides random ones. It ends early with a plan that reaches its
+    bounds. Raises ConfigError for a problem that shows no legal plan at once, NetpartError if none was found.
     """
     problem.check()
     random = np.random.default_rng(seed)
@@ -49,7 +53,7 @@ def gabra(problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, pop
     # 2  set t = 0
     best, mean = list[float](), list[float]()
     # 3  initialise P(t) with random allocations that exceed no capacity
-    members = first_population(problem, random, population)
+    members = first_population(problem, random, population, known)
     # 4  evaluate P(t)
     fitness = [problem.fitness(member) for member in members]
     # 5  find Z*, the fittest
@@ -80,16 +84,16 @@ def gabra(problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, pop
     return Evolution(fittest, tuple(best), tuple(mean))
 
 
-def first_population(problem: Knapsacks, random: np.random.Generator, size: int) -> list[Plan]:
-    """Legal plans near random ones; raises NetpartError if none was found."""
+def first_population(problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan]) -> list[Plan]:
+    """``known`` and legal plans near random ones; raises NetpartError if there are none."""
     partitions, devices = len(problem.loads), len(problem.capacities)
-    found = []
+    found = list(known)
     for _ in range(size * TRIES):
+        if len(found) >= size:
+            break
         plan = repaired(problem, random.integers(devices, size=partitions), random)
         if plan is not None:
             found.append(plan)
-        if len(found) == size:
-            break
     if not found:
         raise NetpartError("GABRA: expected an allocation within capacities, found none; give the devices more --slack")
     return found
@@ -97,15 +101,17 @@ def first_population(problem: Knapsacks, random: np.random.Generator, size: int)
 
 def select(members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator) -> Plan:
     """The fitter of two members."""
-    a, b = random.integers(len(members), size=2)
-    return members[a] if fitness[a] >= fitness[b] else members[b]
+    a, b = (int(i) for i in random.integers(len(members), size=2))
+    return members[a if fitness[a] >= fitness[b] else b]
 
 
 def crossover(first: Plan, second: Plan, random: np.random.Generator) -> Plan:
     """Each gene from either parent; with one parent only in a fifth of all cases."""
-    if random.random() >= CROSSOVER:
-        return first.copy()
-    return np.asarray(np.where(random.random(len(first)) < 0.5, first, second))
+    child = first.copy()
+    if random.random() < CROSSOVER:
+        genes = random.random(len(first)) < 0.5
+        child[genes] = second[genes]
+    return child
 
 
 def inversion(plan: Plan, random: np.random.Generator) -> Plan:

@@ -8,10 +8,11 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from netpart.errors import ConfigError
+from netpart.errors import NetpartError
 from netpart.plan.blocks import Block, blocks
 from netpart.plan.devices import Devices
-from netpart.plan.exact import exact
+from netpart.plan.exact import Proof, exact
+from netpart.plan.exchanges import polished
 from netpart.plan.gabra import Evolution, gabra
 from netpart.plan.greedy import greedy
 from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Knapsacks, Plan, knapsacks
@@ -46,17 +47,15 @@ class Task:
 
     @cached_property
     def start(self) -> tuple[Knapsacks, Plan]:
-        """The blocks and devices as knapsacks, and a legal plan; raises what ``greedy`` raises if there is none."""
-        loads = [block.work for block in self.blocks]
+        """The blocks and devices as knapsacks, and a legal plan; ConfigError if it is proved that there is none."""
         slacks = SLACKS if self.slack is None else (self.slack,)
-        for slack in slacks:
-            problem = knapsacks(loads, self.devices.speeds, slack)
+        problems = [knapsacks([block.work for block in self.blocks], self.devices.speeds, s) for s in slacks]
+        for problem in problems:
             try:
                 return problem, greedy(problem)
-            except ConfigError:
-                if slack == slacks[-1]:
-                    raise
-        raise AssertionError("there is a last slack")
+            except NetpartError:
+                continue
+        return problems[-1], exact(problems[-1], self.limit).plan
 
     def problem(self, objective: str) -> Knapsacks:
         """The knapsacks, for an objective."""
@@ -65,19 +64,34 @@ class Task:
     @cached_property
     def evolutions(self) -> dict[str, Evolution]:
         """What GABRA found for each objective."""
-        return {objective: gabra(self.problem(objective), self.seed) for objective in OBJECTIVES}
+        problems = map(self.problem, OBJECTIVES)
+        return {problem.objective: gabra(problem, self.seed, known=[self.start[1]]) for problem in problems}
+
+    @cached_property
+    def proofs(self) -> dict[str, Proof]:
+        """What EXACT proved of each objective, beginning with the better plan of GREEDY and GABRA: none beats it."""
+        found = {}
+        for problem in map(self.problem, OBJECTIVES):
+            plans = polished(problem, self.start[1]), self.evolutions[problem.objective].plan
+            found[problem.objective] = exact(problem, self.limit, max(plans, key=problem.fitness))
+        return found
+
+    def bound(self, objective: str) -> float:
+        """What no allocation can beat: as EXACT proved, or in closed form if it cannot be asked."""
+        try:
+            return self.proofs[objective].bound
+        except NetpartError:
+            return self.problem(objective).bound
 
 
 @dataclass(frozen=True)
 class Layout:
     """What a planner decided. ``pipelined``: it is a pipeline, which micro-batches keep busy. ``plan`` is the device of
-    each block, and ``bound`` what is proved of the objective, where it was an allocation."""
+    each block, if it was those that it placed."""
 
     scheme: Scheme
     pipelined: bool = False
     plan: Plan | None = None
-    objective: str = ""
-    bound: float = 0.0
 
 
 Planner = Callable[[Task], Layout]
@@ -118,31 +132,27 @@ def stages(task: Task, straight: bool = False) -> Layout:
 
 def by_greedy(objective: str, task: Task) -> Layout:
     """GREEDY for an objective."""
-    problem = task.problem(objective)
-    return allocated(task, problem, greedy(problem))
+    return allocated(task, polished(task.problem(objective), task.start[1]))
 
 
 def by_gabra(objective: str, task: Task) -> Layout:
     """GABRA for an objective."""
-    return allocated(task, task.problem(objective), task.evolutions[objective].plan)
+    return allocated(task, task.evolutions[objective].plan)
 
 
 def by_exact(objective: str, task: Task) -> Layout:
-    """EXACT for an objective, from the better of GREEDY and GABRA: no heuristic beats it."""
-    problem = task.problem(objective)
-    start = max(greedy(problem), task.evolutions[objective].plan, key=problem.fitness)
-    proof = exact(problem, task.limit, start)
-    return allocated(task, problem, proof.plan, proof.bound)
+    """EXACT for an objective."""
+    return allocated(task, task.proofs[objective].plan)
 
 
-def allocated(task: Task, problem: Knapsacks, plan: Plan, bound: float | None = None) -> Layout:
+def allocated(task: Task, plan: Plan) -> Layout:
     """The layout of an allocation of blocks."""
     of_layer: Mapping[str, tuple[int, ...]] = {
         task.profile.layers[i].name: (int(device),)
         for block, device in zip(task.blocks, plan, strict=True)
         for i in block.layers
     }
-    return Layout(on_workers(of_layer), True, plan, problem.objective, problem.bound if bound is None else bound)
+    return Layout(on_workers(of_layer), True, plan)
 
 
 ONE, DATA = "one worker", "data"

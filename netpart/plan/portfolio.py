@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from time import perf_counter
 from typing import Any
 
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
@@ -35,7 +34,7 @@ class Row:
     """A proposal: the planners that made it, and what is predicted of a training step; ``gap`` is that to the bound.
 
     ``refused`` says why it cannot be taken. ``profit`` and ``makespan`` are those of an allocation of blocks with their
-    gaps; ``found_in`` are the seconds that the planner took.
+    gaps to what is proved.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Row:
     refused: str = ""
     profit: tuple[float, float] | None = None
     makespan: tuple[float, float] | None = None
-    found_in: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -110,21 +108,20 @@ class Portfolio:
             cut = partial(partition, self.written.proto, len(self.task.devices), self.written.folder, phases=TRAIN)
             yield self.fitted(self.tried(AS_WRITTEN, self.written, cut))
         for name, planner in PLANNERS.items():
-            started = perf_counter()
             try:
                 layout = planner(self.task)
             except NetpartError as error:
                 yield Proposal(Row(name, refused=str(error)), self.job)
                 continue
-            yield self.proposal(name, layout, perf_counter() - started)
+            yield self.proposal(name, layout)
 
-    def proposal(self, name: str, layout: Layout, found_in: float) -> Proposal:
+    def proposal(self, name: str, layout: Layout) -> Proposal:
         """A layout with the fastest number of micro-batches that fits the devices."""
         shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
         tried = sorted((self.laid_out(name, layout, m) for m in shares), key=lambda p: p.row.seconds)
         fitted = map(self.fitted, tried)
         found = next((p for p in fitted if not p.row.refused), None) or self.fitted(tried[0])
-        return replace(found, row=replace(found.row, found_in=found_in, **self.allocation(layout)), layout=layout)
+        return replace(found, row=replace(found.row, **self.allocation(layout)), layout=layout)
 
     def laid_out(self, name: str, layout: Layout, micro_batches: int) -> Proposal:
         """A layout with so many micro-batches."""
@@ -147,13 +144,14 @@ class Portfolio:
         if proposal.partition is None:
             return proposal
         needed = self.needed(proposal.partition)
-        over = [w for w, device in enumerate(self.task.devices.devices) if needed[w] > device.memory]
-        limits = (
-            f"{bytes_text(needed[w])} on worker {w}, which has {bytes_text(self.task.devices.devices[w].memory)}"
-            for w in over[:1]
-        )
-        refused = next((f"needs {limit}" for limit in limits), "")
+        refused = next(self.too_much(needed), "")
         return replace(proposal, row=replace(proposal.row, memory=needed, refused=refused))
+
+    def too_much(self, needed: Sequence[int]) -> Iterator[str]:
+        """What a device has not room for."""
+        for worker, (need, device) in enumerate(zip(needed, self.task.devices.devices, strict=True)):
+            if need > device.memory:
+                yield f"needs {bytes_text(need)} on worker {worker}, which has {bytes_text(device.memory)}"
 
     def needed(self, found: Partition) -> tuple[int, ...]:
         """Bytes of each worker; several planners may propose the same."""
@@ -170,7 +168,7 @@ class Portfolio:
         for objective in OBJECTIVES:
             problem = self.task.problem(objective)
             value = problem.value(layout.plan)
-            found[objective] = value, problem.gap(value, layout.bound if objective == layout.objective else None)
+            found[objective] = value, problem.gap(value, self.task.bound(objective))
         return found
 
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from netpart.cli.plan import short
 from netpart.proto.reader import load
 from tests.cli.conftest import Netpart
 from tests.plan.test_stages import PROFILES
@@ -32,8 +33,21 @@ def test_the_table_has_every_planner(job: Path, devices: Path, netpart: Netpart)
     lines = answer.out.splitlines()
     assert lines[0] == f"{job}: 3 layers in 2 blocks on 1 × fast at 1.0 MFLOP/s, 1 × slow at 500.0 kFLOP/s"
     assert [line[0] for line in lines[3:6]] == ["*", " ", " "]
-    for name in ("one worker", "data by speed", "gabra profit", "exact makespan", "column-row"):
+    for name in ("one worker", "data by speed", "greedy+gabra+exact profit", "column-row"):
         assert name in answer.out
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ("data, stages", "data, stages"),
+        ("stages, gabra profit, exact profit", "stages, gabra+exact profit"),
+        ("greedy profit, gabra profit, greedy makespan, gabra makespan", "greedy+gabra profit+makespan"),
+        ("gabra profit, exact makespan", "gabra profit, exact makespan"),
+    ],
+)
+def test_allocators_that_agree_share_their_objectives(names: str, told: str) -> None:
+    assert short(names) == told
 
 
 def test_the_best_is_written_and_runs(job: Path, devices: Path, netpart: Netpart, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from netpart.plan.devices import Device, Devices
 from netpart.plan.exact import exact
 from netpart.plan.gabra import gabra
 from netpart.plan.greedy import greedy
-from netpart.plan.knapsacks import OBJECTIVES, Knapsacks
+from netpart.plan.knapsacks import OBJECTIVES, Knapsacks, Plan
 from netpart.plan.loads import loads
 from netpart.plan.planners import PLANNERS, Task
 from netpart.plan.portfolio import Portfolio, final
@@ -52,7 +54,8 @@ def test_allocations_are_legal_and_exact_is_never_worse(problem: Knapsacks, seed
         return
     assert problem.is_legal(best)
     sign = 1 if problem.objective == "profit" else -1
-    for found in (lambda: greedy(problem), lambda: gabra(problem, seed, 30).plan):
+    heuristics: list[Callable[[], Plan]] = [lambda: greedy(problem), lambda: gabra(problem, seed, 30).plan]
+    for found in heuristics:
         try:
             plan = found()
         except NetpartError:
