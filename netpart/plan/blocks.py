@@ -32,12 +32,12 @@ class Block:
 
 def blocks(profile: Profile, count: int | None = None, least: int = 1) -> list[Block]:
     """The blocks of ``profile``: ``count`` of them with the largest as small as can be, or as the net has them, but
-    ``least`` at least.
+    ``least`` at least if there are as many layers.
 
     To make fewer, neighbours are joined; to make more, layers stand alone. Raises ConfigError for more than layers.
     """
     natural = [0, *inner_bounds(profile), len(profile.layers)]
-    wanted = count or max(len(natural) - 1, least)
+    wanted = count or min(max(len(natural) - 1, least), len(profile.layers))
     bounds = natural if wanted < len(natural) else range(len(profile.layers) + 1)
     if wanted > len(profile.layers):
         got, hint = str(wanted), "make fewer partitions, or take fewer devices"

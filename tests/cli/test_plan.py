@@ -69,7 +69,16 @@ def test_blocks_are_shown_where_they_are_asked_for(job: Path, devices: Path, net
     assert [row[:2] for row in rows] == [["0", "conv"], ["1", "ip"], ["2", "loss"]]
     assert {row[-1] for row in rows} == {"fast", "slow"}
     refused = netpart("plan", job, "--devices", devices, "--partitions", 4)
-    assert "not gabra profit: partitions: expected at most the 3 layers, got 4" in refused.out
+    assert refused.code == 2
+    assert "partitions: expected at most the 3 layers, got 4" in refused.err
+
+
+def test_more_workers_than_layers_are_no_error(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    devices = tmp_path / "many.conf"
+    devices.write_text('cluster { device { name: "many" count: 5 flops: 1e6 } }')
+    answer = netpart("plan", job, "--devices", devices)
+    assert answer.code == 0
+    assert "not gabra profit: partitions: expected one for each of 5 devices at least, got 3" in answer.out
 
 
 def test_what_has_no_room_is_refused_with_the_reason(job: Path, devices: Path, netpart: Netpart) -> None:
