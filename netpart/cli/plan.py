@@ -276,15 +276,21 @@ def short(name: str) -> str:
 
 
 def write_picture(path: Path, task: Task) -> None:
-    """Draws the best and the mean plan of each of GABRA's generations."""
+    """Draws how GABRA converges."""
     from netpart.cli.note import note
+
+    path.write_text(convergence(task), encoding="utf-8")
+    note(f"wrote {path}")
+
+
+def convergence(task: Task) -> str:
+    """The best and the mean plan of each of GABRA's generations, as SVG."""
     from netpart.draw.chart import line_chart
 
     evolution = task.evolutions["profit"]
     curves = {"best": evolution.best, "mean of the population": evolution.mean}
     name = f"GABRA: {len(task.blocks)} partitions on {len(task.devices)} devices"
-    path.write_text(line_chart(name, "generation", "profit (equation 5)", curves), encoding="utf-8")
-    note(f"wrote {path}")
+    return line_chart(name, "generation", "profit (equation 5)", curves)
 
 
 def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
