@@ -297,13 +297,12 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
     """Writes the proposal to take as a job of its own."""
     from netpart.cli.note import note
     from netpart.data.atomic import atomic_file
-    from netpart.plan.portfolio import final
     from netpart.plan.write import write_plan as text_of
 
     best = portfolio.best(args.objective)
-    cut = final(best, len(portfolio.task.devices))
+    assert best.partition is not None, "what can be taken is cut"
     with atomic_file(args.output) as file:
-        file.write(text_of(best.job, cut, command(args), args.output.parent).encode())
+        file.write(text_of(best.job, best.partition, command(args), args.output.parent).encode())
     note(f"wrote {args.output}: {best.row.name}")
 
 

@@ -23,10 +23,11 @@ from netpart.units import bytes_text
 
 SECONDS = "seconds"
 AS_WRITTEN = "as written"
-TRAIN = ("train",)
-LARGEST_SHARE = 32
+SHARES = (1, 2, 4, 8, 16, 32)
+"""Micro-batches that a pipeline is tried with, unless it is said."""
+
 Placed = tuple[int, tuple[Placement, ...]]
-"""Micro-batches that a pipeline is tried with at most, unless it is said."""
+"""Micro-batches, and the placements of the layers in training."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A row and the job that carries it out, cut for training only."""
+    """A row, and the job that carries it out, cut."""
 
     row: Row
     job: Job
@@ -70,7 +71,7 @@ class Portfolio:
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
         remembers = any(spec.running for node in net.nodes for spec in node.layer.params)
-        several = [m for m in (1, 2, 4, 8, 16, LARGEST_SHARE) if m <= min(net.rows, 4 * len(task.devices))]
+        several = [m for m in SHARES if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.needs: dict[Placed, tuple[int, ...]] = {}
         self.proposals = merged(self.propose())
@@ -97,15 +98,13 @@ class Portfolio:
         """The device of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
         wanted = MAKESPAN if objective == SECONDS else objective
         plans = [(worth(p.row, wanted), p.layout.plan) for p in self.proposals if p.layout is not None]
-        return min(((value, plan) for value, plan in plans if plan is not None), key=itemgetter(0), default=(0, None))[
-            1
-        ]
+        return min((pair for pair in plans if pair[1] is not None), key=itemgetter(0), default=(0.0, None))[1]
 
     def propose(self) -> Iterator[Proposal]:
         """What each planner proposes, and the job as it is written if it says how it is cut."""
         net = self.written.proto.neuralnet
         if net.scheme or any(is_written(layer) for layer in net.layer):
-            cut = partial(partition, self.written.proto, len(self.task.devices), self.written.folder, phases=TRAIN)
+            cut = partial(partition, self.written.proto, len(self.task.devices), self.written.folder)
             yield self.fitted(self.tried(AS_WRITTEN, self.written, cut))
         for name, planner in PLANNERS.items():
             try:
@@ -126,7 +125,7 @@ class Portfolio:
     def laid_out(self, name: str, layout: Layout, micro_batches: int) -> Proposal:
         """A layout with so many micro-batches."""
         job = with_micro_batches(self.job, micro_batches)
-        cut = partial(partition_by, layout.scheme, job.proto, len(self.task.devices), job.folder, phases=TRAIN)
+        cut = partial(partition_by, layout.scheme, job.proto, len(self.task.devices), job.folder)
         return self.tried(name, job, cut)
 
     def tried(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:
@@ -235,11 +234,3 @@ def worth(row: Row, objective: str) -> float:
         return row.seconds
     figure = row.profit if objective == PROFIT else row.makespan
     return float("inf") if figure is None else figure[0] * (-1 if objective == PROFIT else 1)
-
-
-def final(proposal: Proposal, workers: int) -> Partition:
-    """A proposal cut in all phases of its job."""
-    job = proposal.job
-    if proposal.layout is None:
-        return partition(job.proto, workers, job.folder)
-    return partition_by(proposal.layout.scheme, job.proto, workers, job.folder)

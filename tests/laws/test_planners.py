@@ -19,7 +19,7 @@ from netpart.plan.greedy import greedy
 from netpart.plan.knapsacks import OBJECTIVES, Knapsacks, Plan
 from netpart.plan.loads import loads
 from netpart.plan.planners import PLANNERS, Task
-from netpart.plan.portfolio import Portfolio, final
+from netpart.plan.portfolio import Portfolio
 from netpart.plan.predict import memory
 from netpart.plan.write import write_plan
 from netpart.proto.reader import Job
@@ -87,6 +87,6 @@ def test_proposals_are_placements_within_memory(draw: st.DataObject, workers: in
     assert not best.row.refused
     plain = [r.seconds for r in portfolio.rows if {"one worker", "data"} & set(r.name.split(", ")) and not r.refused]
     assert best.row.seconds <= min(plain, default=float("inf"))
-    cut = final(best, workers)
-    again = read(write_plan(best.job, cut, "the law", job.folder)).proto
+    assert best.partition is not None
+    again = read(write_plan(best.job, best.partition, "the law", job.folder)).proto
     assert again.cluster.nworkers_per_group == workers
