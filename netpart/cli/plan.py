@@ -74,6 +74,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
+    parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the plan to take to FILE")
     return parser
 
@@ -110,7 +111,7 @@ def plan_profile(args: argparse.Namespace) -> int:
     from netpart.plan.profile import read_profile
     from netpart.plan.profiled import pipelines
 
-    for option in ("output", "picture", "partitions", "micro_batches"):
+    for option in ("output", "picture", "partitions", "micro_batches", "take"):
         if getattr(args, option) is not None:
             raise ConfigError(f"--{option.replace('_', '-')}", "a JOB", "a --profile", "a profile has no layers to cut")
     profile = read_profile(args.profile)
@@ -161,7 +162,7 @@ def plan_job(args: argparse.Namespace) -> int:
     job = load_job(args, provide=args.by == "profile")
     task, rates = task_of(args, job)
     portfolio = Portfolio(job, task, rates, args.micro_batches)
-    best = portfolio.best(args.objective).row
+    best = (portfolio.named(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_json(task, portfolio, best)
     else:
@@ -299,7 +300,7 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
     from netpart.data.atomic import atomic_file
     from netpart.plan.write import write_plan as text_of
 
-    best = portfolio.best(args.objective)
+    best = portfolio.named(args.take) if args.take else portfolio.best(args.objective)
     assert best.partition is not None, "what can be taken is cut"
     with atomic_file(args.output) as file:
         file.write(text_of(best.job, best.partition, command(args), args.output.parent).encode())
@@ -309,7 +310,18 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
 def command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
     defaults = {"by": "flops", "objective": "seconds", "limit": 5.0}
-    names = "workers", "collectives", "devices", "bandwidth", "partitions", "by", "objective", "slack", "micro_batches"
+    names = (
+        "workers",
+        "collectives",
+        "devices",
+        "bandwidth",
+        "partitions",
+        "by",
+        "objective",
+        "slack",
+        "micro_batches",
+        "take",
+    )
     named = [(name, getattr(args, name)) for name in (*names, "limit", "dtype", "seed")]
     options = [
         word

@@ -94,6 +94,14 @@ class Portfolio:
         fast = [p for p in able if p.row.seconds <= plain]
         return min(fast, key=lambda p: (worth(p.row, objective), p.row.seconds))
 
+    def named(self, name: str) -> Proposal:
+        """The proposal of the planner ``name``; raises ConfigError if there is none, or it cannot be taken."""
+        found = next((p for p in self.proposals if name in p.row.name.split(", ")), None)
+        if found is None or found.row.refused:
+            got = repr(name) if found is None else f"one that is refused: {found.row.refused}"
+            raise ConfigError("--take", "a plan of the table", got, f"the planners are {', '.join(PLANNERS)}")
+        return found
+
     def allocated(self, objective: str) -> Plan | None:
         """The device of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
         wanted = MAKESPAN if objective == SECONDS else objective

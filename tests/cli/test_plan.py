@@ -63,6 +63,23 @@ def test_the_best_is_written_and_runs(job: Path, devices: Path, netpart: Netpart
     assert netpart("plan", job, "-o", job).code == 2
 
 
+@pytest.mark.parametrize("name", ["gabra profit", "stages", "data by speed"])
+def test_any_plan_can_be_taken_and_computes_the_same(
+    name: str, job: Path, devices: Path, netpart: Netpart, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.conf"
+    answer = netpart("plan", job, "--devices", devices, "--take", name, "-o", plan)
+    assert answer.code == 0
+    assert name in answer.err
+    assert netpart("verify", plan).code == 0
+
+
+def test_what_is_no_plan_cannot_be_taken(job: Path, devices: Path, netpart: Netpart) -> None:
+    answer = netpart("plan", job, "--devices", devices, "--take", "magic")
+    assert answer.code == 2
+    assert "--take: expected a plan of the table, got 'magic'; the planners are one worker, data" in answer.err
+
+
 def test_blocks_are_shown_where_they_are_asked_for(job: Path, devices: Path, netpart: Netpart) -> None:
     answer = netpart("plan", job, "--devices", devices, "--partitions", 3, "--objective", "profit")
     rows = [line.split() for line in answer.out.splitlines()[3:6]]
