@@ -9,13 +9,13 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
 
 # Tests run many small nets, often several workers at once: more than one BLAS thread each only makes them wait.
-test check cover bench-partition bench-bridges: export OMP_NUM_THREADS := 1
-test check cover bench-partition bench-bridges: export OPENBLAS_NUM_THREADS := 1
-test check cover bench-partition bench-bridges: export MKL_NUM_THREADS := 1
+test check cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
+test check cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
+test check cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help env demo test check lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
-	bench-cpu bench-workers bench-start clean
+	bench-planners bench-cpu bench-workers bench-start clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -99,6 +99,9 @@ $(PEERS): $(STAMP)
 
 bench-bridges: $(PEERS) ## compare bridges and all-reduces of one host with memcpy, ZeroMQ, gloo and MPI
 	$(BIN)/python -m benchmarks.bridges
+
+bench-planners: env ## compare planners with what is proved, on 100 random problems (20 minutes)
+	$(BIN)/python -m benchmarks.planners
 
 clean: ## remove what builds, tests and jobs left behind; the environment and data/ stay
 	rm -rf build dist out *.egg-info .coverage .coverage.* .hypothesis

@@ -43,10 +43,11 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_uncut_job(parser: argparse.ArgumentParser) -> None:
-    """Adds JOB and the options that say how it is read, for a verb that keeps the net whole."""
+def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+    """Adds JOB, which may be ``optional``, and the options that say how it is read, but none that say how it is cut."""
     parser.set_defaults(workers=None, scheme=None, collectives=None, **dict.fromkeys(PIPELINE))
-    parser.add_argument("job", metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
+    nargs = "?" if optional else None
+    parser.add_argument("job", nargs=nargs, metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
     parser.add_argument(
         "--set", action="append", default=[], metavar="PATH=VALUE",
         help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",

@@ -17,6 +17,7 @@ from netpart.launch.tracing import memory_plan
 from netpart.plan.profile import Profiler
 from netpart.plan.timeline import STEP, Event, Timeline
 from netpart.program.compile import compile_worker
+from netpart.program.kernels import kernels_of
 from netpart.updaters import updater
 from netpart.worker.player import Player
 
@@ -40,7 +41,7 @@ class Simulation:
 
     def player(self, worker: int) -> Player:
         rule = updater(self.cut.job.updater)
-        program = compile_worker(self.cut, worker, len(rule.states))
+        program = compile_worker(self.cut, worker, len(rule.states), kernels=kernels_of(self.cut.job))
         player = Player(program, self.transports[worker], np, rule, self.cut.job.seed)
         player.initialise()
         player.now, player.trace = (lambda: self.clocks.reading(worker)), []

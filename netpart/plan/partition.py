@@ -15,9 +15,9 @@ from netpart.graph.partition import PHASES, Partition, partition_job
 from netpart.graph.passes.place import follow_readers
 from netpart.graph.passes.placer import Fallback, LayerPlacer
 from netpart.graph.unsupported import AS_WRITTEN, scheme_name
-from netpart.plan.schemes import SCHEMES
+from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.pipeline import balanced, pipeline, staged
-from netpart.proto.cut_pb2 import Scheme
+from netpart.proto.cut_pb2 import Scheme as SchemeValue
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
 
@@ -38,7 +38,34 @@ def partition(
     name = scheme_name(job)
     if name == AS_WRITTEN:
         return partition_job(job, workers, folder, phases)
-    placer = SchemePlacer(job, workers, folder, name)
+    found, share = SCHEMES.get(name, at=("neuralnet", "scheme")), workers
+    if found is pipeline:  # in all phases as the training net is cut
+        stages, share = stages_and_replicas(job, workers)
+        found = staged(balanced(build_net(job, "train", folder), stages), share)
+    return partition_by(found, job, workers, folder, name, phases, share)
+
+
+def stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
+    """Of the pipeline that ``job`` asks for; raises ConfigError if they do not make up the workers."""
+    conf = job.neuralnet
+    given = max(1, conf.stages), max(1, conf.replicas)
+    stages = given[0] if conf.HasField("stages") else max(1, workers // given[1])
+    replicas = given[1] if conf.HasField("replicas") else max(1, workers // stages)
+    if stages * replicas != workers:
+        expected = f"{workers} workers as stages x replicas"
+        hint = "change --workers, --stages or --replicas"
+        at = ("neuralnet", "stages" if conf.HasField("stages") else "replicas")
+        raise ConfigError("neuralnet", expected, f"{stages} x {replicas}", hint, at=at)
+    return stages, replicas
+
+
+def partition_by(
+    scheme: Scheme, job: JobProto, workers: int, folder: Path | None = None, name: str = "",
+    phases: tuple[str, ...] = PHASES, share: int = 0,
+) -> Partition:  # fmt: skip
+    """``partition`` by a scheme that need not have a name. ``name`` and ``share``, the workers over which it means to
+    cut each layer (0: all), are for ``fallbacks``."""
+    placer = SchemePlacer(job, workers, folder, name, scheme, share or workers)
     result = partition_job(job, workers, folder, phases, placer=placer)
     result.fallbacks += dict.fromkeys(placer.fallbacks)
     return result
@@ -48,7 +75,7 @@ def with_scheme(job: JobProto, text: str) -> JobProto:
     """A copy of ``job`` that asks for the scheme ``text``; raises ConfigError as ``known_scheme`` does."""
     copy = JobProto()
     copy.CopyFrom(job)
-    copy.neuralnet.scheme = Scheme.Value(known_scheme(text))  # type: ignore[assignment]
+    copy.neuralnet.scheme = SchemeValue.Value(known_scheme(text))  # type: ignore[assignment]
     return copy
 
 
@@ -76,35 +103,18 @@ def partition_phase(job: JobProto, workers: int, phase: str, folder: Path | None
 
 @dataclass
 class SchemePlacer:
-    """Places a net by the scheme called ``name``; what the user wrote on a layer wins over it."""
+    """Places a net by ``scheme``, called ``name``; what the user wrote on a layer wins over it."""
 
     job: JobProto
     workers: int
     folder: Path | None
     name: str
+    scheme: Scheme
+    share: int
     fallbacks: list[Fallback] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.scheme = SCHEMES.get(self.name, at=("neuralnet", "scheme"))
-        self.share = 1 if self.name == "SEQUENTIAL" else self.workers
-        if self.scheme is pipeline:  # in all phases as the training net is cut
-            stages, replicas = self.stages_and_replicas()
-            self.share = replicas
-            self.scheme = staged(balanced(build_net(self.job, "train", self.folder), stages), replicas)
         self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
-
-    def stages_and_replicas(self) -> tuple[int, int]:
-        """Of the pipeline that the job asks for; raises ConfigError if they do not make up the workers."""
-        conf, n = self.job.neuralnet, self.workers
-        given = max(1, conf.stages), max(1, conf.replicas)
-        stages = given[0] if conf.HasField("stages") else max(1, n // given[1])
-        replicas = given[1] if conf.HasField("replicas") else max(1, n // stages)
-        if stages * replicas != n:
-            expected = f"{n} workers as stages x replicas"
-            hint = "change --workers, --stages or --replicas"
-            at = ("neuralnet", "stages" if conf.HasField("stages") else "replicas")
-            raise ConfigError("neuralnet", expected, f"{stages} x {replicas}", hint, at=at)
-        return stages, replicas
 
     def __call__(self, net: Net) -> list[Placement]:
         placements = self.scheme(net, self.workers)
@@ -114,7 +124,8 @@ class SchemePlacer:
                 continue
             if node.conf.sum_gradient:
                 placements[node.index] = replace(placements[node.index], sum_gradient=True)
-            self.note(node, placements[node.index])
+            if self.name != "SEQUENTIAL":
+                self.note(node, placements[node.index])
         follow_readers(net, placements)
         return placements
 

@@ -1,6 +1,7 @@
 # mypy: ignore-errors
 from netpart.proto import connection_pb2 as _connection_pb2
 from netpart.proto import cut_pb2 as _cut_pb2
+from netpart.proto import device_pb2 as _device_pb2
 from netpart.proto import input_pb2 as _input_pb2
 from netpart.proto import layer_pb2 as _layer_pb2
 from netpart.proto import neuron_pb2 as _neuron_pb2
@@ -20,6 +21,8 @@ from netpart.proto.connection_pb2 import RNNDummyProto as RNNDummyProto
 from netpart.proto.cut_pb2 import CutProto as CutProto
 from netpart.proto.cut_pb2 import Remainder as Remainder
 from netpart.proto.cut_pb2 import Scheme as Scheme
+from netpart.proto.device_pb2 import DeviceProto as DeviceProto
+from netpart.proto.device_pb2 import LinkProto as LinkProto
 from netpart.proto.input_pb2 import StoreProto as StoreProto
 from netpart.proto.input_pb2 import SyntheticProto as SyntheticProto
 from netpart.proto.input_pb2 import TextProto as TextProto
@@ -396,7 +399,7 @@ class LayerGroupProto(_message.Message):
     def __init__(self, layer: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ClusterProto(_message.Message):
-    __slots__ = ("nworker_groups", "nserver_groups", "nworkers_per_group", "nservers_per_group", "nworkers_per_procs", "nservers_per_procs", "workspace", "server_worker_separate", "sync_freq", "start_port", "share_memory", "poll_time")
+    __slots__ = ("nworker_groups", "nserver_groups", "nworkers_per_group", "nservers_per_group", "nworkers_per_procs", "nservers_per_procs", "workspace", "server_worker_separate", "sync_freq", "start_port", "share_memory", "poll_time", "device", "link")
     Extensions: _python_message._ExtensionDict
     NWORKER_GROUPS_FIELD_NUMBER: _ClassVar[int]
     NSERVER_GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -410,6 +413,8 @@ class ClusterProto(_message.Message):
     START_PORT_FIELD_NUMBER: _ClassVar[int]
     SHARE_MEMORY_FIELD_NUMBER: _ClassVar[int]
     POLL_TIME_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_FIELD_NUMBER: _ClassVar[int]
+    LINK_FIELD_NUMBER: _ClassVar[int]
     nworker_groups: int
     nserver_groups: int
     nworkers_per_group: int
@@ -422,4 +427,6 @@ class ClusterProto(_message.Message):
     start_port: int
     share_memory: bool
     poll_time: int
-    def __init__(self, nworker_groups: _Optional[int] = ..., nserver_groups: _Optional[int] = ..., nworkers_per_group: _Optional[int] = ..., nservers_per_group: _Optional[int] = ..., nworkers_per_procs: _Optional[int] = ..., nservers_per_procs: _Optional[int] = ..., workspace: _Optional[str] = ..., server_worker_separate: bool = ..., sync_freq: _Optional[int] = ..., start_port: _Optional[int] = ..., share_memory: bool = ..., poll_time: _Optional[int] = ...) -> None: ...
+    device: _containers.RepeatedCompositeFieldContainer[_device_pb2.DeviceProto]
+    link: _containers.RepeatedCompositeFieldContainer[_device_pb2.LinkProto]
+    def __init__(self, nworker_groups: _Optional[int] = ..., nserver_groups: _Optional[int] = ..., nworkers_per_group: _Optional[int] = ..., nservers_per_group: _Optional[int] = ..., nworkers_per_procs: _Optional[int] = ..., nservers_per_procs: _Optional[int] = ..., workspace: _Optional[str] = ..., server_worker_separate: bool = ..., sync_freq: _Optional[int] = ..., start_port: _Optional[int] = ..., share_memory: bool = ..., poll_time: _Optional[int] = ..., device: _Optional[_Iterable[_Union[_device_pb2.DeviceProto, _Mapping]]] = ..., link: _Optional[_Iterable[_Union[_device_pb2.LinkProto, _Mapping]]] = ...) -> None: ...

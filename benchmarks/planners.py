@@ -1,0 +1,150 @@
+"""How near GABRA and the other planners come to what is proved, on random heterogeneous problems.
+
+    python -m benchmarks.planners            100 problems; benchmarks/results/planners.json
+    python -m benchmarks.planners 5          as many problems, and no file
+
+Each problem has 50 partitions and 8 devices of different speeds, whose capacities are in proportion to the speeds and
+70 to 95 % full. Gaps are those to the closed-form bound, which no plan can beat, or to what CP-SAT proves where that is
+nearer. CP-SAT has five seconds, and starts from GREEDY's plan.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.rows import processor
+from netpart.plan.exact import exact
+from netpart.plan.gabra import gabra
+from netpart.plan.greedy import greedy
+from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Knapsacks, Plan
+
+PARTITIONS, DEVICES, PROBLEMS, LIMIT = 50, 8, 100, 5.0
+PACKAGES = ("netpart", "numpy", "ortools")
+HEURISTICS: dict[str, Callable[[Knapsacks], Plan]] = {"greedy": greedy, "gabra": lambda problem: gabra(problem).plan}
+MOST_GAP, MOST_BEHIND, MOST_SECONDS = 0.01, 0.02, 5.0
+"""What GABRA's mean gap on the profit, the best heuristic's gap to CP-SAT on the makespan, and GABRA's time may be."""
+RESULTS = Path(__file__).parent / "results" / "planners.json"
+
+Row = dict[str, Any]
+
+
+def problem_of(seed: int) -> Knapsacks:
+    """One random problem."""
+    random = np.random.default_rng(seed)
+    loads, speeds = random.integers(10, 1000, PARTITIONS).astype(float), random.uniform(1, 8, DEVICES)
+    capacities = speeds / speeds.sum() * loads.sum() / random.uniform(0.70, 0.95)
+    return Knapsacks(loads, capacities, speeds)
+
+
+def measure(seed: int, objective: str) -> Row:
+    """Every planner on one problem: value, legality, gap to what is proved, seconds."""
+    problem = problem_of(seed)
+    problem = Knapsacks(problem.loads, problem.capacities, problem.speeds, objective)
+    fill = problem.loads.sum() / problem.capacities.sum()
+    row: Row = {"seed": seed, "objective": objective, "fill": round(float(fill), 4), "bound": problem.bound}
+    started = perf_counter()
+    proof = exact(problem, LIMIT, greedy(problem))
+    row["exact"] = told(problem, proof.plan, perf_counter() - started) | {"proved": proof.bound}
+    for name, planner in HEURISTICS.items():
+        started = perf_counter()
+        plan = planner(problem)
+        row[name] = told(problem, plan, perf_counter() - started)
+    for name in ("exact", *HEURISTICS):
+        row[name]["gap"] = problem.gap(row[name]["value"], proof.bound)
+    return row
+
+
+def told(problem: Knapsacks, plan: Plan, seconds: float) -> Row:
+    """One plan."""
+    return {"value": problem.value(plan), "legal": problem.is_legal(plan), "seconds": round(seconds, 3)}
+
+
+def behind(row: Row) -> float:
+    """How far the best heuristic is behind CP-SAT's plan on the makespan, as a share; negative if it is ahead."""
+    best = min(row[name]["value"] for name in HEURISTICS)
+    return float(best / row["exact"]["value"] - 1)
+
+
+def summary(rows: list[Row]) -> Row:
+    """What the problems say together."""
+    found: Row = {}
+    for objective in OBJECTIVES:
+        of = [row for row in rows if row["objective"] == objective]
+        for name in ("exact", *HEURISTICS):
+            gaps, seconds = [row[name]["gap"] for row in of], [row[name]["seconds"] for row in of]
+            found[f"{name} {objective}"] = {
+                "legal": sum(row[name]["legal"] for row in of), "mean_gap": float(np.mean(gaps)),
+                "largest_gap": max(gaps), "mean_seconds": float(np.mean(seconds)), "most_seconds": max(seconds),
+            }  # fmt: skip
+    found["best heuristic behind CP-SAT on the makespan"] = max(behind(r) for r in rows if r["objective"] == MAKESPAN)
+    return found
+
+
+def missed(found: Row, problems: int) -> list[str]:
+    """The goals that were not reached."""
+    goals = {
+        "every plan legal": all(found[f"gabra {objective}"]["legal"] == problems for objective in OBJECTIVES),
+        "gap on the profit": found[f"gabra {PROFIT}"]["mean_gap"] <= MOST_GAP,
+        "time": max(found[f"gabra {objective}"]["most_seconds"] for objective in OBJECTIVES) <= MOST_SECONDS,
+        "makespan": found["best heuristic behind CP-SAT on the makespan"] <= MOST_BEHIND,
+    }
+    return [goal for goal, reached in goals.items() if not reached]
+
+
+def print_summary(found: Row) -> None:
+    """The summary as a table."""
+    print(f"{'':18}{'legal':>6}{'mean gap':>10}{'largest':>10}{'mean time':>11}{'longest':>10}")
+    for name, figures in found.items():
+        if isinstance(figures, dict):
+            gaps = f"{figures['mean_gap']:>10.4%}{figures['largest_gap']:>10.4%}"
+            times = f"{figures['mean_seconds']:>9.2f} s{figures['most_seconds']:>8.2f} s"
+            print(f"{name:18}{figures['legal']:>6}{gaps}{times}")
+        else:
+            print(f"{name}: {figures:.4%}")
+
+
+def main() -> int:
+    """Measures, prints, and writes what all problems say; 1 if a goal is missed."""
+    problems = int(sys.argv[1]) if sys.argv[1:] else PROBLEMS
+    rows = []
+    for seed in range(problems):
+        rows += [measure(seed, objective) for objective in OBJECTIVES]
+        print(f"\r{seed + 1} of {problems}", end="", file=sys.stderr, flush=True)
+    found = summary(rows)
+    print(file=sys.stderr)
+    print_summary(found)
+    if not sys.argv[1:]:
+        write(rows, found)
+    goals = missed(found, problems)
+    print(f"missed: {', '.join(goals)}" if goals else "all goals reached")
+    return int(bool(goals))
+
+
+def write(rows: list[Row], found: Row) -> None:
+    """Writes everything as JSON."""
+    report = {
+        "date": date.today().isoformat(),
+        "machine": {"processor": processor(), "cores": len(os.sched_getaffinity(0))},
+        "versions": {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
+        | {name: version(name) for name in PACKAGES},
+        "settings": {"partitions": PARTITIONS, "devices": DEVICES, "problems": PROBLEMS, "cp_sat_seconds": LIMIT},
+        "summary": found,
+        "rows": rows,
+    }
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

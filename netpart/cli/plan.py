@@ -1,0 +1,333 @@
+"""netpart plan: what every planner proposes for a job and some devices, with what each is predicted to take."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.plan.devices import Devices
+    from netpart.plan.planners import Task
+    from netpart.plan.portfolio import Portfolio
+    from netpart.plan.portfolio import Row as Proposed
+    from netpart.proto.reader import Job
+
+HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
+EPILOG = "Without JOB, --profile has the net: text as PipeDream's profiler writes it."
+UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
+PLANS = (
+    "",
+    "plan",
+    ">micro",
+    ">a step takes",
+    ">gap",
+    ">moves",
+    ">most memory",
+    ">profit",
+    ">gap",
+    ">makespan",
+    ">gap",
+)
+PIPELINES = ("", "plan", "replicas", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
+BLOCKS = (">block", "layers", ">work", "device")
+FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message. Those of
+profit (equation 5, to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved.
+Memory is that of the worker with the most."""
+
+
+def add(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    from netpart.cli.common import COLLECTIVES, add_uncut_job, positive
+
+    parser: argparse.ArgumentParser = subparsers.add_parser("plan", help=HELP, description=HELP, epilog=EPILOG)
+    add_uncut_job(parser, optional=True)
+    parser.add_argument("--workers", type=positive, metavar="N", help="plan for N workers (default: as the job says)")
+    parser.add_argument(
+        "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's)"
+    )
+    parser.add_argument("--devices", type=Path, metavar="FILE", help="devices and links, e.g. workers/two-speeds.conf")
+    parser.add_argument("--bandwidth", type=bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
+    parser.add_argument(
+        "--profile", type=Path, metavar="FILE", help="plan for the net that was profiled, not for a job"
+    )
+    parser.add_argument(
+        "--partitions", type=positive, metavar="n", help="blocks to allocate (default: as the net has them)"
+    )
+    parser.add_argument(
+        "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
+    )
+    parser.add_argument(
+        "--objective", choices=("seconds", "makespan", "profit"), default="seconds", help="what makes a plan the best"
+    )
+    parser.add_argument(
+        "--slack", type=share, metavar="S", help="capacities above the fair share, e.g. 0.1 (default: enough)"
+    )
+    parser.add_argument(
+        "--micro-batches", type=positive, metavar="M", help="of pipelines (default: the fastest of some)"
+    )
+    parser.add_argument(
+        "--limit", type=share, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
+    )
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
+    parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the plan to take to FILE")
+    return parser
+
+
+def bandwidth(text: str) -> float:
+    """Bytes a second, as the option gives them."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\S+)", text)
+    if found is None or found[2] not in UNITS or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"expected a number and one of {', '.join(UNITS)}, got {text!r}")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def share(text: str) -> float:
+    """A number of 0 or more, as the option gives it."""
+    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
+        raise argparse.ArgumentTypeError(f"expected a number of 0 or more, got {text!r}")
+    return float(text)
+
+
+def call(args: argparse.Namespace) -> int:
+    """Plans; 0 when it is done."""
+    from netpart.errors import ConfigError
+
+    if (args.job is None) == (args.profile is None):
+        got, hint = ("both" if args.job else "neither"), "name one of the two; --by profile times a job's layers here"
+        raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
+    return plan_profile(args) if args.profile else plan_job(args)
+
+
+def plan_profile(args: argparse.Namespace) -> int:
+    """Plans for a profile: prints its table."""
+    from netpart.errors import ConfigError
+    from netpart.plan.devices import alike
+    from netpart.plan.layer_profile import read_profile
+    from netpart.plan.profiled import pipelines
+
+    for option in ("output", "picture", "partitions", "micro_batches", "take"):
+        if getattr(args, option) is not None:
+            raise ConfigError(f"--{option.replace('_', '-')}", "a JOB", "a --profile", "a profile has no layers to cut")
+    profile = read_profile(args.profile)
+    rows = pipelines(profile, devices_of(args, args.workers, alike(args.workers or 1)))
+    if args.json:
+        from dataclasses import asdict
+
+        print(json.dumps({"plans": [asdict(row) for row in rows]}, indent=2))
+        return 0
+    from netpart.cli.table import Row, Table
+    from netpart.units import bytes_text, seconds_text
+
+    lines: list[Row] = [
+        (
+            "*" if row is rows[0] else "", row.name, row.pipeline.replicas, seconds_text(row.seconds),
+            f"{profile.work / row.seconds:.2f}", f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory)),
+        )
+        for row in rows
+    ]  # fmt: skip
+    print(f"{args.profile}: {len(profile.layers)} layers, {seconds_text(profile.work)} for a mini-batch\n")
+    Table(PIPELINES, lines).print()
+    return 0
+
+
+def devices_of(args: argparse.Namespace, workers: int | None, otherwise: Devices) -> Devices:
+    """The devices that ``args`` name, ``workers`` of them, or else others; with --bandwidth everywhere."""
+    from dataclasses import replace
+
+    from netpart.plan.devices import read_devices
+
+    found = read_devices(args.devices) if args.devices else otherwise
+    found = found.first(workers) if workers else found
+    if args.bandwidth is None:
+        return found
+    links = {pair: replace(link, bandwidth=args.bandwidth) for pair, link in found.links.items()}
+    return replace(found, link=replace(found.link, bandwidth=args.bandwidth), links=links)
+
+
+def plan_job(args: argparse.Namespace) -> int:
+    """Plans for a job: prints its table, draws and writes what is asked for."""
+    from netpart.cli.partition import check_output
+
+    if args.output:
+        check_output(args.output)
+    from netpart.cli.common import load_job
+    from netpart.plan.portfolio import Portfolio
+
+    job = load_job(args, provide=args.by == "profile")
+    task, rates = task_of(args, job)
+    portfolio = Portfolio(job, task, rates, args.micro_batches)
+    best = (portfolio.named(args.take) if args.take else portfolio.best(args.objective)).row
+    if args.json:
+        print_json(task, portfolio, best)
+    else:
+        print_tables(args, job, portfolio, best)
+    if args.picture:
+        write_picture(args.picture, task)
+    if args.output:
+        write_plan(args, job, portfolio)
+    return 0
+
+
+def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]:
+    """What is to be planned, and the work of each FLOP of the layers."""
+    from netpart.cli.common import itemsize
+    from netpart.cli.sample import use_one_core
+    from netpart.graph.build import build_net
+    from netpart.graph.workers import default_workers
+    from netpart.plan import devices as places
+    from netpart.plan.loads import loads, measured_loads, rates
+    from netpart.plan.planners import Task
+
+    cluster = job.proto.cluster
+    if not (args.devices or cluster.device):
+        use_one_core()
+        workers = args.workers or default_workers(job.proto)
+        devices = devices_of(args, workers, places.measured(workers))
+    else:
+        otherwise = places.devices_of(cluster) if cluster.device else places.alike(1)
+        devices = devices_of(args, args.workers, otherwise)
+    counted = profile = loads(build_net(job.proto, "train", job.folder), itemsize(job))
+    if args.by == "profile":
+        from netpart.launch.profiling import layer_seconds
+
+        profile = measured_loads(counted, layer_seconds(job.proto, job.folder), places.product_speed())
+    task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit)
+    return task, rates(counted, profile)
+
+
+def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
+    """Prints the devices, the blocks and the table as one JSON object."""
+    from dataclasses import asdict
+
+    layers = task.profile.layers
+    blocks = [{"layers": [layers[i].name for i in block.layers], "work": block.work} for block in task.blocks]
+    devices = [{**asdict(d), "memory": d.memory if d.memory < float("inf") else None} for d in task.devices.devices]
+    rows = [{k: v for k, v in asdict(row).items() if v != float("inf")} for row in portfolio.rows]
+    print(json.dumps({"devices": devices, "blocks": blocks, "plans": rows, "best": best.name}, indent=2))
+
+
+def print_tables(args: argparse.Namespace, job: Job, portfolio: Portfolio, best: Proposed) -> None:
+    """Prints what is planned, its blocks if they were asked for, and the table."""
+    from netpart.cli.table import Table
+
+    print(title(job, portfolio.task), end="\n\n")
+    if args.partitions:
+        Table(BLOCKS, list(block_cells(portfolio, args.objective))).print()
+        print()
+    able = [row for row in portfolio.rows if not row.refused]
+    Table(PLANS, [cells(row, row is best) for row in able]).print()
+    print(f"\n{FOOTNOTE}")
+    refused = [f"not {row.name}: {row.refused}" for row in portfolio.rows if row.refused]
+    print("\n".join(["", *refused]) if refused else "", end="\n" if refused else "")
+
+
+def title(job: Job, task: Task) -> str:
+    """What is planned, in one line."""
+    from netpart.units import count_text, counted
+
+    kinds = {(d.name, d.speed): 0 for d in task.devices.devices}
+    for device in task.devices.devices:
+        kinds[device.name, device.speed] += 1
+    named = ", ".join(f"{n} × {name} at {count_text(speed)}FLOP/s" for (name, speed), n in kinds.items())
+    return (
+        f"{job.name}: {counted(len(task.profile.layers), 'layer')} in {counted(len(task.blocks), 'block')} on {named}"
+    )
+
+
+def block_cells(portfolio: Portfolio, objective: str) -> Any:
+    """The blocks, with the device that the best allocation for ``objective`` (or the makespan) gives each."""
+    task, plan = portfolio.task, portfolio.allocated(objective)
+    for i, block in enumerate(task.blocks):
+        names = [task.profile.layers[k].name for k in block.layers]
+        layers = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+        device = "-" if plan is None else f"{plan[i]} {task.devices.devices[plan[i]].name}"
+        yield str(i), layers, f"{block.work / task.profile.work:.1%}", device
+
+
+def cells(row: Proposed, best: bool) -> tuple[str, ...]:
+    """One proposal as it is printed."""
+    from netpart.units import bytes_text, seconds_text
+
+    profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
+    makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
+    step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
+    return "*" if best else "", short(row.name), str(row.micro_batches), *step, *profit, *makespan
+
+
+def short(name: str) -> str:
+    """The names of a row's planners; of allocators each objective once: ``greedy+gabra profit+makespan``."""
+    allocators: dict[str, list[str]] = {}
+    others = []
+    for one in name.split(", "):
+        planner, _, objective = one.rpartition(" ")
+        if objective in ("profit", "makespan"):
+            allocators.setdefault(objective, []).append(planner)
+        else:
+            others.append(one)
+    alike: dict[str, list[str]] = {}
+    for objective, planners in allocators.items():
+        alike.setdefault("+".join(planners), []).append(objective)
+    return ", ".join(others + [f"{planners} {'+'.join(objectives)}" for planners, objectives in alike.items()])
+
+
+def write_picture(path: Path, task: Task) -> None:
+    """Draws how GABRA converges."""
+    from netpart.cli.note import note
+
+    path.write_text(convergence(task), encoding="utf-8")
+    note(f"wrote {path}")
+
+
+def convergence(task: Task) -> str:
+    """The best and the mean plan of each of GABRA's generations, as SVG."""
+    from netpart.draw.chart import line_chart
+
+    evolution = task.evolutions["profit"]
+    curves = {"best": evolution.best, "mean of the population": evolution.mean}
+    name = f"GABRA: {len(task.blocks)} partitions on {len(task.devices)} devices"
+    return line_chart(name, "generation", "profit (equation 5)", curves)
+
+
+def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
+    """Writes the proposal to take as a job of its own."""
+    from netpart.cli.note import note
+    from netpart.data.atomic import atomic_file
+    from netpart.plan.write import write_plan as text_of
+
+    best = portfolio.named(args.take) if args.take else portfolio.best(args.objective)
+    assert best.partition is not None, "what can be taken is cut"
+    with atomic_file(args.output) as file:
+        file.write(text_of(best.job, best.partition, command(args), args.output.parent).encode())
+    note(f"wrote {args.output}: {best.row.name}")
+
+
+def command(args: argparse.Namespace) -> str:
+    """The command as one would type it, without where it writes to."""
+    defaults = {"by": "flops", "objective": "seconds", "limit": 5.0}
+    names = (
+        "workers",
+        "collectives",
+        "devices",
+        "bandwidth",
+        "partitions",
+        "by",
+        "objective",
+        "slack",
+        "micro_batches",
+        "take",
+    )
+    named = [(name, getattr(args, name)) for name in (*names, "limit", "dtype", "seed")]
+    options = [
+        word
+        for name, value in named
+        if value is not None and value != defaults.get(name)
+        for word in (f"--{name.replace('_', '-')}", f"{value:g}B/s" if name == "bandwidth" else str(value))
+    ]
+    options += [word for change in args.set for word in ("--set", change)]
+    return shlex.join(["netpart", "plan", args.job, *options])

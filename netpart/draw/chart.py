@@ -1,0 +1,81 @@
+"""Line charts as SVG: curves over a common axis, with ticks at round numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import floor, log10
+
+from netpart.draw.palette import HUES
+
+WIDTH, HEIGHT = 640, 320
+LEFT, RIGHT, TOP, BOTTOM = 72, 16, 36, 44
+"""Margins, in pixels."""
+TICKS = 5
+"""Ticks of an axis, about."""
+STYLE = "font-family: Helvetica, Arial, sans-serif; font-size: 12px"
+Values = Sequence[float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Maps the values from ``lo`` to ``hi`` to the pixels from ``start`` to ``end``."""
+
+    lo: float
+    hi: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        return round(self.start + (value - self.lo) / (self.hi - self.lo) * (self.end - self.start), 1)
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round numbers between both ends."""
+        step = 10.0 ** floor(log10((self.hi - self.lo) / TICKS))
+        step *= next(k for k in (1, 2, 5, 10) if (self.hi - self.lo) / (step * k) <= TICKS)
+        first = -int(-self.lo // step)
+        return [k * step for k in range(first, int(self.hi // step) + 1)]
+
+
+def line_chart(title: str, across: str, up: str, curves: Mapping[str, Values]) -> str:
+    """An SVG of ``curves``, each a value for 0, 1, 2, …; ``across`` and ``up`` say what the axes are."""
+    values = [value for curve in curves.values() for value in curve]
+    margin = (max(values) - min(values) or abs(max(values)) or 1.0) * 0.05
+    x = Axis(0, max(1, *(len(curve) - 1 for curve in curves.values())), LEFT, WIDTH - RIGHT)
+    y = Axis(min(values) - margin, max(values) + margin, HEIGHT - BOTTOM, TOP)
+    body = [*frame(title, across, up, x, y), *drawn(curves, x, y)]
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width: {WIDTH}px; {STYLE}"'
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *body, "</svg>\n"])
+
+
+def frame(title: str, across: str, up: str, x: Axis, y: Axis) -> Iterator[str]:
+    """Background, title, axes and their ticks."""
+    yield f'<title>{escape(title)}</title><rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
+    yield text(LEFT, 18, title, "start", "font-weight: bold")
+    yield text((x.start + x.end) / 2, HEIGHT - 8, across, "middle")
+    yield f'<g transform="translate(14 {(y.start + y.end) / 2}) rotate(-90)">{text(0, 0, up, "middle")}</g>'
+    for value in x.ticks:
+        yield text(x.at(value), y.start + 16, f"{value:g}", "middle")
+    for value in y.ticks:
+        yield f'<path d="M{x.start} {y.at(value)}H{x.end}" stroke="#dddddd"/>'
+        yield text(x.start - 6, y.at(value) + 4, f"{value:.6g}", "end")
+    yield f'<path d="M{x.start} {y.end}V{y.start}H{x.end}" fill="none" stroke="black"/>'
+
+
+def drawn(curves: Mapping[str, Values], x: Axis, y: Axis) -> Iterator[str]:
+    """The curves and their legend."""
+    for k, (name, curve) in enumerate(curves.items()):
+        points = " ".join(f"{x.at(i)},{y.at(value)}" for i, value in enumerate(curve))
+        yield f'<polyline points="{points}" fill="none" stroke="#{HUES[k]}" stroke-width="1.5"/>'
+        row = y.end + 14 + 16 * k if curve[-1] < curve[0] else y.start - 10 - 16 * k
+        yield f'<path d="M{x.end - 24} {row - 4}h20" stroke="#{HUES[k]}" stroke-width="3"/>'
+        yield text(x.end - 30, row, name, "end")
+
+
+def text(x: float, y: float, content: str, anchor: str, style: str = "") -> str:
+    """A line of text."""
+    more = f' style="{style}"' if style else ""
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{more}>{escape(content)}</text>'

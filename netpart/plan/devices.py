@@ -1,0 +1,134 @@
+"""Devices: what each worker computes in a second, what it may hold, and what connects them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from netpart.collectives.price import Link
+from netpart.errors import ConfigError, FieldPath
+from netpart.proto.job_pb2 import ClusterProto
+from netpart.proto.reader import load
+from netpart.units import counted
+
+Pair = frozenset[str]
+
+
+@dataclass(frozen=True)
+class Device:
+    """What one worker runs on: work a second (FLOPs, or seconds of a profile), and bytes it may take."""
+
+    name: str
+    speed: float
+    memory: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Devices:
+    """A device per worker. ``links`` are those between devices of two names, or of one; ``link`` is any other."""
+
+    devices: tuple[Device, ...]
+    link: Link = field(default_factory=Link)
+    links: dict[Pair, Link] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.devices)
+
+    @property
+    def speeds(self) -> list[float]:
+        """Work a second of each worker."""
+        return [device.speed for device in self.devices]
+
+    def between(self, workers: Iterable[int]) -> Link:
+        """The slowest of what connects ``workers``, in each of its figures."""
+        names = [self.devices[w].name for w in sorted(set(workers))]
+        found = [self.links.get(frozenset(pair), self.link) for pair in combinations(names, 2)] or [self.link]
+        return Link(
+            max(link.latency for link in found),
+            max(link.overhead for link in found),
+            min(link.bandwidth for link in found),
+        )
+
+    def first(self, workers: int) -> Devices:
+        """The first ``workers`` of them; raises ConfigError if there are fewer."""
+        if workers > len(self):
+            hint = "name more devices, or plan for fewer --workers"
+            raise ConfigError("--workers", f"at most the {counted(len(self), 'device')}", str(workers), hint)
+        return replace(self, devices=self.devices[:workers])
+
+    def relative(self) -> Devices:
+        """The same with speeds as multiples of the fastest: for work in seconds of that one."""
+        fastest = max(self.speeds)
+        return replace(self, devices=tuple(replace(d, speed=d.speed / fastest) for d in self.devices))
+
+
+def read_devices(path: Path) -> Devices:
+    """The devices of a file of ``workers/``; raises ConfigError, located, for a file that names none."""
+    job = load(path)
+    with job.explaining():
+        if not job.proto.cluster.device:
+            hint = 'write cluster { device { name: "a" count: 2 flops: 1e10 } }'
+            raise ConfigError(str(path), "devices", "none", hint, at=("cluster",))
+        return devices_of(job.proto.cluster)
+
+
+def devices_of(cluster: ClusterProto) -> Devices:
+    """What a cluster says of its devices; raises ConfigError, with its place, for what cannot be."""
+    found: list[Device] = []
+    for i, proto in enumerate(cluster.device):
+        at: FieldPath = ("cluster", "device", i)
+        check_positive(proto.name or f"device {i}", "flops", proto.flops, at)
+        check_positive(proto.name or f"device {i}", "count", proto.count, at)
+        memory = proto.memory if proto.HasField("memory") else float("inf")
+        found += [Device(proto.name or f"device {i}", proto.flops, memory)] * proto.count
+    links = dict(named_links(cluster, {device.name for device in found}))
+    return Devices(tuple(found), links.pop(frozenset(), Link()), links)
+
+
+def named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair, Link]]:
+    """The links by the names that they connect, none for the one that connects all others."""
+    for i, proto in enumerate(cluster.link):
+        at: FieldPath = ("cluster", "link", i)
+        unknown = [name for name in proto.between if name not in names]
+        if unknown or len(proto.between) > 2:
+            got, hint = ", ".join(unknown or proto.between), f"the devices are {', '.join(sorted(names))}"
+            raise ConfigError("link", "the names of one or two devices", got, hint, at=(*at, "between"))
+        check_positive("link", "bandwidth", proto.bandwidth, at)
+        yield frozenset(proto.between), Link(proto.latency, proto.overhead, proto.bandwidth)
+
+
+def check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
+    """Raises ConfigError for a number that is not above 0."""
+    if not value > 0:
+        raise ConfigError(who, f"{name} above 0", f"{value:g}", f"write {name}: 1e9, say", at=(*at, name))
+
+
+def alike(workers: int, speed: float = 1.0, memory: float = float("inf"), link: Link | None = None) -> Devices:
+    """``workers`` devices of one kind."""
+    return Devices((Device("device", speed, memory),) * workers, link or Link())
+
+
+def measured(workers: int, cores: int | None = None) -> Devices:
+    """``workers`` processes of this host: what a core does in a product of matrices, shared where cores are fewer, and
+    an even share of the memory."""
+    cores = cores or len(os.sched_getaffinity(0))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / workers
+    return alike(workers, product_speed() * min(1.0, cores / workers), memory)
+
+
+def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:
+    """FLOPs a second of a product of two n×n float32 matrices, the best of a few tries."""
+    a = np.full((n, n), 0.5, np.float32)
+    out = np.empty_like(a)
+    best = float("inf")
+    for _ in tries:
+        started = perf_counter()
+        np.matmul(a, a, out=out)
+        best = min(best, perf_counter() - started)
+    return 2 * n**3 / best

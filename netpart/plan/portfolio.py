@@ -1,0 +1,244 @@
+"""Portfolio: what all planners propose for a job, in one table, and which of it to take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from netpart.errors import ConfigError, MemoryRefused, NetpartError
+from netpart.graph.build import build_net
+from netpart.graph.partition import Partition
+from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Plan
+from netpart.plan.partition import is_written, partition, partition_by
+from netpart.plan.planners import DATA, ONE, PLANNERS, Layout, Task
+from netpart.plan.predict import memory, predict
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.reader import Job
+from netpart.proto.writer import CUT
+from netpart.spec import Placement
+from netpart.units import bytes_text
+
+SECONDS = "seconds"
+AS_WRITTEN = "as written"
+SHARES = (1, 2, 4, 8, 16, 32)
+"""Micro-batches that a pipeline is tried with, unless it is said."""
+
+Placed = tuple[int, tuple[Placement, ...]]
+"""Micro-batches, and the placements of the layers in training."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A proposal: the planners that made it, and what is predicted of a training step; ``gap`` is that to the bound.
+
+    ``refused`` says why it cannot be taken. ``profit`` and ``makespan`` are those of an allocation of blocks with their
+    gaps to what is proved.
+    """
+
+    name: str
+    micro_batches: int = 1
+    seconds: float = float("inf")
+    gap: float = float("inf")
+    moved: int = 0
+    memory: tuple[int, ...] = ()
+    refused: str = ""
+    profit: tuple[float, float] | None = None
+    makespan: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A row, and the job that carries it out, cut."""
+
+    row: Row
+    job: Job
+    partition: Partition | None = None
+    layout: Layout | None = None
+
+
+class Portfolio:
+    """All proposals for ``job`` by ``task``. ``rates`` as of ``predict``; ``micro_batches`` for pipelines (None: tries
+    several, or the job's if its batch norm would see other batches)."""
+
+    def __init__(
+        self, job: Job, task: Task, rates: Mapping[str, float] | None = None, micro_batches: int | None = None
+    ) -> None:
+        self.written, self.job, self.task, self.rates = job, freed(job), task, rates or {}
+        net = build_net(job.proto, "train", job.folder)
+        self.bound = task.profile.work / sum(task.devices.speeds)
+        own = max(1, job.proto.neuralnet.micro_batches)
+        remembers = any(spec.running for node in net.nodes for spec in node.layer.params)
+        several = [m for m in SHARES if m <= min(net.rows, 4 * len(task.devices))]
+        self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
+        self.needs: dict[Placed, tuple[int, ...]] = {}
+        self.proposals = merged(self.propose())
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of the table, the fastest first, those that cannot be taken last."""
+        return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.seconds))
+
+    def best(self, objective: str = SECONDS) -> Proposal:
+        """The proposal to take: none that is predicted to be slower than one worker or than data parallelism.
+
+        Raises MemoryRefused if no proposal fits the devices.
+        """
+        able = [p for p in self.proposals if not p.row.refused]
+        if not able:
+            told = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
+            raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({told})")
+        plain = min((p.row.seconds for p in able if {ONE, DATA} & set(p.row.name.split(", "))), default=float("inf"))
+        fast = [p for p in able if p.row.seconds <= plain]
+        return min(fast, key=lambda p: (worth(p.row, objective), p.row.seconds))
+
+    def named(self, name: str) -> Proposal:
+        """The proposal of the planner ``name``; raises ConfigError if there is none, or it cannot be taken."""
+        found = next((p for p in self.proposals if name in p.row.name.split(", ")), None)
+        if found is None or found.row.refused:
+            got = repr(name) if found is None else f"one that is refused: {found.row.refused}"
+            raise ConfigError("--take", "a plan of the table", got, f"the planners are {', '.join(PLANNERS)}")
+        return found
+
+    def allocated(self, objective: str) -> Plan | None:
+        """The device of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
+        wanted = MAKESPAN if objective == SECONDS else objective
+        plans = [(worth(p.row, wanted), p.layout.plan) for p in self.proposals if p.layout is not None]
+        return min((pair for pair in plans if pair[1] is not None), key=itemgetter(0), default=(0.0, None))[1]
+
+    def propose(self) -> Iterator[Proposal]:
+        """What each planner proposes, and the job as it is written if it says how it is cut."""
+        net = self.written.proto.neuralnet
+        if net.scheme or any(is_written(layer) for layer in net.layer):
+            cut = partial(partition, self.written.proto, len(self.task.devices), self.written.folder)
+            yield self.fitted(self.tried(AS_WRITTEN, self.written, cut))
+        for name, planner in PLANNERS.items():
+            try:
+                layout = planner(self.task)
+            except NetpartError as error:
+                yield Proposal(Row(name, refused=str(error)), self.job)
+                continue
+            yield self.proposal(name, layout)
+
+    def proposal(self, name: str, layout: Layout) -> Proposal:
+        """A layout with the fastest number of micro-batches that fits the devices."""
+        shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
+        tried = sorted((self.laid_out(name, layout, m) for m in shares), key=lambda p: p.row.seconds)
+        fitted = map(self.fitted, tried)
+        found = next((p for p in fitted if not p.row.refused), None) or self.fitted(tried[0])
+        return replace(found, row=replace(found.row, **self.allocation(layout)), layout=layout)
+
+    def laid_out(self, name: str, layout: Layout, micro_batches: int) -> Proposal:
+        """A layout with so many micro-batches."""
+        job = with_micro_batches(self.job, micro_batches)
+        cut = partial(partition_by, layout.scheme, job.proto, len(self.task.devices), job.folder)
+        return self.tried(name, job, cut)
+
+    def tried(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:
+        """The prediction for a job that is cut; refused if it cannot be cut so."""
+        try:
+            found = cut()
+        except ConfigError as error:
+            return Proposal(Row(name, refused=str(job.explain(error))), job)
+        told = predict(found, self.task.devices, self.rates)
+        gap, micro_batches = told.seconds / self.bound - 1, len(found.phases["train"])
+        return Proposal(Row(name, micro_batches, told.seconds, gap, told.moved), job, found)
+
+    def fitted(self, proposal: Proposal) -> Proposal:
+        """A proposal with its memory; refused if a device has less."""
+        if proposal.partition is None:
+            return proposal
+        needed = self.needed(proposal.partition)
+        refused = next(self.too_much(needed), "")
+        return replace(proposal, row=replace(proposal.row, memory=needed, refused=refused))
+
+    def too_much(self, needed: Sequence[int]) -> Iterator[str]:
+        """What a device has not room for."""
+        for worker, (need, device) in enumerate(zip(needed, self.task.devices.devices, strict=True)):
+            if need > device.memory:
+                yield f"needs {bytes_text(need)} on worker {worker}, which has {bytes_text(device.memory)}"
+
+    def needed(self, found: Partition) -> tuple[int, ...]:
+        """Bytes of each worker; several planners may propose the same."""
+        key = placed(found)
+        if key not in self.needs:
+            self.needs[key] = memory(found)
+        return self.needs[key]
+
+    def allocation(self, layout: Layout) -> dict[str, Any]:
+        """The two objectives of an allocation of blocks, with the gap to what is known to bound them."""
+        if layout.plan is None:
+            return {}
+        found: dict[str, Any] = {}
+        for objective in OBJECTIVES:
+            problem = self.task.problem(objective)
+            value = problem.value(layout.plan)
+            found[objective] = value, problem.gap(value, self.task.bound(objective))
+        return found
+
+
+def freed(job: Job) -> Job:
+    """``job`` without what it says about cuts, locations and schemes: all of that is to be planned."""
+    proto = copied(job.proto)
+    proto.neuralnet.ClearField("scheme")
+    proto.neuralnet.ClearField("partition_dim")
+    for layer in proto.neuralnet.layer:
+        for name in CUT:
+            layer.ClearField(name)
+    return replace(job, proto=proto)
+
+
+def with_micro_batches(job: Job, count: int) -> Job:
+    """``job`` with its mini-batch in ``count`` pieces; as it is if it has them."""
+    if count == max(1, job.proto.neuralnet.micro_batches):
+        return job
+    proto = copied(job.proto)
+    proto.neuralnet.micro_batches = count
+    return replace(job, proto=proto)
+
+
+def copied(proto: JobProto) -> JobProto:
+    """A copy."""
+    copy = JobProto()
+    copy.CopyFrom(proto)
+    return copy
+
+
+def placed(found: Partition) -> Placed:
+    """What makes a partition: two with the same take the same step."""
+    return len(found.phases["train"]), tuple(found.graph.placements)
+
+
+def merged(proposals: Iterable[Proposal]) -> list[Proposal]:
+    """Proposals that place all layers alike and have as many micro-batches become one, with all their names."""
+    found: dict[Placed | str, Proposal] = {}
+    for p in proposals:
+        alike = placed(p.partition) if p.partition else p.row.name
+        if alike in found:
+            old = found[alike]
+            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **best_known(old.row, p.row))
+            allocated = p.layout is not None and p.layout.plan is not None
+            found[alike] = replace(old, row=row, layout=p.layout if allocated else old.layout)
+        else:
+            found[alike] = p
+    return list(found.values())
+
+
+def best_known(first: Row, second: Row) -> dict[str, Any]:
+    """The figures of an allocation, of two rows of the same plan: the smaller gap is what is known."""
+    return {
+        objective: min(
+            filter(None, (getattr(first, objective), getattr(second, objective))), key=lambda v: v[1], default=None
+        )
+        for objective in OBJECTIVES
+    }
+
+
+def worth(row: Row, objective: str) -> float:
+    """What ``objective`` is, to be small; infinite of a row that has no such figure."""
+    if objective == SECONDS:
+        return row.seconds
+    figure = row.profit if objective == PROFIT else row.makespan
+    return float("inf") if figure is None else figure[0] * (-1 if objective == PROFIT else 1)

@@ -1,0 +1,144 @@
+"""What a training step of a partition takes, predicted: one function, ``predict``, behind which the model may change.
+
+The model plays one micro-batch layer by layer: a worker computes its part of a layer when it is free and what the part
+reads has arrived; work takes as long as the device's speed says, messages as long as the LogGP model does
+(``collectives/price.py``). Of M micro-batches the others follow at the pace of the busiest worker:
+
+    T = forward + backward of one micro-batch + (M - 1) · the busiest worker's share of it + the rest of the all-reduces
+
+All-reduces of gradients go on beside backward: the rest are those that backward does not hide, the last bucket
+at least. Kernels are taken to reach the same speed whatever the shape, and updates to take no time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from netpart.collectives.price import seconds as price_of
+from netpart.collectives.schedule import Message
+from netpart.graph.graph import LAYER, Graph
+from netpart.graph.partition import Partition
+from netpart.plan.cost import price
+from netpart.plan.devices import Devices
+from netpart.plan.ledger import Entry, ledger
+from netpart.program.compile import compile_worker
+from netpart.program.instructions import Way
+from netpart.program.wire import wire_bytes
+from netpart.updaters import updater
+
+Key = tuple[int, int]
+"""(node, worker)."""
+Work = defaultdict[Key, float]
+"""Seconds."""
+
+SUMS = (Way.BUCKET, Way.NORM)
+"""Messages that carry gradients of parameters, or their norm."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A training step: its seconds, the bytes that workers send each other, and the seconds each worker computes."""
+
+    seconds: float
+    moved: int
+    busy: tuple[float, ...]
+
+
+def predict(partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None) -> Prediction:
+    """Predicts a training step of ``partition`` with worker w on device w.
+
+    ``rates`` has, by layer, the work of each FLOP that is counted where that is not 1 (``loads.rates``).
+    """
+    micros, entries = partition.phases["train"], ledger(partition).entries
+    first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
+    work = works(micros[0].graph, devices, rates or {})
+    ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
+    moves = [exchanges(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
+    forward, backward = (played(micros[0].graph, work[i], moves[i], reverse=i == 1) for i in (0, 1))
+    computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
+    paces = [seconds + handled for seconds, handled in zip(computing, handling(first, devices), strict=True)]
+    left = unhidden([e for e in entries if e.channel.way in SUMS], backward * len(micros), devices)
+    taken = forward + backward + (len(micros) - 1) * max(paces) + left
+    return Prediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
+
+
+def works(graph: Graph, devices: Devices, rates: Mapping[str, float]) -> tuple[Work, Work]:
+    """Seconds forward and backward, by layer and worker."""
+    forward, backward = Work(float), Work(float)
+    for part in graph.parts:
+        if part.kind == LAYER:
+            cost, key = price(graph, part), (part.node, part.worker)
+            rate = rates.get(graph.net.nodes[part.node].name, 1.0) / devices.devices[part.worker].speed
+            forward[key] += cost.forward * rate
+            backward[key] += cost.backward * rate
+    return forward, backward
+
+
+def exchanges(graph: Graph, entries: Sequence[Entry], devices: Devices) -> dict[int, float]:
+    """Seconds that the output of a layer, or the gradient of it, is on its way between workers; by layer."""
+    found: dict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        found[graph.parts[entry.channel.edge].node].append(entry)
+    return {node: taken(of_node, devices) for node, of_node in found.items()}
+
+
+def taken(entries: Sequence[Entry], devices: Devices) -> float:
+    """Seconds until the last of some messages has arrived, sent in their order over the slowest link among them."""
+    workers = sorted({w for e in entries for w in (e.source, e.target)})
+    place = {w: i for i, w in enumerate(workers)}
+    schedule = tuple(Message(place[e.source], place[e.target], (i,)) for i, e in enumerate(entries))
+    return price_of(schedule, [e.nbytes for e in entries], len(workers), devices.between(workers))
+
+
+def played(graph: Graph, work: Work, moves: Mapping[int, float], reverse: bool) -> float:
+    """Seconds of one micro-batch one way through the net; ``reverse``: backward, from the readers to the sources."""
+    free, done = defaultdict[int, float](float), dict[Key, float]()
+    reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}
+    if reverse:
+        reads = {n: {r for r, sources in reads.items() if n in sources} for n in reads}
+    for n in sorted(reads, reverse=reverse):
+        for w in graph.placements[n].workers:
+            ready = max((arrival(graph, done, moves, s if not reverse else n, s, w) for s in reads[n]), default=0.0)
+            done[n, w] = max(ready, free[w]) + work[n, w]
+            free[w] = done[n, w]
+    return max(done.values(), default=0.0)
+
+
+def arrival(
+    graph: Graph, done: Mapping[Key, float], moves: Mapping[int, float], moved: int, source: int, worker: int
+) -> float:
+    """When what ``source`` made is with ``worker``: at once, or when the exchange of ``moved`` is over."""
+    if moved in moves:
+        return max(done[source, w] for w in graph.placements[source].workers) + moves[moved]
+    return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
+
+
+def handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
+    """Seconds that messages keep each worker busy at either end."""
+    found = [0.0] * len(devices)
+    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for entry in entries:
+        sent[entry.source, entry.target].append(entry.nbytes)
+    for pair, sizes in sent.items():
+        link = devices.between(pair)
+        for worker in pair:
+            found[worker] += len(sizes) * link.overhead + sum(sizes) / link.bandwidth
+    return found
+
+
+def unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> float:
+    """Seconds of the sums of gradients that go on when backward is over."""
+    of_sum: dict[tuple[int, int], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        of_sum[entry.channel.way, entry.channel.edge].append(entry)
+    each = [taken(found, devices) for found in of_sum.values()]
+    return max(each[-1], sum(each) - backward) if each else 0.0
+
+
+def memory(partition: Partition) -> tuple[int, ...]:
+    """Bytes of each worker: what its compiled program allocates, and messages on their way."""
+    slots = len(updater(partition.job.updater).states)
+    programs = [compile_worker(partition, worker, slots) for worker in range(partition.workers)]
+    return tuple(program.total_bytes + wire_bytes(program, slots=True) for program in programs)

@@ -1,0 +1,151 @@
+"""netpart plan: a table of proposals, and the best of them as a plan that runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from netpart.cli.plan import short
+from netpart.proto.reader import load
+from tests.cli.conftest import Netpart
+from tests.plan.test_stages import PROFILES
+
+DEVICES = """cluster {
+  device { name: "fast" flops: 1e6 }
+  device { name: "slow" flops: 5e5 }
+}
+"""
+
+
+@pytest.fixture
+def devices(tmp_path: Path) -> Path:
+    path = tmp_path / "devices.conf"
+    path.write_text(DEVICES)
+    return path
+
+
+def test_the_table_has_every_planner(job: Path, devices: Path, netpart: Netpart) -> None:
+    answer = netpart("plan", job, "--devices", devices, "--limit", 1)
+    assert answer.code == 0
+    lines = answer.out.splitlines()
+    assert lines[0] == f"{job}: 3 layers in 2 blocks on 1 × fast at 1.0 MFLOP/s, 1 × slow at 500.0 kFLOP/s"
+    assert [line[0] for line in lines[3:6]] == ["*", " ", " "]
+    for name in ("one worker", "data by speed", "greedy+gabra+exact profit", "column-row"):
+        assert name in answer.out
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ("data, stages", "data, stages"),
+        ("stages, gabra profit, exact profit", "stages, gabra+exact profit"),
+        ("greedy profit, gabra profit, greedy makespan, gabra makespan", "greedy+gabra profit+makespan"),
+        ("gabra profit, exact makespan", "gabra profit, exact makespan"),
+    ],
+)
+def test_allocators_that_agree_share_their_objectives(names: str, told: str) -> None:
+    assert short(names) == told
+
+
+def test_the_best_is_written_and_runs(job: Path, devices: Path, netpart: Netpart, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.conf"
+    answer = netpart("plan", job, "--devices", devices, "--micro-batches", 2, "-o", plan)
+    assert answer.err == f"wrote {plan}: data by speed\n"
+    command = f"#:     netpart plan {job} --devices {devices} --micro-batches 2\n"
+    assert command in plan.read_text()
+    assert load(plan).proto.cluster.nworkers_per_group == 2
+    ran = netpart("run", plan, "--launcher", "threads", "--workspace", tmp_path / "out")
+    assert ran.code == 0
+    assert "as predicted" in ran.out
+    assert netpart("plan", job, "-o", job).code == 2
+
+
+@pytest.mark.parametrize("name", ["gabra profit", "stages", "data by speed"])
+def test_any_plan_can_be_taken_and_computes_the_same(
+    name: str, job: Path, devices: Path, netpart: Netpart, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.conf"
+    answer = netpart("plan", job, "--devices", devices, "--take", name, "-o", plan)
+    assert answer.code == 0
+    assert name in answer.err
+    assert netpart("verify", plan).code == 0
+
+
+def test_what_is_no_plan_cannot_be_taken(job: Path, devices: Path, netpart: Netpart) -> None:
+    answer = netpart("plan", job, "--devices", devices, "--take", "magic")
+    assert answer.code == 2
+    assert "--take: expected a plan of the table, got 'magic'; the planners are one worker, data" in answer.err
+
+
+def test_blocks_are_shown_where_they_are_asked_for(job: Path, devices: Path, netpart: Netpart) -> None:
+    answer = netpart("plan", job, "--devices", devices, "--partitions", 3, "--objective", "profit")
+    rows = [line.split() for line in answer.out.splitlines()[3:6]]
+    assert [row[:2] for row in rows] == [["0", "conv"], ["1", "ip"], ["2", "loss"]]
+    assert {row[-1] for row in rows} == {"fast", "slow"}
+    refused = netpart("plan", job, "--devices", devices, "--partitions", 4)
+    assert refused.code == 2
+    assert "partitions: expected at most the 3 layers, got 4" in refused.err
+
+
+def test_more_workers_than_layers_are_no_error(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    devices = tmp_path / "many.conf"
+    devices.write_text('cluster { device { name: "many" count: 5 flops: 1e6 } }')
+    answer = netpart("plan", job, "--devices", devices)
+    assert answer.code == 0
+    assert "not gabra profit: partitions: expected one for each of 5 devices at least, got 3" in answer.out
+
+
+def test_what_has_no_room_is_refused_with_the_reason(job: Path, devices: Path, netpart: Netpart) -> None:
+    answer = netpart("plan", job, "--devices", devices, "--slack", "0")
+    assert answer.code == 0
+    assert "not gabra profit: partition 0: expected a load of at most" in answer.out
+    assert "or give the devices more --slack" in answer.out
+
+
+def test_json_has_it_all(job: Path, devices: Path, netpart: Netpart) -> None:
+    found = json.loads(netpart("plan", job, "--devices", devices, "--json", "--bandwidth", "1GB/s").out)
+    assert [device["speed"] for device in found["devices"]] == [1e6, 5e5]
+    assert [block["layers"] for block in found["blocks"]] == [["conv"], ["ip", "loss"]]
+    assert found["best"] in [plan["name"] for plan in found["plans"]]
+    assert all(plan["seconds"] > 0 for plan in found["plans"] if not plan["refused"])
+
+
+def test_this_host_is_measured(job: Path, netpart: Netpart) -> None:
+    answer = netpart("plan", job, "--workers", 2, "--by", "profile")
+    assert answer.code == 0
+    assert answer.out.startswith(f"{job}: 3 layers in ")
+    assert " on 2 × device at " in answer.out
+
+
+def test_gabra_is_drawn(job: Path, devices: Path, netpart: Netpart, tmp_path: Path) -> None:
+    picture = tmp_path / "gabra.svg"
+    answer = netpart("plan", job, "--devices", devices, "--picture", picture)
+    assert answer.err == f"wrote {picture}\n"
+    assert "generation" in "".join(ElementTree.parse(picture).getroot().itertext())
+
+
+def test_a_profile_is_planned_for(netpart: Netpart) -> None:
+    answer = netpart("plan", "--profile", PROFILES / "vgg16.txt", "--workers", 8, "--bandwidth", "1GB/s")
+    assert answer.code == 0
+    assert answer.out.splitlines()[3].split()[:5] == ["*", "stages", "7-1", "103.8", "ms"]
+    as_json = netpart("plan", "--profile", PROFILES / "vgg16.txt", "--workers", 8, "--bandwidth", "1GB/s", "--json")
+    assert json.loads(as_json.out)["plans"][0]["pipeline"]["seconds"] == pytest.approx(0.103833, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "a JOB or a --profile, got neither"),
+        (["job.conf", "--profile", "x"], "a JOB or a --profile, got both"),
+        (["--profile", "x", "-o", "y"], "--output: expected a JOB, got a --profile"),
+        (["--profile", "x", "--bandwidth", "fast"], "expected a number and one of B/s, kB/s"),
+        (["--slack", "-1"], "expected a number of 0 or more, got '-1'"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(arguments: list[str], told: str, netpart: Netpart) -> None:
+    answer = netpart("plan", *arguments)
+    assert answer.code == 2
+    assert told in answer.err

@@ -1,0 +1,40 @@
+"""Charts: curves keep their shape, ticks are round, and the SVG is one."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from netpart.draw.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, line_chart
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "ticks"),
+    [
+        (0, 100, [0, 20, 40, 60, 80, 100]),
+        (0.31, 0.74, [0.4, 0.5, 0.6, 0.7]),
+        (-3, 3, [-2, 0, 2]),
+        (7, 8.1, [7, 7.5, 8]),
+    ],
+)
+def test_ticks_are_round_and_few(lo: float, hi: float, ticks: list[float]) -> None:
+    assert Axis(lo, hi, 0, 1).ticks == pytest.approx(ticks)
+
+
+def test_curves_stay_inside_the_frame_and_rise_upwards() -> None:
+    root = ElementTree.fromstring(line_chart("a < b", "x", "y", {"up": [1, 2, 4], "flat": [2, 2, 2]}))
+    up, flat = (
+        [tuple(map(float, p.split(","))) for p in c.get("points", "").split()] for c in root.iter(f"{SVG}polyline")
+    )
+    assert [x for x, _ in up] == [LEFT, (LEFT + WIDTH - RIGHT) / 2, WIDTH - RIGHT]
+    assert up[0][1] > up[1][1] > up[2][1]
+    assert up[1] == flat[1]
+    assert all(TOP <= y <= HEIGHT - BOTTOM for _, y in up + flat)
+    assert {"a < b", "x", "y", "up", "flat"} <= {"".join(text.itertext()) for text in root.iter(f"{SVG}text")}
+
+
+def test_a_single_value_can_be_drawn() -> None:
+    assert line_chart("one", "x", "y", {"a": [3.0]}).count("<polyline") == 1

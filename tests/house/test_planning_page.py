@@ -1,0 +1,55 @@
+"""docs/planning.md tells the truth: what it shows is what the commands print, and its picture is what GABRA does."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pytest
+
+from netpart.cli.main import main
+from netpart.cli.plan import convergence
+from netpart.graph.build import build_net
+from netpart.plan.devices import read_devices
+from netpart.plan.loads import loads
+from netpart.plan.planners import PLANNERS, Task
+from netpart.proto.reader import load
+from tests.house.tree import ROOT
+
+PAGE = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^```\n\$ (netpart .*)\n((?:.*\n)+?)```$", PAGE, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
+def test_a_command_of_the_page_prints_what_it_shows(
+    command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out.startswith(output.removesuffix("...\n"))
+
+
+def test_the_page_names_every_planner() -> None:
+    (section,) = re.findall(r"## Planners\n(.*?)\n## ", PAGE, flags=re.DOTALL)
+    named = {
+        name.strip() for row in re.findall(r"^\| ([^|]+) \|", section, flags=re.MULTILINE) for name in row.split(",")
+    }
+    assert named - {"plan", "---"} == {re.sub(" (profit|makespan)$", "", name) for name in PLANNERS}
+
+
+def test_the_picture_is_fresh() -> None:
+    job = load(ROOT / "graphs" / "resnet" / "resnet34.conf")
+    devices = read_devices(ROOT / "workers" / "two-speeds.conf")
+    drawn = convergence(Task(loads(build_net(job.proto, "train", job.folder), 4), devices, seed=job.proto.seed))
+    assert drawn == (ROOT / "docs" / "images" / "charts" / "gabra.svg").read_text(encoding="utf-8")
+
+
+def test_the_figures_are_those_that_were_measured() -> None:
+    found = json.loads((ROOT / "benchmarks" / "results" / "planners.json").read_text(encoding="utf-8"))["summary"]
+    rows = re.findall(r"^\| (\w+ \w+) \| (\d+) \| ([\d.]+) % \| ([\d.]+) % \|", PAGE, flags=re.MULTILINE)
+    assert len(rows) == 6
+    for name, legal, mean, largest in rows:
+        figures = found[name]
+        assert (int(legal), mean) == (figures["legal"], f"{figures['mean_gap'] * 100:.3f}")
+        assert largest == f"{figures['largest_gap'] * 100:.3f}"

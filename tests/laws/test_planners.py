@@ -1,0 +1,92 @@
+"""Law 8: every planner returns a legal placement within memory, and exact is never worse than a heuristic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpart.errors import ConfigError, MemoryRefused, NetpartError
+from netpart.graph.build import build_net
+from netpart.graph.invariants import check_graph
+from netpart.plan.devices import Device, Devices
+from netpart.plan.exact import exact
+from netpart.plan.gabra import gabra
+from netpart.plan.greedy import greedy
+from netpart.plan.knapsacks import OBJECTIVES, Knapsacks, Plan
+from netpart.plan.loads import loads
+from netpart.plan.planners import PLANNERS, Task
+from netpart.plan.portfolio import Portfolio
+from netpart.plan.predict import memory
+from netpart.plan.write import write_plan
+from netpart.proto.reader import Job
+from netpart.proto.reader import loads as read
+from tests.laws.nets import nets
+
+FEW = 12
+
+
+@st.composite
+def knapsacks(draw: st.DrawFn, most: int = FEW) -> Knapsacks:
+    """Any problem, some of them without a legal plan."""
+    devices = draw(st.integers(1, 4))
+    count = draw(st.integers(devices, most))
+    loads = draw(st.lists(st.integers(1, 100), min_size=count, max_size=count))
+    speeds = draw(st.lists(st.integers(1, 9), min_size=devices, max_size=devices))
+    fill = draw(st.floats(0.5, 1.0))
+    capacities = np.array(speeds) / sum(speeds) * sum(loads) / fill
+    objective = draw(st.sampled_from(OBJECTIVES))
+    return Knapsacks(np.array(loads, float), capacities, np.array(speeds, float), objective)
+
+
+@settings(max_examples=60)
+@given(problem=knapsacks(), seed=st.integers(0, 9))
+def test_allocations_are_legal_and_exact_is_never_worse(problem: Knapsacks, seed: int) -> None:
+    try:
+        best = exact(problem, 20).plan
+    except ConfigError:
+        for heuristic in (greedy, gabra):
+            with pytest.raises(NetpartError):
+                heuristic(problem)
+        return
+    assert problem.is_legal(best)
+    sign = 1 if problem.objective == "profit" else -1
+    heuristics: list[Callable[[], Plan]] = [lambda: greedy(problem), lambda: gabra(problem, seed, 30).plan]
+    for found in heuristics:
+        try:
+            plan = found()
+        except NetpartError:
+            continue
+        assert problem.is_legal(plan)
+        assert sign * problem.value(best) >= sign * problem.value(plan) - 1e-9 * abs(problem.value(plan))
+
+
+@settings(max_examples=15)
+@given(draw=st.data(), workers=st.integers(1, 3))
+def test_proposals_are_placements_within_memory(draw: st.DataObject, workers: int) -> None:
+    sketch = draw.draw(nets())
+    job = Job(sketch.job, None, "job", "")
+    speeds = draw.draw(st.lists(st.sampled_from([1e6, 3e6]), min_size=workers, max_size=workers))
+    most = draw.draw(st.sampled_from([float("inf"), 20_000.0, 5_000.0]))
+    devices = Devices(tuple(Device(f"d{speed:g}", speed, most) for speed in speeds))
+    portfolio = Portfolio(job, Task(loads(build_net(job.proto), 8), devices, limit=0.2))
+    assert {name for row in portfolio.rows for name in row.name.split(", ")} >= set(PLANNERS)
+    for proposal in portfolio.proposals:
+        if proposal.partition is not None:
+            check_graph(proposal.partition.graph)
+            fits = all(need <= most for need in memory(proposal.partition))
+            assert fits == (not proposal.row.refused)
+    try:
+        best = portfolio.best()
+    except MemoryRefused:
+        assert all(row.refused for row in portfolio.rows)
+        return
+    assert not best.row.refused
+    plain = [r.seconds for r in portfolio.rows if {"one worker", "data"} & set(r.name.split(", ")) and not r.refused]
+    assert best.row.seconds <= min(plain, default=float("inf"))
+    assert best.partition is not None
+    again = read(write_plan(best.job, best.partition, "the law", job.folder)).proto
+    assert again.cluster.nworkers_per_group == workers

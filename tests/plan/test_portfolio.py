@@ -1,0 +1,99 @@
+"""Portfolio: every planner in one table; what is taken fits, and is not slower than one worker or data parallelism."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from netpart.errors import MemoryRefused
+from netpart.graph.build import build_net
+from netpart.plan.devices import Device, Devices, alike
+from netpart.plan.loads import loads
+from netpart.plan.planners import PLANNERS, Task
+from netpart.plan.portfolio import AS_WRITTEN, Portfolio
+from netpart.plan.table import tabulate
+from netpart.proto.reader import Job, load
+from netpart.resources import zoo_folder
+
+
+def job_of(name: str) -> Job:
+    return load(zoo_folder() / f"{name}.conf")
+
+
+def task_of(job: Job, devices: Devices) -> Task:
+    return Task(loads(build_net(job.proto, "train", job.folder), 4), devices, limit=0.5)
+
+
+@pytest.fixture(scope="module")
+def portfolio() -> Portfolio:
+    job = job_of("alexnet/alexnet-small")
+    return Portfolio(job, task_of(job, alike(3, 2e9)))
+
+
+def test_every_planner_has_its_row(portfolio: Portfolio) -> None:
+    names = [name for row in portfolio.rows for name in row.name.split(", ")]
+    assert sorted(names) == sorted(PLANNERS)
+    assert [row.seconds for row in portfolio.rows] == sorted(row.seconds for row in portfolio.rows)
+    assert all(row.gap >= 0 for row in portfolio.rows)
+
+
+def test_what_is_taken_is_not_slower_than_the_plain_ways(portfolio: Portfolio) -> None:
+    seconds = {name: row.seconds for row in portfolio.rows for name in row.name.split(", ")}
+    for objective in ("seconds", "makespan", "profit"):
+        taken = portfolio.best(objective).row
+        assert taken.seconds <= min(seconds["one worker"], seconds["data"])
+
+
+def test_exact_is_at_least_as_good_as_any_heuristic(portfolio: Portfolio) -> None:
+    rows = {name: row for row in portfolio.rows for name in row.name.split(", ")}
+    exact = {objective: rows[f"exact {objective}"] for objective in ("profit", "makespan")}
+    for name in ("greedy", "gabra"):
+        profit, makespan = rows[f"{name} profit"].profit, rows[f"{name} makespan"].makespan
+        best = exact["profit"].profit, exact["makespan"].makespan
+        assert profit
+        assert makespan
+        assert best[0]
+        assert best[1]
+        assert best[0][0] >= profit[0] - 1e-9
+        assert best[1][0] <= makespan[0] * (1 + 1e-9)
+
+
+def test_a_plan_is_what_its_row_says(portfolio: Portfolio) -> None:
+    best = portfolio.best()
+    assert best.partition
+    table = tabulate(best.partition)
+    assert table.moved == best.row.moved
+    assert tuple(worker.memory for worker in table.workers) == best.row.memory
+
+
+def test_what_does_not_fit_is_not_taken(portfolio: Portfolio) -> None:
+    least = min(max(row.memory) for row in portfolio.rows)
+    tight = Devices(tuple(Device("small", 2e9, least) for _ in range(3)))
+    found = Portfolio(portfolio.written, replace(portfolio.task, devices=tight))
+    assert max(found.best().row.memory) <= least
+    assert any("needs" in row.refused and "on worker" in row.refused for row in found.rows)
+    none = Devices(tuple(Device("tiny", 2e9, 1000.0) for _ in range(3)))
+    with pytest.raises(MemoryRefused, match="expected a plan that the devices can carry out, found none"):
+        Portfolio(portfolio.written, replace(portfolio.task, devices=none)).best()
+
+
+def test_a_slow_second_worker_is_better_left_alone() -> None:
+    job = job_of("alexnet/alexnet-small")
+    devices = Devices((Device("fast", 100e9), Device("slow", 1e6)))
+    assert "one worker" in Portfolio(job, task_of(job, devices)).best().row.name
+
+
+def test_what_is_written_is_a_proposal_and_no_fetter() -> None:
+    job = job_of("mnist/conv")
+    names = {name for row in Portfolio(job, task_of(job, alike(3, 2e9))).rows for name in row.name.split(", ")}
+    assert AS_WRITTEN in names
+    assert "data" in names
+
+
+def test_batch_norm_keeps_its_micro_batches() -> None:
+    job = job_of("resnet/resnet18-small")
+    task = task_of(job, alike(2, 2e9))
+    assert {row.micro_batches for row in Portfolio(job, task).rows} == {1}
+    asked = Portfolio(job, task, micro_batches=4)
+    assert {row.micro_batches for row in asked.rows if "gabra profit" in row.name} == {4}
