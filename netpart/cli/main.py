@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-VERBS = ("run", "sample", "worker", "check", "draw", "verify", "partition", "diff", "explain", "data", "zoo")
+VERBS = ("run", "sample", "gradcam", "worker", "check", "draw", "verify", "partition", "diff", "explain", "data", "zoo")
 """Every verb is a module of this package: ``add(subparsers)`` says its options, ``call(args)`` does it.
 
 A verb that returns 1 for an answer sets ``args.trouble``, its exit code for what goes wrong."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ MARGIN = 7.0
 HIPPOCAMPI = (-27.0, -20.0, -16.0), (27.0, -20.0, -16.0)
 LOBE = (12.0, 22.0, 12.0)
 """Half axes of the ellipsoid around a hippocampus, mm."""
-KNOTS = 24.0
-"""Distance of the knots of a smooth random field, mm."""
+FOLD = 32.0
+"""How far apart a brain is bent in different directions, mm."""
 
 
 @dataclass(frozen=True)
@@ -93,20 +94,20 @@ class Anatomy:
         deviations)."""
         centre = np.array(self.shape, np.float32).reshape(3, 1, 1, 1) / 2
         stretch = 1 + np.float32(size) * normal(bits, (4,))[:3].reshape(3, 1, 1, 1)
-        bent = np.stack([self.smooth(bits) for _ in range(3)]) * np.float32(bend / self.spacing)
+        bent = np.stack([self.smooth(bits, FOLD) for _ in range(3)]) * np.float32(bend / self.spacing)
         return self._sampled(brain, (self._grid - centre) * stretch + centre + bent)
 
-    def smooth(self, bits: np.random.Philox) -> Volume:
-        """A smooth random field with a standard deviation of about 1."""
-        counts = tuple(-(-int(n * self.spacing) // int(KNOTS)) + 2 for n in self.shape)
-        knots = normal(bits, (*counts[:-1], -(-counts[-1] // 4) * 4))[..., : counts[-1]]
+    def smooth(self, bits: np.random.Philox, knots: float) -> Volume:
+        """A random field with a standard deviation of about 1, smooth between knots ``knots`` mm apart."""
+        counts = tuple(ceil(n * self.spacing / knots) + 2 for n in self.shape)
+        values = normal(bits, (*counts[:-1], -(-counts[-1] // 4) * 4))[..., : counts[-1]]
         places = [np.linspace(0, count - 1, n) for count, n in zip(counts, self.shape, strict=True)]
         for axis, place in enumerate(places):
-            below = np.minimum(place.astype(int), knots.shape[axis] - 2)
+            below = np.minimum(place.astype(int), values.shape[axis] - 2)
             share = place - below
             share = (share * share * (3 - 2 * share)).astype(np.float32).reshape(-1, *(1,) * (2 - axis))
-            knots = knots.take(below, axis) * (1 - share) + knots.take(below + 1, axis) * share
-        return np.asarray(knots, np.float32)
+            values = values.take(below, axis) * (1 - share) + values.take(below + 1, axis) * share
+        return np.asarray(values, np.float32)
 
     def _sampled(self, volume: Volume, places: Volume) -> Volume:
         """``volume`` at ``places`` (3, ...) in voxels; 0 outside."""

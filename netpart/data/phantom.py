@@ -37,6 +37,8 @@ PUSH, SHRINK, WEAKEN = 0.7, 0.05, 0.03
 BEND, SIZE, NOISE, DRIFT, GAIN = 1.5, 0.02, 0.03, 0.06, 0.1
 """Standard deviations: mm; of the size; of noise and drift of the scanner and of its gain as shares of full scale."""
 FULL_SCALE = 1000
+COIL = 90.0
+"""How far apart the scanner's drift differs, mm."""
 ALTERED = "altered.nii.gz"
 
 
@@ -106,7 +108,7 @@ def scanned(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> NDArray[
     seen = anatomy.varied(brain, bits, BEND, SIZE)
     around = seen <= 0.02
     gain = 1 + GAIN * float(normal(bits, (4,))[0])
-    seen = seen * np.exp(np.float32(DRIFT) * anatomy.smooth(bits))
+    seen = seen * np.exp(np.float32(DRIFT) * anatomy.smooth(bits, COIL))
     flat = normal(bits, (-(-seen.size // 4) * 4,))[: seen.size]
     seen = (seen + np.float32(NOISE) * flat.reshape(seen.shape)) * np.float32(gain * FULL_SCALE)
     return np.where(around, 0, np.maximum(np.rint(seen), 1)).astype(np.int16)

@@ -40,13 +40,15 @@ class Started:
 
 @dataclass(frozen=True)
 class Measured:
-    """Means of the metrics of ``phase`` since the last report. ``step`` counts the training steps done."""
+    """Means of the metrics of ``phase`` since the last report. ``step`` counts the training steps done; ``tables`` are
+    confusion matrices: rows are classes, columns what they were taken for, in samples."""
 
     phase: str
     step: int
     metrics: dict[str, float]
     seconds: float
     samples_per_second: float
+    tables: dict[str, list[list[int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

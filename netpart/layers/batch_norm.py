@@ -122,8 +122,11 @@ class BatchNorm(Layer):
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s, _), (*gradients, dmean, dvariance) = call.w, call.dw
-        (unit, rstd, m, dm, _, variance), dy, dx = call.aux, call.dy[0], wanted(call.dx, 0)
+        (unit, rstd, *kept), dy, dx = call.aux, call.dy[0], wanted(call.dx, 0)
         w, ops = (*affine, None)[0], [normed_parameters(kernels, unit, dy, gradients)]
+        if not self.training:
+            return chain(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
+        m, dm, _, variance = kept
         if dx is not None:
             ops += [
                 kernels.batch_normalise_moments(unit, m, variance, rstd, w, dy, dm),

@@ -30,7 +30,9 @@ class NiftiInput(RowInput):
     def sample(self) -> Shape:
         shape = tuple(self.conf.nifti_conf.shape) or Scan(self.table()[0].path).shape
         if len(shape) != 3 or min(shape) < 1:
-            raise fault(self, "the extents of three axes", str(shape), "write shape: once per axis", self.field, "shape")
+            raise fault(
+                self, "the extents of three axes", str(shape), "write shape: once per axis", self.field, "shape"
+            )
         return (1, *shape)
 
     def cuts(self) -> tuple[int | str, ...]:

@@ -52,7 +52,7 @@ def compile_phase(
     ]
     for forward in forwards:
         program.instructions += forward.run()
-    if phase == "train":
+    if micros[0].graph.net.backward:
         parameters.expect(micros, parts)
         program.instructions += parameters.start(code)
         for forward in forwards:
