@@ -30,7 +30,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE",
-        help="map.nii.gz gets the map in the voxels of the scan, and map.png beside it a picture; map.png the picture only",
+        help="map.nii.gz gets the map in the voxels of the scan, and map.png beside it a picture; map.png that alone",
     )  # fmt: skip
     return parser
 

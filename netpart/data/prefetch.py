@@ -38,18 +38,29 @@ class Prefetched:
         box: Region | None = None,
     ) -> None:
         """Fills the outputs with rows ``lo`` to ``hi`` of the global mini-batch of ``step``, as the source would."""
-        outputs, place = (data_out, label_out), (lo, hi, box)
+        place = lo, hi, box
         coming, found = self._ahead.pop(place, (-1, None))
         if found is None or coming != step:
-            self._source.read(step, lo, hi, *outputs, box)
+            self._source.read(step, lo, hi, data_out, label_out, box)
         else:
-            for out, values in zip(outputs, found.result(), strict=True):
-                if out is not None:
-                    np.copyto(out, values)
-        spare = tuple(None if out is None else np.empty_like(out) for out in outputs)
+            data, label = found.result()
+            copy(data_out, data)
+            copy(label_out, label)
+        spare = like(data_out), like(label_out)
         self._ahead[place] = step + 1, self._thread.submit(self._filled, step + 1, place, spare)
 
     def _filled(self, step: int, place: Place, outputs: Outputs) -> Outputs:
         lo, hi, box = place
         self._source.read(step, lo, hi, *outputs, box)
         return outputs
+
+
+def copy(out: NDArray[Any] | None, values: NDArray[Any] | None) -> None:
+    """Copies what was read ahead to where it is wanted, if it is."""
+    if out is not None and values is not None:
+        np.copyto(out, values)
+
+
+def like(out: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Memory for as much again."""
+    return None if out is None else np.empty_like(out)

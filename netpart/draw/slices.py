@@ -35,7 +35,7 @@ def overlay(values: NDArray[Any], heat: NDArray[Any]) -> Image:
 def shades(values: NDArray[Any]) -> NDArray[np.float64]:
     """``values`` as shades from 0 to 1."""
     low, high = np.percentile(values, [DARKEST, BRIGHTEST])
-    return np.clip((values - low) / max(high - low, 1e-12), 0, 1).astype(np.float64)
+    return np.asarray(np.clip((values - low) / max(high - low, 1e-12), 0, 1), np.float64)
 
 
 def hottest(heat: NDArray[Any]) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
-"""Grad-CAM: where in a sample a trained net sees what raises the score of a class (Selvaraju et al., 2017), in 2-D and 3-D.
+"""Grad-CAM: where in a sample, of two or three axes, a net sees what raises the score of a class.
 
-The map is relu(sum over the channels k of a_k A_k), of the output A of a layer with channels and space, where a_k is the
-mean over space of the score's gradient towards A_k; its largest value is made 1.
+The map is relu(sum over the channels k of a_k A_k), of the output A of a layer with channels and space, where a_k is
+the mean over space of the score's gradient towards A_k (Selvaraju et al., 2017); its largest value is made 1.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def explain(job: Job, checkpoint: Path | None, number: int, layer: str = "", tar
     """Explains sample ``number`` of the test data: for class ``target``, by default the most probable one.
 
     ``layer`` is by default the last with two places or more along each axis. Raises ConfigError for a net that does not
-    classify, a layer without space, a class or a sample that is none; DataError for data or a checkpoint that cannot be.
+    classify, a layer without space, a class or a sample that is none; DataError for data or a checkpoint that cannot
+    be read.
     """
     ends = classifying(job.proto)
     session = Session(job, [ends.scores], checkpoint, score=ends.scores)
@@ -83,11 +84,13 @@ def explain(job: Job, checkpoint: Path | None, number: int, layer: str = "", tar
 
 
 def class_map(values: Values, gradient: Values) -> Values:
-    """The map of ``values`` (channels, *space) and the score's ``gradient`` towards them; 0 where nothing speaks for the
-    class."""
+    """The map of ``values`` (channels, *space) and the score's ``gradient`` towards them.
+
+    0 where nothing speaks for the class.
+    """
     weights = gradient.mean(axis=tuple(range(1, gradient.ndim)))
-    found = np.maximum(np.tensordot(weights, values, 1), 0)
-    return found / max(float(found.max()), np.finfo(found.dtype).tiny)
+    found: Values = np.maximum(np.tensordot(weights, values, 1), 0)
+    return np.asarray(found / max(float(found.max()), float(np.finfo(found.dtype).tiny)))
 
 
 def classifying(job: JobProto) -> Ends:

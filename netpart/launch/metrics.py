@@ -11,7 +11,6 @@ from netpart.layers.layer import Layer
 from netpart.program.compile import plan_metrics
 from netpart.proto.control_pb2 import ReportProto
 
-
 Tables = dict[str, list[list[int]]]
 
 

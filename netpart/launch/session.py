@@ -39,8 +39,8 @@ class Session:
     """The part of a job's test net that the layers ``outputs`` depend on, for mini-batches of ``rows`` rows.
 
     Parameters are those of ``checkpoint``, or initial ones without it. With ``score``, one of the outputs, a run goes
-    back as well, and ``gradient`` tells what raises the score of a class there. Raises ConfigError for a name that is no
-    layer of the test net and for inputs of opaque records, DataError for a checkpoint of another net.
+    back as well, and ``gradient`` tells what raises the score of a class there. Raises ConfigError for a name that is
+    no layer of the test net and for inputs of opaque records, DataError for a checkpoint of another net.
     """
 
     def __init__(

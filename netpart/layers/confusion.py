@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import isnan
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netpart.kernels import flops
 from netpart.kernels.confusion import BINS
@@ -81,13 +82,13 @@ class Confusion(Layer):
         return {"confusion": rows.astype(int).tolist()}
 
 
-def area(negatives: np.ndarray, positives: np.ndarray) -> float:
+def area(negatives: NDArray[Any], positives: NDArray[Any]) -> float:
     """The share of pairs whose positive has the higher score, half of those with equal ones (Hanley and McNeil, 1982);
     NaN if there is no pair."""
     below = np.cumsum(negatives) - negatives / 2
     return ratio(positives @ below, positives.sum() * negatives.sum())
 
 
-def ratio(part: float, whole: float) -> float:
+def ratio(part: Any, whole: Any) -> float:
     """``part`` of ``whole``; NaN of nothing."""
     return float(part / whole) if whole else float("nan")

@@ -21,7 +21,7 @@ TRAIN = 1
 class NiftiInput(RowInput):
     """Outputs data (batch, 1, right, anterior, superior) and label (batch,). A part reads only what its box comes from.
 
-    Which scans are mirrored depends on (seed, name, step, global row) only, and in which order they come on (seed, name).
+    Which scans are mirrored depends on (seed, name, step, global row) only, in which order they come on (seed, name).
     """
 
     types: ClassVar[tuple[str, ...]] = ("kNiftiInput",)
@@ -41,6 +41,9 @@ class NiftiInput(RowInput):
     def table(self) -> list[Labelled]:
         """The scans and their classes; raises DataError."""
         return read_table(data_path(self, self.conf.nifti_conf.path, self.field, "path"))
+
+    def records(self) -> int | None:
+        return len(self.table())
 
     def check_data(self, phase: int = 1) -> None:
         Scan(self.table()[0].path)

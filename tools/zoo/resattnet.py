@@ -1,5 +1,5 @@
-"""3D-ResAttNet: Zhang et al., An Explainable 3D Residual Self-Attention Deep Neural Network, 2020; trained as in Akintoye
-et al., A Hybrid Parallelization Approach, section 4. The same without attention is ResNet3D.
+"""3D-ResAttNet: Zhang et al., An Explainable 3D Residual Self-Attention Deep Neural Network, 2020; trained as in
+Akintoye et al., A Hybrid Parallelization Approach, section 4. The same without attention is ResNet3D.
 
 The papers leave open where the attention stands, how large the scans are and what the first layers do. Here it stands
 behind every stage of 4096 positions or fewer, scans are of 128 x 128 x 128 voxels, and the first layers are ResNet's.
@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from tools.zoo.job import HE, ONE, ZERO, Job, Net
-from tools.zoo.resnet import join
+from tools.zoo.job import ZERO, Job, Net
 
 MOST = 4096
 """Positions that may all attend to each other."""
@@ -123,7 +122,7 @@ def small() -> Iterator[Job]:
 
 def hybrid_cuts(data: str = "-1") -> Mapping[str, str]:
     """What comes before the third stage on the first spatial axis, what follows on channels."""
-    space = {name: "partition_dim: 2" for name in ("*1", "s2b*", "s2-*")}
+    space = dict.fromkeys(("*1", "s2b*", "s2-*"), "partition_dim: 2")
     rows = {f"s2-{name}": "partition_dim: 1" for name in ("*-rows", "attention")}
     return {**rows, **space, **layer_cuts(data)}
 
@@ -131,7 +130,7 @@ def hybrid_cuts(data: str = "-1") -> Mapping[str, str]:
 def layer_cuts(data: str = "-1") -> Mapping[str, str]:
     """Everything on channels. Queries and keys, which have few, are copies; class scores are sums over channels."""
     copies = {f"*-{part}*": "cut { over: REPLICA }" for part in ("query", "key")}
-    last = {name: "partition_dim: 2" for name in ("*-value-rows", "*-attention")}
+    last = dict.fromkeys(("*-value-rows", "*-attention"), "partition_dim: 2")
     ends = {"data": f"partition_dim: {data}", "fc": "cut { over: INPUT }", "loss": "partition_dim: -1"}
     return {**copies, **last, **ends, "confusion": "partition_dim: -1", "*": "partition_dim: 1"}
 
