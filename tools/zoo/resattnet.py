@@ -116,6 +116,8 @@ def small() -> Iterator[Job]:
         yield Job(
             "resattnet", f"resattnet18-small{suffix}", f"3D-ResAttNet18 made small, {said}. {tiny}", net, 60, 0.05
         )
+    net = resattnet(Shape((2, 2), 8, (32, 16, 16)), 8)
+    yield Job("resattnet", "resattnet34-small", f"3D-ResAttNet34 made small, more blocks. {tiny}", net, 60, 0.05)
     net = resattnet(Shape((1, 1), 8, (32, 16, 16), attention=False), 8)
     yield Job("resattnet", "resnet3d18-small", f"ResNet3D-18 made small. {tiny}", net, 60, 0.05)
 
