@@ -23,6 +23,8 @@ Volume = NDArray[np.float32]
 
 VENTRICLES = (2.0, 34.0), (-48.0, 36.0), (-8.0, 32.0)
 """Box that the lateral ventricles lie in: distance from the middle, front, top."""
+EMPTY = 0.05
+"""Voxels of the template up to it are outside: what interpolation leaves there is not quite 0."""
 LEAST = 1000.0
 """A ventricle is larger than that, mm³; what else is dark in the box is not."""
 FLUID = 0.5
@@ -58,7 +60,7 @@ class Anatomy:
         self.template: Volume = np.asarray(image.get_fdata(), np.float32)
         self.shape: Shape = self.template.shape
         self.spacing = spacing
-        self.brain = self.template > 0
+        self.brain = self.template > EMPTY
         grid = np.indices(self.shape, np.float32)
         self._grid = grid
         self._place = np.stack([grid[a] * spacing + self.affine[a, 3] for a in range(3)]).astype(np.float32)

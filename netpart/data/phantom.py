@@ -24,9 +24,9 @@ from netpart.data.synthetic import normal, stream_bits
 ATROPHY, LOSS = "atrophy", "loss"
 CLASSES = {
     "NC": {ATROPHY: 0.0, LOSS: 0.0},
-    "AD": {ATROPHY: 2.4, LOSS: 4.5},
+    "AD": {ATROPHY: 2.4, LOSS: 7.0},
     "sMCI": {ATROPHY: 0.6, LOSS: 0.6},
-    "pMCI": {ATROPHY: 1.8, LOSS: 3.6},
+    "pMCI": {ATROPHY: 1.8, LOSS: 5.6},
 }
 """Means of what ails a class, in standard deviations of what varies within it."""
 TASKS = {"ad-nc": ("NC", "AD"), "smci-pmci": ("sMCI", "pMCI")}
@@ -34,7 +34,7 @@ TASKS = {"ad-nc": ("NC", "AD"), "smci-pmci": ("sMCI", "pMCI")}
 TEST_EVERY = 5
 PUSH, SHRINK, WEAKEN = 0.7, 0.05, 0.03
 """What one standard deviation does: mm of the walls, share of a lobe's length, share of its signal."""
-BEND, SIZE, NOISE, DRIFT, GAIN = 1.5, 0.02, 0.03, 0.06, 0.1
+BEND, SIZE, NOISE, DRIFT, GAIN = 1.5, 0.02, 0.03, 0.05, 0.1
 """Standard deviations: mm; of the size; of noise and drift of the scanner and of its gain as shares of full scale."""
 FULL_SCALE = 1000
 COIL = 90.0
