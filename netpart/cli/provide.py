@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 FOLDER = "digits"
 PYTHON = "python.txt"
-PHANTOM, SUBJECTS = "phantom", 200
+PHANTOM, SUBJECTS, SPACING = "phantom", 800, 3
 
 
 def provide(job: Job) -> None:
@@ -62,7 +62,7 @@ def provide_phantom(job: Job) -> None:
 
         where = (job.folder / folder).resolve()
         note(f"{job.name}: its data is missing; making {shown(where)}, {SUBJECTS} scans, which takes minutes")
-        make_phantom(where, SUBJECTS)
+        make_phantom(where, SUBJECTS, SPACING)
 
 
 def named_files(job: Job) -> list[str]:
