@@ -20,13 +20,14 @@ from netpart.layers.nifti import NiftiInput
 from netpart.layers.rows import RowInput
 from netpart.proto.layer_pb2 import LayerType
 from netpart.proto.phase import PHASES, in_phase
+from netpart.spec import Shape
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import Job
 
 LOSSES = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
-LEAST = 2
+ROOM = 4
 """Extent along each axis of a map that can show a place."""
 
 
@@ -59,7 +60,7 @@ class Explanation:
 def explain(job: Job, checkpoint: Path | None, number: int, layer: str = "", target: int | None = None) -> Explanation:
     """Explains sample ``number`` of the test data: for class ``target``, by default the most probable one.
 
-    ``layer`` is by default the last with two places or more along each axis. Raises ConfigError for a net that does not
+    ``layer`` is by default the last with four places or more on each axis. Raises ConfigError for a net that does not
     classify, a layer without space, a class or a sample that is none; DataError for data or a checkpoint that cannot
     be read.
     """
@@ -103,23 +104,25 @@ def classifying(job: JobProto) -> Ends:
 
 
 def last_with_space(session: Session) -> str:
-    """The last layer whose output has two places or more along each of two or three axes. Raises ConfigError."""
-    names = [name for name, node in session.nodes.items() if has_space(node.layer.output.shape)]
-    if not names:
+    """The last layer whose output has ROOM places along each axis, or as many as any has. Raises ConfigError."""
+    places = {name: min(shape[2:]) for name, shape in with_space(session).items()}
+    if not places:
         raise ConfigError("gradcam", "a layer with channels and space", "none", "only a net of images can be explained")
-    return names[-1]
-
-
-def has_space(shape: tuple[int, ...]) -> bool:
-    """True if ``shape`` is (batch, channels, *space), with room along each axis of space."""
-    return len(shape) in (4, 5) and min(shape[2:]) >= LEAST
+    room = min(ROOM, max(places.values()))
+    return [name for name, found in places.items() if found >= room][-1]
 
 
 def check_space(session: Session, name: str) -> None:
     """Raises ConfigError unless ``name`` is a layer of the net that has channels and space."""
-    known = {n: node.layer.output.shape for n, node in session.nodes.items() if len(node.layer.output.shape) in (4, 5)}
+    known = with_space(session)
     if name not in known:
         raise ConfigError("--layer", f"a layer with channels and space: {', '.join(known)}", repr(name))
+
+
+def with_space(session: Session) -> dict[str, Shape]:
+    """The layers whose outputs are (batch, channels, *space), with space of two or three axes."""
+    shapes = {name: node.layer.output.shape for name, node in session.nodes.items()}
+    return {name: shape for name, shape in shapes.items() if len(shape) in (4, 5)}
 
 
 def read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:
