@@ -51,7 +51,7 @@ def test_slabs_make_the_volume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def differs(slabs: list[NDArray[Any]], axis: int) -> bool:
     """True if the slabs have not all of ``axis``."""
-    return slabs[0].shape[axis] < VOLUME.shape[axis]
+    return bool(slabs[0].shape[axis] < VOLUME.shape[axis])
 
 
 def test_a_plain_file_is_not_read_where_nobody_looks(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from netpart.data.prefetch import Prefetched
 from netpart.data.synthetic import Synthetic
 from netpart.errors import DataError
-from netpart.spec import Region
+from netpart.spec import Region, Shape
 
 DEADLINE = 10.0
 
@@ -21,7 +21,8 @@ class Noted:
     """A source that notes the steps it reads."""
 
     def __init__(self) -> None:
-        self.rows, self.shape = Synthetic((3,), 2, batch=4), (3,)
+        self.rows = Synthetic((3,), 2, batch=4)
+        self.shape: Shape = (3,)
         self.steps: list[int] = []
         self.ahead = threading.Event()
 

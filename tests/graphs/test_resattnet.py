@@ -66,7 +66,8 @@ def test_training_follows_the_paper(name: str) -> None:
     job = load(FOLDER / f"{name}.conf").proto
     rate = job.updater.learning_rate
     assert (job.updater.type, job.updater.momentum) == (UpdaterType.kSGD, 0)
-    assert (rate.type, rate.base_lr) == (ChangeMethod.kLinear, pytest.approx(1e-4))
+    assert rate.type == ChangeMethod.kLinear
+    assert rate.base_lr == pytest.approx(1e-4)
     assert rate.linear_conf.final_lr == pytest.approx(1e-6)
     assert rate.linear_conf.change_freq == job.train_steps
     assert net(name).rows == 6

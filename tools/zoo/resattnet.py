@@ -88,12 +88,12 @@ def jobs() -> Iterator[Job]:
     for table, said, epochs in (("ad-nc", "AD against NC", 12), ("smci-pmci", "pMCI against sMCI", 24)):
         about = (
             f"3D-ResAttNet18 reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 voxels instead of "
-            f"128 x 128 x 128, an eighth of the width, momentum and a larger learning rate, {epochs} epochs of 320 scans."
+            f"128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, {epochs} epochs of 320 scans."
         )
         reduced = Shape(sizes[18], 8, (40, 48, 40))
         net = resattnet(reduced, 8, table=table)
-        yield Trial("resattnet", f"resattnet18-{table}", about, net, 40 * epochs, 0.02, 0.9, final_rate=0.0002, scans=80,
-                    test_every=80)  # fmt: skip
+        name, steps = f"resattnet18-{table}", 40 * epochs
+        yield Trial("resattnet", name, about, net, steps, 0.02, 0.9, final_rate=0.0002, scans=80, test_every=80)
     yield from small()
 
 
