@@ -26,7 +26,7 @@ GRAPHVIZ = "0.1.4"
 SMALL = "-small"
 CUTS = {"data": "DATA", "layers": "GATHER_SCATTER", "mixed": "ONE_WEIRD_TRICK"}
 """The schemes that cut a small net where no job beside it does."""
-ALIKE = ("resnet34-small",)
+ALIKE = ("resattnet34-small", "resnet34-small")
 """Not drawn: they have the blocks of another one, only more of them."""
 
 Drawing = tuple[Path, "str | None"]
@@ -57,8 +57,9 @@ def drawings(conf: Path) -> dict[str, Drawing]:
 
 
 def is_published(conf: Path) -> bool:
-    """True for a net at its published size, which is too large to look at: a small one stands beside it."""
-    return conf.with_stem(conf.stem + SMALL).exists()
+    """True for a net at its published size, or nearly: too large to look at, so a small one stands beside it."""
+    small = (path.stem.removesuffix(SMALL) for path in conf.parent.glob(f"*{SMALL}.conf"))
+    return SMALL not in conf.stem and conf.stem.startswith(tuple(small))
 
 
 def fresh(conf: Path, scheme: str | None) -> str:

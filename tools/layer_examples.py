@@ -61,6 +61,7 @@ GROUPS: dict[str, dict[str, Example | None]] = {
         "kSyntheticMasks": GUESS,
         "kSyntheticTokens": GUESS,
         "kTextInput": GUESS,
+        "kNiftiInput": Example('nifti_conf { path: "scans.csv" batchsize: 8 shape: [16, 20, 16] }'),
         "kMnist": Example("mnist_conf { resize: 12 }", (RECORDS,)),
         "kLabel": Example("", (RECORDS,)),
         "kImagePreprocess": on((8, 3, 12, 12), conf="rgbimage_conf { cropsize: 8 mirror: true }"),
@@ -92,6 +93,7 @@ GROUPS: dict[str, dict[str, Example | None]] = {
     },
     "Shapes and joins": {
         "kAdd": on(IMAGES, IMAGES),
+        "kGate": on(IMAGES, params=1),
         "kMul": on(IMAGES, (8, 6, 1, 1)),
         "kMax": on(IMAGES, IMAGES),
         "kConcate": on((8, 4, 12, 12), (8, 2, 12, 12), conf="concate_conf { concate_dim: 1 }"),
@@ -114,6 +116,7 @@ GROUPS: dict[str, dict[str, Example | None]] = {
     },
     "Outputs": {
         "kAccuracy": Example("", (Spec((8, 10)), LABELS)),
+        "kConfusion": Example("", (Spec((8, 2)), LABELS)),
     },
 }
 """Group -> a name of each type that has a class -> its example."""

@@ -15,7 +15,7 @@ from tools.zoo.job import MADE
 
 ROOT = Path(__file__).resolve().parent.parent
 MARK = f"# {MADE}\n"
-FAMILIES = ("alexnet", "densenet", "gpt", "mobilenet", "resnet", "unet", "vgg", "vit")
+FAMILIES = ("alexnet", "densenet", "gpt", "mobilenet", "resattnet", "resnet", "unet", "vgg", "vit")
 """Modules of tools/zoo, and the folders of graphs/ in which they make their jobs, perhaps beside others."""
 
 

@@ -6,9 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from netpart.cli.common import count, positive
+
 HELP = "make data sets in the form that jobs read"
 DIGITS = "the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
 PYTHON = "the source of Python's standard library as one text"
+PHANTOM = "a cohort of made-up MRI scans of healthy and ill brains, as NIfTI files and tables"
 MNIST = "MNIST's four IDX files, plain or .gz, as kvfile stores"
 
 
@@ -26,6 +29,14 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     mnist.add_argument("idx", type=Path, metavar="IDX_DIR", help="holds train-images-idx3-ubyte and the other three")
     mnist.add_argument("folder", type=Path, metavar="OUT", help="gets the stores, e.g. data/mnist")
     mnist.set_defaults(make=make_mnist)
+    phantom = sets.add_parser("phantom", help=PHANTOM, description=PHANTOM)
+    phantom.add_argument("folder", type=Path, metavar="OUT", help="gets scans and tables, e.g. data/phantom")
+    phantom.add_argument(
+        "--subjects", type=positive, default=200, metavar="N", help="people, a quarter of each class (default: 200)"
+    )
+    phantom.add_argument("--spacing", type=positive, default=2, metavar="MM", help="between voxels (default: 2)")
+    phantom.add_argument("--seed", type=count, default=0, metavar="S", help="which people (default: 0)")
+    phantom.set_defaults(make=make_phantom)
     return parser
 
 
@@ -58,6 +69,16 @@ def make_mnist(args: argparse.Namespace) -> str:
 
     train, test = convert_mnist(args.idx, args.folder)
     return f"{args.folder}: made {train} training and {test} test images: {listed()}"
+
+
+def make_phantom(args: argparse.Namespace) -> str:
+    """Makes the cohort and says so."""
+    from netpart.data.phantom import ALTERED, TASKS
+    from netpart.data.phantom import make_phantom as make
+
+    made = make(args.folder, args.subjects, args.spacing, args.seed)
+    tables = ", ".join(f"{task}-{split}.csv" for task in TASKS for split in ("train", "test"))
+    return f"{args.folder}: made {made} scans: {tables}; {ALTERED} is what diseases alter"
 
 
 def listed() -> str:

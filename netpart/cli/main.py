@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any
 
 VERBS = (
-    "run", "sample", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff", "explain",
-    "data", "zoo",
+    "run", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
+    "explain", "data", "zoo",
 )  # fmt: skip
 """Every verb is a module of this package: ``add(subparsers)`` says its options, ``call(args)`` does it.
 

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 FOLDER = "digits"
 PYTHON = "python.txt"
+PHANTOM, SUBJECTS, SPACING = "phantom", 800, 3
 
 
 def provide(job: Job) -> None:
     """Makes the data of the zoo that ``job`` reads and that is not there, and says so on stderr."""
     provide_digits(job)
     provide_python(job)
+    provide_phantom(job)
 
 
 def provide_digits(job: Job) -> None:
@@ -46,6 +48,21 @@ def provide_python(job: Job) -> None:
         where = (job.folder / path).resolve()
         size = make_python_source(where)
         note(f"{job.name}: its data was missing; made {shown(where)}, {bytes_text(size)} of Python's standard library")
+
+
+def provide_phantom(job: Job) -> None:
+    """Makes the cohort of phantoms in every folder ``phantom`` of which ``job`` reads a table that is not there.
+
+    Says so on stderr, before as well: it takes minutes. Raises NetpartError without nilearn.
+    """
+    tables = {Path(layer.nifti_conf.path) for layer in job.proto.neuralnet.layer if layer.nifti_conf.path}
+    missing = {path.parent for path in tables if path.parent.name == PHANTOM and not is_there(job, path)}
+    for folder in sorted(missing):
+        from netpart.data.phantom import make_phantom
+
+        where = (job.folder / folder).resolve()
+        note(f"{job.name}: its data is missing; making {shown(where)}, {SUBJECTS} scans, which takes minutes")
+        make_phantom(where, SUBJECTS, SPACING)
 
 
 def named_files(job: Job) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.launch.events import Event, Summary
+    from netpart.launch.speedup import Speedup
 
 THROUGH = {"memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ"}
 """Transports in words."""
@@ -51,7 +52,29 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
     parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
+    parser.add_argument(
+        "--against", type=Path, metavar="ONE.json", help="say how much sooner this is done than that run of the job,"
+        " by its summary: one on one worker"
+    )  # fmt: skip
+    parser.add_argument(
+        "--reach",
+        type=share,
+        default=0.9,
+        metavar="A",
+        help="epochs count until a test has this accuracy (default: 0.9)",
+    )
     return parser
+
+
+def share(text: str) -> float:
+    """A number from 0 to 1, as an option gives it."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, got {text!r}")
+    return value
 
 
 def call(args: argparse.Namespace) -> int:
@@ -69,8 +92,10 @@ def call(args: argparse.Namespace) -> int:
     if args.launcher == "threads":
         keep_to(workers_of(args, job), args.threads)
     from netpart.launch.run import run
+    from netpart.launch.speedup import read_summary, speedup
     from netpart.plan.advice import recut
 
+    serial = read_summary(args.against) if args.against else None
     for warning in recut(job, workers_of(args, job)):
         note(f"warning: {warning}")
     if args.threads is not None:
@@ -92,6 +117,8 @@ def call(args: argparse.Namespace) -> int:
             hosts=args.hosts, transport=args.transport,
         )  # fmt: skip
     print(closing(summary))
+    if serial is not None:
+        print(sooner(speedup(serial, summary, args.reach), args.reach))
     if args.summary:
         args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
     return 0
@@ -178,8 +205,30 @@ def closing(summary: Summary) -> str:
         "test": shown(summary.test) if summary.test else "",
         "validation": shown(summary.validation) if summary.validation else "",
         "train": shown(summary.train) if summary.train else "",
-        "time": f"{seconds_text(summary.seconds)}, {summary.samples_per_second:,.0f} samples/s in training",
+        "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
+        f" {summary.samples_per_second:,.0f} samples/s",
         "moved": f"{bytes_text(summary.bytes_counted)} between workers, {agree} ({summary.bytes_predicted:,} bytes)",
         "checkpoint": summary.checkpoint,
     }
-    return "\n".join(f"{name:>10}  {text}" for name, text in rows.items() if text)
+    lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
+    return "\n".join([*lines, *(matrix(name, table) for name, table in summary.tables.items())])
+
+
+def matrix(name: str, table: list[list[int]]) -> str:
+    """A confusion matrix: a line for each class."""
+    wide = max(len(str(count)) for row in table for count in (*row, len(row)))
+    lines = (f"{f'class {k}':>10}  {' '.join(f'{count:>{wide}}' for count in row)}" for k, row in enumerate(table))
+    return "\n".join([f"{name} of the test: rows are classes, columns what they were taken for", *lines])
+
+
+def sooner(found: Speedup, accuracy: float) -> str:
+    """The speed-up in two lines."""
+
+    def text(value: float | None) -> str:
+        return "unknown" if value is None else f"{value:.2f}"
+
+    factors = f"{text(found.step)} a step x {text(found.steps)} steps an epoch x {text(found.epochs)} epochs"
+    return (
+        f"  speed-up  {text(found.training)} in training time\n"
+        f"    eq. 13  {text(found.equation_13)} = {factors} to an accuracy of {accuracy:g}"
+    )

@@ -19,6 +19,14 @@ def interpolation(source: int, target: int) -> NDArray[np.float32]:
     return matrix
 
 
+def stretch(values: NDArray[Any], extents: tuple[int, ...]) -> NDArray[np.float32]:
+    """Resizes ``values`` (*space) to ``extents``, linearly along each axis."""
+    found = values.astype(np.float32)
+    for axis, extent in enumerate(extents):
+        found = np.moveaxis(np.tensordot(interpolation(found.shape[axis], extent), found, (1, axis)), 0, axis)
+    return np.asarray(found, np.float32)
+
+
 def resize(images: NDArray[Any], height: int, width: int) -> NDArray[np.float32]:
     """Resizes (..., h, w) images to (..., height, width) float32, bilinearly."""
     tall = interpolation(images.shape[-2], height) @ images.astype(np.float32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,14 +10,12 @@ from numpy.typing import NDArray
 from netpart.data.cache import RecordCache, Records
 from netpart.data.decode import Decode
 from netpart.data.mapped import Store
+from netpart.data.order import Permutation, RecordOrder
 from netpart.errors import DataError
 from netpart.spec import Region, Shape, contains, extent, whole
 
 BUDGET = 256 * 2**20
 """Bytes of decoded records that a reader keeps."""
-
-Permutation = Callable[[int], NDArray[Any]]
-"""Epoch -> the order in which the epoch takes the records: a permutation of their numbers."""
 
 
 class RowSource(Protocol):
@@ -60,9 +57,7 @@ class RowReader:
         budget: int = BUDGET,
     ) -> None:
         self._cache = RecordCache(store, decode, budget)
-        self._path, self._count, self._batch = store.path, len(store), batch
-        self._skip, self._order = skip % len(store), shuffle_key
-        self._epochs: dict[int, NDArray[np.int64]] = {}
+        self._path, self._order = store.path, RecordOrder(len(store), batch, skip, shuffle_key)
         self.shape: Shape = self._cache.shape
         self._mean, self._std = self._per_element(mean, "mean"), self._per_element(std, "std")
         self._scaled = bool((self._std != 1).any())
@@ -70,20 +65,11 @@ class RowReader:
 
     def indices(self, step: int, first: int, last: int) -> NDArray[np.int64]:
         """Record numbers of rows ``first`` to ``last`` of the mini-batch of ``step``: (last − first,) int64."""
-        start = self._skip + step * self._batch
-        epochs, places = np.divmod(np.arange(start + first, start + last, dtype=np.int64), self._count)
-        if self._order is None:
-            return places
-        for epoch in np.unique(epochs).tolist():
-            rows = epochs == epoch
-            places[rows] = self._permutation(epoch)[places[rows]]
-        return places
+        return self._order.records(step, first, last)
 
     def records(self, step: int, first: int, last: int) -> Records:
         """The same as a slice, where they follow one another for sure."""
-        start = (self._skip + step * self._batch + first) % self._count
-        end = start + last - first
-        return slice(start, end) if self._order is None and end <= self._count else self.indices(step, first, last)
+        return self._order.run(step, first, last) or self.indices(step, first, last)
 
     def read(
         self,
@@ -117,13 +103,6 @@ class RowReader:
         np.subtract(values, self._mean[crop].astype(out.dtype), out=out, dtype=out.dtype)
         if self._scaled:
             np.divide(out, self._std[crop].astype(out.dtype), out=out)
-
-    def _permutation(self, epoch: int) -> NDArray[np.int64]:
-        if epoch not in self._epochs and self._order is not None:
-            # A mini-batch may span the end of one epoch and the start of the next: keep two.
-            self._epochs = {e: p for e, p in self._epochs.items() if abs(e - epoch) <= 1}
-            self._epochs[epoch] = np.asarray(self._order(epoch), np.int64)
-        return self._epochs[epoch]
 
     def _per_element(self, value: float | NDArray[Any], name: str) -> NDArray[np.float64]:
         array = np.asarray(value, np.float64)

@@ -62,7 +62,8 @@ class Net(Shown):
     """The layer DAG of one phase. ``rows`` is the mini-batch its losses are normalised by.
 
     ``expanded`` are the nodes of the net as it was built that a pass made two of (``passes/expand.py``); ``totals``
-    those of the net with these behind which a pass inserted a total (``passes/totals.py``).
+    those of the net with these behind which a pass inserted a total (``passes/totals.py``). ``explained``: gradients
+    are wanted although nothing is trained.
     """
 
     name: str
@@ -71,10 +72,16 @@ class Net(Shown):
     rows: int = 0
     totals: tuple[int, ...] = ()
     expanded: tuple[int, ...] = ()
+    explained: bool = False
     by_name: dict[str, Node] = field(init=False)
 
     def __post_init__(self) -> None:
         self.by_name = {node.name: node for node in self.nodes}
+
+    @property
+    def backward(self) -> bool:
+        """True if a step of it has a backward pass."""
+        return self.explained or self.phase == "train"
 
     def spec(self, source: Source) -> Spec:
         """Spec of the tensor that ``source`` names."""
@@ -91,7 +98,7 @@ class Net(Shown):
 
         That depends on the net alone, not on the cut: what no gradient reaches in the end is still trained, by 0.
         """
-        if self.phase != "train":
+        if not self.backward:
             return [False] * len(self.nodes)
         above = [False] * len(self.nodes)
         below = [False] * len(self.nodes)

@@ -91,6 +91,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise(y.size),
     "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise(y.size),
     "accuracy": lambda x, label, metrics, topk, owned, *_: flops.elementwise(x.size),
+    "confusion": lambda x, *_: flops.elementwise(x.size),
     "largest": lambda x, y: 0,
 }
 """Per verb, its price from the arguments it is bound to."""

@@ -7,6 +7,7 @@ from netpart.kernels.arrays import Arrays
 from netpart.kernels.attention import Attention
 from netpart.kernels.batch_norm import BatchNorm
 from netpart.kernels.combine import Combine
+from netpart.kernels.confusion import Confusion
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
 from netpart.kernels.embedding import Embedding
@@ -42,6 +43,7 @@ class Kernels(
     Dropout,
     Softmax,
     Losses,
+    Confusion,
     Vocabulary,
 ):
     """Every verb as a method that binds its arrays and returns an Op.

@@ -232,9 +232,11 @@ class Coordinator:
     def on_report(self, member: Member, report: Any, team: Team) -> None:
         done = self.metrics.add(report, len(self.members))
         if done is not None:
-            values, rate = done
-            refuse_divergence(report.phase, report.step, values)
-            self.listener(Measured(report.phase, report.step, values, monotonic() - self.started, rate))
+            refuse_divergence(report.phase, report.step, done.metrics)
+            seconds = monotonic() - self.started
+            self.listener(
+                Measured(report.phase, report.step, done.metrics, seconds, done.samples_per_second, done.tables)
+            )
 
     def on_checkpoint_due(self, member: Member, due: Any, team: Team) -> None:
         answer = ControlProto()

@@ -19,6 +19,7 @@ from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
 from netpart.kernels.reference import Kernels
+from netpart.launch.metrics import figures
 from netpart.program.compile import compile_worker
 from netpart.spec import Region, Shape, relative, whole
 from netpart.transport.memory import MemoryHub
@@ -126,15 +127,10 @@ class Ensemble:
         return workers
 
     def metrics(self, phase: str) -> dict[str, float]:
-        """Sums of all workers since the last call, divided by the rows of one mini-batch."""
-        sums = sum(p.read_metrics(phase) for p in self.players)
+        """What the sums of all workers since the last call say of the rows of one mini-batch."""
+        sums = np.sum([p.read_metrics(phase) for p in self.players], axis=0)
         rows = self.partition.phases[phase][-1].rows[1]
-        slots = self.players[0].program.phases[phase].metrics
-        return {
-            f"{slot.layer}/{name}": float(sums[slot.offset + i]) / rows
-            for slot in slots
-            for i, name in enumerate(slot.names)
-        }
+        return figures(self.partition.phases[phase], sums.tolist(), rows)
 
     def parameter(self, name: str, gradient: bool = False, pick: Pick = np.maximum) -> Values:
         """The whole of one parameter (or of its summed gradient), put together from its holders."""

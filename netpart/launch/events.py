@@ -45,13 +45,15 @@ class Started:
 
 @dataclass(frozen=True)
 class Measured:
-    """Means of the metrics of ``phase`` since the last report. ``step`` counts the training steps done."""
+    """Means of the metrics of ``phase`` since the last report. ``step`` counts the training steps done; ``tables`` are
+    confusion matrices: rows are classes, columns what they were taken for, in samples."""
 
     phase: str
     step: int
     metrics: dict[str, float]
     seconds: float
     samples_per_second: float
+    tables: dict[str, list[list[int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,9 @@ class Summary:
     """The end of a run. ``loss`` and ``accuracy`` are those of the last test, or else of the last training report.
 
     Bytes are payload bytes between workers: ``bytes_predicted`` from the graph, ``bytes_counted`` from the run.
-    ``step_seconds`` are those of the latest 1000 training steps, each of the worker that took longest.
+    ``step_seconds`` are those of the latest 1000 training steps, each of the worker that took longest. ``tables`` are
+    those of the last test; ``accuracies`` the (step, accuracy) of every test; ``steps_per_epoch`` passes over the
+    training data once, where that has an end.
     """
 
     name: str
@@ -94,3 +98,6 @@ class Summary:
     workspace: str = ""
     bytes_by_edge: dict[str, int] = field(default_factory=dict)
     step_seconds: list[float] = field(default_factory=list)
+    tables: dict[str, list[list[int]]] = field(default_factory=dict)
+    accuracies: list[tuple[int, float]] = field(default_factory=list)
+    steps_per_epoch: float | None = None

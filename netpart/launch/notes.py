@@ -29,6 +29,7 @@ class Notes:
         self.file.writelines(kept)
         self.listener: Callable[[Event], None] = listener or (lambda event: None)
         self.latest: dict[str, dict[str, float]] = {}
+        self.tests: list[Measured] = []
         self.checkpoint = ""
 
     def noted_until(self, step: int) -> list[str]:
@@ -45,6 +46,7 @@ class Notes:
         """Takes one event."""
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
+            self.tests += [event] if event.phase == "test" else []
             self.file.write(json.dumps(asdict(event)) + "\n")
             self.file.flush()
         if isinstance(event, Saved):

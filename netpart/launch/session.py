@@ -12,14 +12,17 @@ import numpy as np
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
-from netpart.graph.net import Net
+from netpart.graph.net import Net, Node, Source
 from netpart.graph.partition import Micro, Partition, partition_net, whole_on_worker_0
 from netpart.graph.passes.synchronise import synchronise
 from netpart.kernels.device import array_module
 from netpart.launch.loop import fill
 from netpart.layers.given import Given
+from netpart.layers.score import Score
+from netpart.program.buffers import View
 from netpart.program.compile import compile_worker
 from netpart.program.kernels import kernels_of
+from netpart.program.program import Program
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.phase import in_phase
@@ -36,15 +39,18 @@ Values = np.ndarray[Any, Any]
 class Session:
     """The part of a job's test net that the layers ``outputs`` depend on, for mini-batches of ``rows`` rows.
 
-    Parameters are those of ``checkpoint``, or initial ones without it. Raises ConfigError for a name that is no layer
-    of the test net and for inputs of opaque records, DataError for a checkpoint of another net.
+    Parameters are those of ``checkpoint``, or initial ones without it. With ``score``, one of the outputs, a run goes
+    back as well, and ``gradient`` tells what raises the score of a class there. Raises ConfigError for a name that is
+    no layer of the test net and for inputs of opaque records, DataError for a checkpoint of another net.
     """
 
     def __init__(
-        self, job: Job, outputs: Iterable[str], checkpoint: Path | None = None, rows: int = 1, device: str = "cpu"
-    ) -> None:
+        self, job: Job, outputs: Iterable[str], checkpoint: Path | None = None, rows: int = 1, device: str = "cpu",
+        score: str = "",
+    ) -> None:  # fmt: skip
         build_net(job.proto, PHASE, job.folder)  # what is wrong is told with its place in the whole job
         net = given(build_net(upstream(job.proto, outputs), PHASE, job.folder, rows))
+        net = scored(net, score) if score else net
         self.nodes = net.by_name
         self.partition = whole_partition(job.proto, net)
         xp, _ = array_module(device)
@@ -66,6 +72,12 @@ class Session:
         for waiting in self.player.play(PHASE, step):
             raise AssertionError(f"a whole net waits for {waiting}")
 
+    def score_of(self, target: int) -> None:
+        """The next runs go back from the score of class ``target``; at first it is class 0."""
+        for node in self.nodes.values():
+            if isinstance(node.layer, Score):
+                node.layer.target = target
+
     def input(self, name: str) -> Given:
         """The input layer ``name``."""
         inputs = {name: node.layer for name, node in self.nodes.items() if isinstance(node.layer, Given)}
@@ -75,11 +87,37 @@ class Session:
 
     def value(self, name: str) -> Values:
         """The first output of layer ``name`` in the last run: a host array that the next run writes over."""
-        node = self.nodes[name].index
-        micro, program = self.partition.phases[PHASE][0], self.player.program.phases[PHASE]
-        part = next(p for p in micro.graph.parts if p.node == node)
-        array = self.player.machine.arrays(PHASE)(program.values[0, part.index, 0])
-        return np.asarray(self.player.to_host(array))
+        return self._host(self._program.values[0, self._part(name), 0])
+
+    def gradient(self, name: str) -> Values:
+        """How the score of the last run changes with the first output of layer ``name``: as ``value``.
+
+        Raises ConfigError for a layer that has no gradient: one of data, or of which the score does not depend.
+        """
+        found = self._program.gradients.get((0, self._part(name)))
+        if found is None:
+            hint = "name a layer between the first parameters and the scores"
+            raise ConfigError("gradient", "a layer with parameters in or above it", repr(name), hint)
+        return self._host(found)
+
+    @property
+    def _program(self) -> Program:
+        return self.player.program.phases[PHASE]
+
+    def _part(self, name: str) -> int:
+        graph, node = self.partition.phases[PHASE][0].graph, self.nodes[name].index
+        return next(p.index for p in graph.parts if p.node == node)
+
+    def _host(self, view: View) -> Values:
+        return np.asarray(self.player.to_host(self.player.machine.arrays(PHASE)(view)))
+
+
+def scored(net: Net, name: str) -> Net:
+    """``net`` with a Score of layer ``name`` at its end, and a backward pass from there."""
+    source = net.by_name[name]
+    score = Score(name, source.layer.output)
+    node = Node(len(net.nodes), score, (Source(source.index, 0),), (), ())
+    return replace(net, nodes=[*net.nodes, node], explained=True)
 
 
 def upstream(job: JobProto, outputs: Iterable[str]) -> JobProto:

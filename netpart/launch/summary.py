@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from netpart.graph.partition import Partition
 from netpart.launch.coordinator import Options
-from netpart.launch.events import Summary
+from netpart.launch.events import Measured, Summary
 from netpart.launch.loop import due
 from netpart.launch.notes import Notes
 from netpart.launch.watch import Member
+from netpart.layers.rows import RowInput
 from netpart.plan.ledger import ledger
 
 if TYPE_CHECKING:
@@ -41,8 +42,24 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
         checkpoint=notes.checkpoint,
         workspace=str(options.workspace),
         bytes_by_edge=by_edge(partition, members),
+        tables=notes.tests[-1].tables if notes.tests else {},
+        accuracies=accuracies(notes.tests),
+        steps_per_epoch=steps_per_epoch(partition),
         step_seconds=[max(times) for times in zip(*(m.finished.step_seconds for m in members), strict=True)],
     )
+
+
+def accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
+    """The step and the first accuracy of every test that has one."""
+    found = ((test.step, first_named(test.metrics, "accuracy")) for test in tests)
+    return [(step, accuracy) for step, accuracy in found if accuracy is not None]
+
+
+def steps_per_epoch(partition: Partition) -> float | None:
+    """Training steps in which every sample comes once; None where the samples have no end."""
+    inputs = (node.layer for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
+    counts = [count for count in (layer.records() for layer in inputs) if count is not None]
+    return max(counts) / partition.phases["train"][-1].rows[1] if counts else None
 
 
 def predicted(partition: Partition, first_step: int) -> dict[str, int]:

@@ -120,8 +120,12 @@ class BatchNorm(Layer):
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s, _), (*gradients, dmean, dvariance), dy = call.w, call.dw, call.dy[0]
-        (unit, rstd, m, dm, mean, variance), x, dx = call.aux, call.x[0], wanted(call.dx, 0)
+        (unit, rstd, *kept), x, dx = call.aux, call.x[0], wanted(call.dx, 0)
         w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
+        if not self.training:
+            ops = [kernels.batch_norm_parameters(unit, dy, dw, db)]
+            return chain(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
+        m, dm, mean, variance = kept
         share, own = self._count(call) / (call.rows * prod(self.output.shape[2:])), self._own(call)
         return chain(
             kernels.batch_norm_gradient(x, s, m, mean, variance, w, unit, rstd, dy, dm, dw, db, dx, own, self.epsilon),

@@ -31,6 +31,10 @@ class CSVInput(RowInput):
         with layer_store(self, "textfile") as store:
             return (len(store.value(0).split(conf.separator.encode())) - self.labelled,)
 
+    def records(self) -> int | None:
+        with layer_store(self, "textfile") as store:
+            return len(store)
+
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
         decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, self.labelled)
         return store_rows(self, layer_store(self, "textfile"), decode, self._file, batch, seed)

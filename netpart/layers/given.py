@@ -24,17 +24,17 @@ class Given(Layer):
     is_input: ClassVar[bool] = True
 
     def __init__(self, layer: Layer) -> None:
-        self._like, self.values = layer, list[Array]()
+        self.like, self.values = layer, list[Array]()
         super().__init__(layer.conf, ())
 
     def infer(self) -> tuple[Spec, ...]:
-        return self._like.outputs
+        return self.like.outputs
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         return Needs(())
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
-        return self._like.outputs_of(region)
+        return self.like.outputs_of(region)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         self.values = [np.zeros(y.shape, y.dtype) for y in call.y]

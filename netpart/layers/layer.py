@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -237,6 +237,14 @@ class Layer(ABC):
     def backward(self, kernels: Kernels, call: Call) -> Op:
         """The bound backward kernel of one part: overwrites the wanted ``dx`` and ``dw``."""
         raise NotImplementedError(f"{type(self).__name__} has no gradient")
+
+    def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
+        """What the sums of ``metrics`` over ``rows`` rows say: by default their means."""
+        return {name: total / rows for name, total in zip(self.metrics, sums, strict=True)}
+
+    def tables(self, sums: Sequence[float]) -> dict[str, list[list[int]]]:
+        """What the sums of ``metrics`` say that takes a table: by default nothing."""
+        return {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name} {' '.join(str(s.shape) for s in self.outputs)})"

@@ -26,6 +26,10 @@ class RecordInput(RowInput):
         with layer_store(self, "kvfile") as store:
             return record_shape(store)
 
+    def records(self) -> int | None:
+        with layer_store(self, "kvfile") as store:
+            return len(store)
+
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
         store = layer_store(self, "kvfile")
         return store_rows(self, store, record_decoder(self.output.shape[1:]), self._file, batch, seed)

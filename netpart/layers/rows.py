@@ -38,6 +38,10 @@ class RowInput(Layer):
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
         """The source of the rows of mini-batches of ``batch``; raises DataError where it cannot be used."""
 
+    def records(self) -> int | None:
+        """Rows of one pass over the data; None where they have no end. May open the data."""
+        return None
+
     def infer(self) -> tuple[Spec, ...]:
         sources(self)
         if not self.conf.HasField(self.field):

@@ -62,7 +62,7 @@ def compile_phase(
         for m, s in enumerate(stages)
     ]
     backwards = [BackwardCompiler(forward) for forward in forwards]
-    order, trains = parameters.partition.job.neuralnet.schedule, phase == "train"
+    order, trains = parameters.partition.job.neuralnet.schedule, micros[0].graph.net.backward
     turns = turns_of(worker, stages, Schedule.Order.Name(order), trains)
     if trains:
         passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)

@@ -62,6 +62,24 @@ class TextProto(_message.Message):
     held_out: float
     def __init__(self, files: _Optional[_Iterable[str]] = ..., suffix: _Optional[str] = ..., window: _Optional[int] = ..., batchsize: _Optional[_Iterable[int]] = ..., held_out: _Optional[float] = ...) -> None: ...
 
+class NiftiProto(_message.Message):
+    __slots__ = ("path", "batchsize", "shape", "normalise", "flip", "shuffle", "prefetching")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    NORMALISE_FIELD_NUMBER: _ClassVar[int]
+    FLIP_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    PREFETCHING_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    batchsize: _containers.RepeatedScalarFieldContainer[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    normalise: bool
+    flip: bool
+    shuffle: bool
+    prefetching: bool
+    def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., normalise: bool = ..., flip: bool = ..., shuffle: bool = ..., prefetching: bool = ...) -> None: ...
+
 class CharRNNProto(_message.Message):
     __slots__ = ("path", "vocab_path", "unroll_len", "batchsize")
     PATH_FIELD_NUMBER: _ClassVar[int]

@@ -26,6 +26,7 @@ from netpart.proto.device_pb2 import LinkProto as LinkProto
 from netpart.proto.input_pb2 import StoreProto as StoreProto
 from netpart.proto.input_pb2 import SyntheticProto as SyntheticProto
 from netpart.proto.input_pb2 import TextProto as TextProto
+from netpart.proto.input_pb2 import NiftiProto as NiftiProto
 from netpart.proto.input_pb2 import CharRNNProto as CharRNNProto
 from netpart.proto.input_pb2 import OnehotProto as OnehotProto
 from netpart.proto.input_pb2 import DataProto as DataProto
@@ -130,6 +131,7 @@ kSyntheticInput: _layer_pb2.LayerType
 kSyntheticMasks: _layer_pb2.LayerType
 kSyntheticTokens: _layer_pb2.LayerType
 kTextInput: _layer_pb2.LayerType
+kNiftiInput: _layer_pb2.LayerType
 kConvolution: _layer_pb2.LayerType
 kCConvolution: _layer_pb2.LayerType
 kDropout: _layer_pb2.LayerType
@@ -166,6 +168,7 @@ kPositions: _layer_pb2.LayerType
 kRotary: _layer_pb2.LayerType
 kCrop: _layer_pb2.LayerType
 kClassToken: _layer_pb2.LayerType
+kGate: _layer_pb2.LayerType
 kCudnnConv: _layer_pb2.LayerType
 kCudnnPool: _layer_pb2.LayerType
 kCudnnLRN: _layer_pb2.LayerType
@@ -176,6 +179,7 @@ kCudnnSoftmaxLoss: _layer_pb2.LayerType
 kEuclideanLoss: _layer_pb2.LayerType
 kSoftmaxLoss: _layer_pb2.LayerType
 kAccuracy: _layer_pb2.LayerType
+kConfusion: _layer_pb2.LayerType
 kArgSort: _layer_pb2.LayerType
 kCSVOutput: _layer_pb2.LayerType
 kRecordOutput: _layer_pb2.LayerType

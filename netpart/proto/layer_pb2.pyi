@@ -51,6 +51,7 @@ class LayerType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kSyntheticMasks: _ClassVar[LayerType]
     kSyntheticTokens: _ClassVar[LayerType]
     kTextInput: _ClassVar[LayerType]
+    kNiftiInput: _ClassVar[LayerType]
     kConvolution: _ClassVar[LayerType]
     kCConvolution: _ClassVar[LayerType]
     kDropout: _ClassVar[LayerType]
@@ -87,6 +88,7 @@ class LayerType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kRotary: _ClassVar[LayerType]
     kCrop: _ClassVar[LayerType]
     kClassToken: _ClassVar[LayerType]
+    kGate: _ClassVar[LayerType]
     kCudnnConv: _ClassVar[LayerType]
     kCudnnPool: _ClassVar[LayerType]
     kCudnnLRN: _ClassVar[LayerType]
@@ -97,6 +99,7 @@ class LayerType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kEuclideanLoss: _ClassVar[LayerType]
     kSoftmaxLoss: _ClassVar[LayerType]
     kAccuracy: _ClassVar[LayerType]
+    kConfusion: _ClassVar[LayerType]
     kArgSort: _ClassVar[LayerType]
     kCSVOutput: _ClassVar[LayerType]
     kRecordOutput: _ClassVar[LayerType]
@@ -139,6 +142,7 @@ kSyntheticInput: LayerType
 kSyntheticMasks: LayerType
 kSyntheticTokens: LayerType
 kTextInput: LayerType
+kNiftiInput: LayerType
 kConvolution: LayerType
 kCConvolution: LayerType
 kDropout: LayerType
@@ -175,6 +179,7 @@ kPositions: LayerType
 kRotary: LayerType
 kCrop: LayerType
 kClassToken: LayerType
+kGate: LayerType
 kCudnnConv: LayerType
 kCudnnPool: LayerType
 kCudnnLRN: LayerType
@@ -185,6 +190,7 @@ kCudnnSoftmaxLoss: LayerType
 kEuclideanLoss: LayerType
 kSoftmaxLoss: LayerType
 kAccuracy: LayerType
+kConfusion: LayerType
 kArgSort: LayerType
 kCSVOutput: LayerType
 kRecordOutput: LayerType
@@ -214,7 +220,7 @@ class ShardProto(_message.Message):
     def __init__(self, worker: _Optional[int] = ..., region: _Optional[_Iterable[int]] = ..., term: _Optional[_Iterable[int]] = ..., phase: _Optional[_Union[Phase, str]] = ..., rows: _Optional[int] = ...) -> None: ...
 
 class LayerProto(_message.Message):
-    __slots__ = ("name", "srclayers", "param", "include", "exclude", "type", "user_type", "share_src_blobs", "unroll_len", "unroll_index", "unroll_conn_type", "shift", "partition_dim", "partition_id", "num_partitions", "store_conf", "lmdbdata_conf", "mnist_conf", "rgbimage_conf", "sharddata_conf", "char_rnn_conf", "onehot_conf", "synthetic_conf", "text_conf", "activation_conf", "convolution_conf", "dropout_conf", "dummy_conf", "innerproduct_conf", "lrn_conf", "pooling_conf", "rbm_conf", "relu_conf", "softmax_conf", "gru_conf", "embedding_conf", "bm_conf", "reshape_conf", "transpose_conf", "globalpooling_conf", "upsampling_conf", "norm_conf", "matmul_conf", "attention_conf", "rotary_conf", "crop_conf", "softmaxloss_conf", "argsort_conf", "concate_conf", "slice_conf", "split_conf", "rnn_dummy_conf", "location", "cut", "remainder", "shard", "sum_gradient")
+    __slots__ = ("name", "srclayers", "param", "include", "exclude", "type", "user_type", "share_src_blobs", "unroll_len", "unroll_index", "unroll_conn_type", "shift", "partition_dim", "partition_id", "num_partitions", "store_conf", "lmdbdata_conf", "mnist_conf", "rgbimage_conf", "sharddata_conf", "char_rnn_conf", "onehot_conf", "synthetic_conf", "text_conf", "nifti_conf", "activation_conf", "convolution_conf", "dropout_conf", "dummy_conf", "innerproduct_conf", "lrn_conf", "pooling_conf", "rbm_conf", "relu_conf", "softmax_conf", "gru_conf", "embedding_conf", "bm_conf", "reshape_conf", "transpose_conf", "globalpooling_conf", "upsampling_conf", "norm_conf", "matmul_conf", "attention_conf", "rotary_conf", "crop_conf", "softmaxloss_conf", "argsort_conf", "concate_conf", "slice_conf", "split_conf", "rnn_dummy_conf", "location", "cut", "remainder", "shard", "sum_gradient")
     Extensions: _python_message._ExtensionDict
     NAME_FIELD_NUMBER: _ClassVar[int]
     SRCLAYERS_FIELD_NUMBER: _ClassVar[int]
@@ -240,6 +246,7 @@ class LayerProto(_message.Message):
     ONEHOT_CONF_FIELD_NUMBER: _ClassVar[int]
     SYNTHETIC_CONF_FIELD_NUMBER: _ClassVar[int]
     TEXT_CONF_FIELD_NUMBER: _ClassVar[int]
+    NIFTI_CONF_FIELD_NUMBER: _ClassVar[int]
     ACTIVATION_CONF_FIELD_NUMBER: _ClassVar[int]
     CONVOLUTION_CONF_FIELD_NUMBER: _ClassVar[int]
     DROPOUT_CONF_FIELD_NUMBER: _ClassVar[int]
@@ -297,6 +304,7 @@ class LayerProto(_message.Message):
     onehot_conf: _input_pb2.OnehotProto
     synthetic_conf: _input_pb2.SyntheticProto
     text_conf: _input_pb2.TextProto
+    nifti_conf: _input_pb2.NiftiProto
     activation_conf: _neuron_pb2.ActivationProto
     convolution_conf: _neuron_pb2.ConvolutionProto
     dropout_conf: _neuron_pb2.DropoutProto
@@ -330,4 +338,4 @@ class LayerProto(_message.Message):
     remainder: _cut_pb2.Remainder
     shard: _containers.RepeatedCompositeFieldContainer[ShardProto]
     sum_gradient: bool
-    def __init__(self, name: _Optional[str] = ..., srclayers: _Optional[_Iterable[str]] = ..., param: _Optional[_Iterable[_Union[_param_pb2.ParamProto, _Mapping]]] = ..., include: _Optional[_Iterable[_Union[Phase, str]]] = ..., exclude: _Optional[_Iterable[_Union[Phase, str]]] = ..., type: _Optional[_Union[LayerType, str]] = ..., user_type: _Optional[str] = ..., share_src_blobs: bool = ..., unroll_len: _Optional[int] = ..., unroll_index: _Optional[int] = ..., unroll_conn_type: _Optional[_Iterable[_Union[UnrollConnType, str]]] = ..., shift: _Optional[_Iterable[int]] = ..., partition_dim: _Optional[int] = ..., partition_id: _Optional[int] = ..., num_partitions: _Optional[int] = ..., store_conf: _Optional[_Union[_input_pb2.StoreProto, _Mapping]] = ..., lmdbdata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., mnist_conf: _Optional[_Union[_input_pb2.MnistProto, _Mapping]] = ..., rgbimage_conf: _Optional[_Union[_input_pb2.RGBImageProto, _Mapping]] = ..., sharddata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., char_rnn_conf: _Optional[_Union[_input_pb2.CharRNNProto, _Mapping]] = ..., onehot_conf: _Optional[_Union[_input_pb2.OnehotProto, _Mapping]] = ..., synthetic_conf: _Optional[_Union[_input_pb2.SyntheticProto, _Mapping]] = ..., text_conf: _Optional[_Union[_input_pb2.TextProto, _Mapping]] = ..., activation_conf: _Optional[_Union[_neuron_pb2.ActivationProto, _Mapping]] = ..., convolution_conf: _Optional[_Union[_neuron_pb2.ConvolutionProto, _Mapping]] = ..., dropout_conf: _Optional[_Union[_neuron_pb2.DropoutProto, _Mapping]] = ..., dummy_conf: _Optional[_Union[_neuron_pb2.DummyProto, _Mapping]] = ..., innerproduct_conf: _Optional[_Union[_neuron_pb2.InnerProductProto, _Mapping]] = ..., lrn_conf: _Optional[_Union[_neuron_pb2.LRNProto, _Mapping]] = ..., pooling_conf: _Optional[_Union[_neuron_pb2.PoolingProto, _Mapping]] = ..., rbm_conf: _Optional[_Union[_neuron_pb2.RBMProto, _Mapping]] = ..., relu_conf: _Optional[_Union[_neuron_pb2.ReLUProto, _Mapping]] = ..., softmax_conf: _Optional[_Union[_neuron_pb2.SoftmaxProto, _Mapping]] = ..., gru_conf: _Optional[_Union[_neuron_pb2.GRUProto, _Mapping]] = ..., embedding_conf: _Optional[_Union[_neuron_pb2.EmbeddingProto, _Mapping]] = ..., bm_conf: _Optional[_Union[_neuron_pb2.BMProto, _Mapping]] = ..., reshape_conf: _Optional[_Union[_neuron_pb2.ReshapeProto, _Mapping]] = ..., transpose_conf: _Optional[_Union[_neuron_pb2.TransposeProto, _Mapping]] = ..., globalpooling_conf: _Optional[_Union[_neuron_pb2.GlobalPoolingProto, _Mapping]] = ..., upsampling_conf: _Optional[_Union[_neuron_pb2.UpsamplingProto, _Mapping]] = ..., norm_conf: _Optional[_Union[_neuron_pb2.NormProto, _Mapping]] = ..., matmul_conf: _Optional[_Union[_neuron_pb2.MatmulProto, _Mapping]] = ..., attention_conf: _Optional[_Union[_neuron_pb2.AttentionProto, _Mapping]] = ..., rotary_conf: _Optional[_Union[_neuron_pb2.RotaryProto, _Mapping]] = ..., crop_conf: _Optional[_Union[_neuron_pb2.CropProto, _Mapping]] = ..., softmaxloss_conf: _Optional[_Union[_neuron_pb2.SoftmaxLossProto, _Mapping]] = ..., argsort_conf: _Optional[_Union[_neuron_pb2.ArgSortProto, _Mapping]] = ..., concate_conf: _Optional[_Union[_connection_pb2.ConcateProto, _Mapping]] = ..., slice_conf: _Optional[_Union[_connection_pb2.SliceProto, _Mapping]] = ..., split_conf: _Optional[_Union[_connection_pb2.SplitProto, _Mapping]] = ..., rnn_dummy_conf: _Optional[_Union[_connection_pb2.RNNDummyProto, _Mapping]] = ..., location: _Optional[_Iterable[int]] = ..., cut: _Optional[_Iterable[_Union[_cut_pb2.CutProto, _Mapping]]] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., shard: _Optional[_Iterable[_Union[ShardProto, _Mapping]]] = ..., sum_gradient: bool = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., srclayers: _Optional[_Iterable[str]] = ..., param: _Optional[_Iterable[_Union[_param_pb2.ParamProto, _Mapping]]] = ..., include: _Optional[_Iterable[_Union[Phase, str]]] = ..., exclude: _Optional[_Iterable[_Union[Phase, str]]] = ..., type: _Optional[_Union[LayerType, str]] = ..., user_type: _Optional[str] = ..., share_src_blobs: bool = ..., unroll_len: _Optional[int] = ..., unroll_index: _Optional[int] = ..., unroll_conn_type: _Optional[_Iterable[_Union[UnrollConnType, str]]] = ..., shift: _Optional[_Iterable[int]] = ..., partition_dim: _Optional[int] = ..., partition_id: _Optional[int] = ..., num_partitions: _Optional[int] = ..., store_conf: _Optional[_Union[_input_pb2.StoreProto, _Mapping]] = ..., lmdbdata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., mnist_conf: _Optional[_Union[_input_pb2.MnistProto, _Mapping]] = ..., rgbimage_conf: _Optional[_Union[_input_pb2.RGBImageProto, _Mapping]] = ..., sharddata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., char_rnn_conf: _Optional[_Union[_input_pb2.CharRNNProto, _Mapping]] = ..., onehot_conf: _Optional[_Union[_input_pb2.OnehotProto, _Mapping]] = ..., synthetic_conf: _Optional[_Union[_input_pb2.SyntheticProto, _Mapping]] = ..., text_conf: _Optional[_Union[_input_pb2.TextProto, _Mapping]] = ..., nifti_conf: _Optional[_Union[_input_pb2.NiftiProto, _Mapping]] = ..., activation_conf: _Optional[_Union[_neuron_pb2.ActivationProto, _Mapping]] = ..., convolution_conf: _Optional[_Union[_neuron_pb2.ConvolutionProto, _Mapping]] = ..., dropout_conf: _Optional[_Union[_neuron_pb2.DropoutProto, _Mapping]] = ..., dummy_conf: _Optional[_Union[_neuron_pb2.DummyProto, _Mapping]] = ..., innerproduct_conf: _Optional[_Union[_neuron_pb2.InnerProductProto, _Mapping]] = ..., lrn_conf: _Optional[_Union[_neuron_pb2.LRNProto, _Mapping]] = ..., pooling_conf: _Optional[_Union[_neuron_pb2.PoolingProto, _Mapping]] = ..., rbm_conf: _Optional[_Union[_neuron_pb2.RBMProto, _Mapping]] = ..., relu_conf: _Optional[_Union[_neuron_pb2.ReLUProto, _Mapping]] = ..., softmax_conf: _Optional[_Union[_neuron_pb2.SoftmaxProto, _Mapping]] = ..., gru_conf: _Optional[_Union[_neuron_pb2.GRUProto, _Mapping]] = ..., embedding_conf: _Optional[_Union[_neuron_pb2.EmbeddingProto, _Mapping]] = ..., bm_conf: _Optional[_Union[_neuron_pb2.BMProto, _Mapping]] = ..., reshape_conf: _Optional[_Union[_neuron_pb2.ReshapeProto, _Mapping]] = ..., transpose_conf: _Optional[_Union[_neuron_pb2.TransposeProto, _Mapping]] = ..., globalpooling_conf: _Optional[_Union[_neuron_pb2.GlobalPoolingProto, _Mapping]] = ..., upsampling_conf: _Optional[_Union[_neuron_pb2.UpsamplingProto, _Mapping]] = ..., norm_conf: _Optional[_Union[_neuron_pb2.NormProto, _Mapping]] = ..., matmul_conf: _Optional[_Union[_neuron_pb2.MatmulProto, _Mapping]] = ..., attention_conf: _Optional[_Union[_neuron_pb2.AttentionProto, _Mapping]] = ..., rotary_conf: _Optional[_Union[_neuron_pb2.RotaryProto, _Mapping]] = ..., crop_conf: _Optional[_Union[_neuron_pb2.CropProto, _Mapping]] = ..., softmaxloss_conf: _Optional[_Union[_neuron_pb2.SoftmaxLossProto, _Mapping]] = ..., argsort_conf: _Optional[_Union[_neuron_pb2.ArgSortProto, _Mapping]] = ..., concate_conf: _Optional[_Union[_connection_pb2.ConcateProto, _Mapping]] = ..., slice_conf: _Optional[_Union[_connection_pb2.SliceProto, _Mapping]] = ..., split_conf: _Optional[_Union[_connection_pb2.SplitProto, _Mapping]] = ..., rnn_dummy_conf: _Optional[_Union[_connection_pb2.RNNDummyProto, _Mapping]] = ..., location: _Optional[_Iterable[int]] = ..., cut: _Optional[_Iterable[_Union[_cut_pb2.CutProto, _Mapping]]] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., shard: _Optional[_Iterable[_Union[ShardProto, _Mapping]]] = ..., sum_gradient: bool = ...) -> None: ...

@@ -11,6 +11,7 @@ import pytest
 from netpart.cli.provide import provide, provide_digits
 from netpart.data.store import open_store
 from netpart.proto.reader import load
+from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB, Netpart
 from tests.launch.texts import gpt
 
@@ -82,3 +83,28 @@ def test_the_source_of_python_that_a_job_reads_is_made(
     provide(job)
     provide(load(path, ["text.text_conf.files=absent.txt"]))
     assert capsys.readouterr().err == ""
+
+
+def test_a_cohort_of_phantoms_is_made(tmp_path: Path, netpart: Netpart) -> None:
+    pytest.importorskip("nilearn")
+    answer = netpart("data", "phantom", tmp_path / "phantom", "--subjects", 4, "--spacing", 4)
+    assert answer.out.startswith(f"{tmp_path / 'phantom'}: made 4 scans: ad-nc-train.csv, ad-nc-test.csv")
+    assert netpart("data", "phantom", tmp_path, "--subjects", 0).code == 2
+
+
+def test_phantoms_that_a_job_reads_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = list[tuple[Path, int, int]]()
+    monkeypatch.setattr("netpart.data.phantom.make_phantom", lambda *args: made.append(args))
+    monkeypatch.chdir(tmp_path)
+    text = (zoo_folder() / "resattnet" / "resattnet18-ad-nc.conf").read_text()
+    path = tmp_path / "graphs" / "resattnet" / "job.conf"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    provide(load(path))
+    assert [(folder, subjects) for folder, subjects, _ in made] == [(tmp_path / "data" / "phantom", 800)]
+    assert "its data is missing; making" in capsys.readouterr().err
+    path.write_text(text.replace("/phantom/", "/adni/"))
+    provide(load(path))
+    assert len(made) == 1

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from netpart.data.nifti import save_volume
 from netpart.data.record import Record, encode_record
 from netpart.data.store import KvWriter
 
@@ -31,3 +33,16 @@ def image_store(path: Path, images: NDArray[Any]) -> Path:
         for i, image in enumerate(images):
             writer.put(b"%08d" % i, encode_record(Record.of(image, i)))
     return path
+
+
+def scans(folder: Path, *tasks: str, shape: tuple[int, ...] = (5, 4, 6)) -> Path:
+    """Tables TASK-train.csv and TASK-test.csv of two scans, whose voxels tell places and scans apart."""
+    pytest.importorskip("nibabel")
+    affine = np.diag([2.0, 2.0, 2.0, 1.0])
+    volumes = 1 + np.arange(2 * np.prod(shape), dtype=np.int16).reshape(2, *shape)
+    for k, volume in enumerate(volumes):
+        save_volume(folder / f"scan-{k}.nii.gz", volume, affine)
+    for task in tasks:
+        for split in ("train", "test"):
+            (folder / f"{task}-{split}.csv").write_text("path,label\nscan-0.nii.gz,0\nscan-1.nii.gz,1\n")
+    return folder

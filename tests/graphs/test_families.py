@@ -16,6 +16,7 @@ from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.plan.table import tabulate
 from netpart.proto.reader import load
+from tests.datasets.samples import scans
 from tests.graphs.test_zoo import MADE, follows_the_uncut_net, name, small
 from tools import make_zoo
 
@@ -26,6 +27,15 @@ WRITTEN = "as-written"
 CUTS = [(path, cut) for path in SMALL for cut in ((2, "gather-scatter"), (3, WRITTEN))]
 MINUTE = 60.0
 """Seconds within which a small job shows that it learns."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A place from which ../../data holds scans, as it does from graphs/FAMILY."""
+    root = tmp_path_factory.mktemp("zoo")
+    scans(root / "data" / "phantom", "ad-nc", "smci-pmci")
+    (root / "graphs" / "family").mkdir(parents=True)
+    return root / "graphs" / "family"
 
 
 def slow(cases: Iterable[tuple[object, ...]]) -> list[ParameterSet]:
@@ -53,9 +63,8 @@ def test_check_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [*product(SMALL, (4, 8)), *slow(product(SMALL, (1, 2, 3))), *slow(product(PUBLISHED, (1, 2, 3, 4, 8)))],
     ids=name,
 )
-def test_a_job_passes_check(conf: Path, workers: int) -> None:
-    job = load(conf)
-    cut = partition(job.proto, workers, job.folder)
+def test_a_job_passes_check(conf: Path, workers: int, folder: Path) -> None:
+    cut = partition(load(conf).proto, workers, folder)
     assert not list(faults(cut))
     table = tabulate(cut)
     assert len(table.workers) == workers

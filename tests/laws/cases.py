@@ -248,6 +248,10 @@ def labelled(draw: st.DrawFn, name: str, field: str, more: str = "") -> Case:
     return Case(name, f"{field} {{ topk: {topk} {more} }}", (Spec(shape, FLOAT), Spec(shape[:places], INT)))
 
 
+def confusion(name: str) -> st.SearchStrategy[Case]:
+    return shapes(2, 2).map(lambda shape: Case(name, "", (Spec(shape), Spec(shape[:1], INT))))
+
+
 @st.composite
 def vocabulary(draw: st.DrawFn, name: str, half: str) -> Case:
     shape = (*draw(shapes(1, 3, 3)), draw(st.integers(1, 24)))
@@ -311,6 +315,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kAdd": combination("kAdd"),
     "kSum": combination("kSum"),
     "kMul": combination("kMul"),
+    "kGate": shapes(1).map(lambda shape: Case("kGate", params(1), (Spec(shape),))),
     "kMax": combination("kMax"),
     "kFlatten": shapes().map(lambda shape: Case("kFlatten", "", (Spec(shape),))),
     "kReshape": reshape("kReshape"),
@@ -324,6 +329,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kCudnnSoftmaxLoss": labelled("kCudnnSoftmaxLoss", "softmaxloss_conf", "bits: true"),
     "kEuclideanLoss": euclidean_loss("kEuclideanLoss"),
     "kAccuracy": labelled("kAccuracy", "argsort_conf"),
+    "kConfusion": confusion("kConfusion"),
     "kImagePreprocess": images("kImagePreprocess"),
 }
 """Every layer type with sources of numbers."""
@@ -338,13 +344,13 @@ HALVES: dict[str, st.SearchStrategy[Case]] = {
 ALL = {**CASES, **HALVES}
 
 SYNTHETIC = ("kSyntheticInput", "kSyntheticMasks", "kSyntheticTokens")
-INPUTS = ("kCSVInput", "kLabel", "kMnist", "kRecordInput", "kShardData", "kTextInput", *SYNTHETIC)
+INPUTS = ("kCSVInput", "kLabel", "kMnist", "kNiftiInput", "kRecordInput", "kShardData", "kTextInput", *SYNTHETIC)
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
 REFUSED = ("kSlice",)
 """Types that no conf may have."""
 
-NO_GRADIENT = ("kAccuracy", "kImagePreprocess", "inner of kSoftmaxLoss")
+NO_GRADIENT = ("kAccuracy", "kConfusion", "kImagePreprocess", "inner of kSoftmaxLoss")
 
 OBJECTIVES = {"kSoftmaxLoss": 1.0, "kCudnnSoftmaxLoss": 1.0, "kEuclideanLoss": 0.5}
 """Objective of a loss over its first metric, per row of the global mini-batch."""

@@ -18,8 +18,9 @@ from netpart.kernels.reference import Kernels
 from netpart.layers import layer_class
 from netpart.layers.layer import Call, Layer
 from netpart.proto.job_pb2 import LayerProto
-from netpart.spec import INT, RECORD, Spec, extent
+from netpart.spec import INT, RECORD, Region, Spec, extent
 from netpart.testing.play import poison, run
+from tests.datasets.samples import scans
 from tests.laws.cases import INPUTS, SYNTHETIC
 
 COUNT, SIDE, BATCH = 11, 4, 6
@@ -35,6 +36,7 @@ CONFS = {
     "kShardData": f'sharddata_conf {{ path: "images.bin" batchsize: {BATCH} }}',
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",
+    "kNiftiInput": f'nifti_conf {{ path: "nc-test.csv" batchsize: {BATCH} shape: [4, 5, 3] flip: true shuffle: true }}',
     "kTextInput": f'text_conf {{ files: "one.txt" files: "two.txt" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
 }
 TEXT = np.random.default_rng(4).bytes(300)
@@ -47,6 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_mean(path / "mean.bin", IMAGES.mean(axis=0))
     rows = [",".join(map(str, [label, *image.ravel()])) for image, label in zip(IMAGES, LABELS, strict=True)]
     (path / "images.csv").write_text("\n".join(rows) + "\n")
+    scans(path, "nc")
     (path / "one.txt").write_bytes(TEXT[:100])
     (path / "two.txt").write_bytes(TEXT[100:])
     return path
@@ -165,6 +168,27 @@ def test_a_text_may_be_cut_within_its_windows(folder: Path) -> None:
         assert all(np.array_equal(part, full[1:4, lo:hi]) for part, full in zip(y, whole, strict=True))
 
 
+@pytest.mark.parametrize("space", [((0, 2), (0, 5), (1, 2)), ((2, 4), (1, 4), (0, 3))])
+def test_scans_may_be_cut_in_space(space: Region, folder: Path) -> None:
+    layer = make("kNiftiInput", folder)[0]
+    whole, _ = read((layer, None), 3, 0, BATCH)
+    region = (1, 4), (0, 1), *space
+    y = [poison(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
+    call = Call(region, layer.needs(region), None, [], [], y, rows=BATCH, clock=Clock(3))
+    run(layer.forward(Kernels(np, "float64"), call))
+    assert np.allclose(y[0], whole[tuple(slice(*ends) for ends in region)], atol=1e-6)
+
+
+def test_scans_are_mirrored_in_training_only(folder: Path) -> None:
+    layers = make("kNiftiInput", folder, CONFS["kNiftiInput"].replace("shuffle: true", ""))
+    plain = read(layers, 0, 0, BATCH, phase=4)[0]
+    turned = [read(layers, step, 0, BATCH)[0] for step in range(4)]
+    as_is = {bool(np.array_equal(a, b)) for data in turned for a, b in zip(data, plain, strict=True)}
+    assert as_is == {True, False}
+    for data in turned:
+        assert all(np.array_equal(a, b) or np.array_equal(a[:, ::-1], b) for a, b in zip(data, plain, strict=True))
+
+
 @pytest.mark.parametrize(("phase", "lo", "hi"), [(1, 0, 240), (2, 240, 270), (4, 270, 300)])
 def test_each_phase_reads_its_own_span_of_a_text(phase: int, lo: int, hi: int, folder: Path) -> None:
     layers, starts = make("kTextInput", folder), set[int]()
@@ -225,6 +249,8 @@ REFUSED = {
     "kTextInput": ["", "text_conf { batchsize: 4 }", "text_conf { files: 'a' }",
                    "text_conf { files: 'a' batchsize: 4 window: 0 }",
                    "text_conf { files: 'a' batchsize: 4 held_out: 1 }"],
+    "kNiftiInput": ["", "nifti_conf { batchsize: 4 shape: [2, 0, 2] }", "nifti_conf { path: 'a' shape: [2, 2, 2] }",
+                    "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2] }"],
     "kMnist": ["mnist_conf { norm_a: 0 }", "mnist_conf { resize: -1 }"],
 }  # fmt: skip
 

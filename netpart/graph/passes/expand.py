@@ -57,7 +57,7 @@ def expand_nodes(net: Net, cut: Sequence[int]) -> Net:
         sources = tuple(Source(index[s.node], s.output) for s in node.sources)
         moved = replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params))
         nodes += expanded(moved, net) if node.index in cut else [moved]
-    return Net(net.name, net.phase, nodes, net.rows, expanded=tuple(cut))
+    return replace(net, nodes=nodes, totals=(), expanded=tuple(cut))
 
 
 def expanded(node: Node, net: Net) -> list[Node]:

@@ -128,7 +128,7 @@ def insert_totals(net: Net, behind: Sequence[int]) -> Net:
         if node.index in behind:
             read[node.index] = len(nodes)
             nodes.append(total_of(net, nodes[-1]))
-    return Net(net.name, net.phase, nodes, net.rows, tuple(behind), net.expanded)
+    return replace(net, nodes=nodes, totals=tuple(behind))
 
 
 def total_of(net: Net, node: Node) -> Node:

@@ -1,0 +1,169 @@
+"""Anatomy: a brain template, and the brains that differ from it as disease and chance would have it.
+
+Places are in mm of MNI space. What disease alters, the lateral ventricles and the medial temporal lobes with the
+hippocampi, is where Frisoni et al. (The clinical use of structural MRI in Alzheimer disease, 2010) find it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.synthetic import normal
+from netpart.errors import NetpartError
+from netpart.spec import Shape
+
+Volume = NDArray[np.float32]
+
+VENTRICLES = (2.0, 34.0), (-48.0, 36.0), (-8.0, 32.0)
+"""Box that the lateral ventricles lie in: distance from the middle, front, top."""
+EMPTY = 0.05
+"""Voxels of the template up to it are outside: what interpolation leaves there is not quite 0."""
+LEAST = 1000.0
+"""A ventricle is larger than that, mm³; what else is dark in the box is not."""
+FLUID = 0.5
+"""Voxels of the template below it are fluid; tissue is 0.6 to 0.9."""
+MARGIN = 7.0
+"""How far around the ventricles their enlargement is felt, mm."""
+HIPPOCAMPI = (-27.0, -20.0, -16.0), (27.0, -20.0, -16.0)
+LOBE = (12.0, 22.0, 12.0)
+"""Half axes of the ellipsoid around a hippocampus, mm."""
+FOLD = 32.0
+"""How far apart a brain is bent in different directions, mm."""
+
+
+@dataclass(frozen=True)
+class Disease:
+    """What is altered: ``push`` of the ventricles' walls in mm, ``shrink`` of the lobes' lengths and ``loss`` of their
+    signal as shares."""
+
+    push: float = 0.0
+    shrink: float = 0.0
+    loss: float = 0.0
+
+
+class Anatomy:
+    """The MNI152 T1 template (Fonov et al., 2011) without its skull, as nilearn brings it, at ``spacing`` mm.
+
+    Raises NetpartError without nilearn and SciPy.
+    """
+
+    def __init__(self, spacing: int) -> None:
+        image = library("nilearn.datasets").load_mni152_template(resolution=spacing)
+        self.affine: NDArray[np.float64] = image.affine
+        self.template: Volume = np.asarray(image.get_fdata(), np.float32)
+        self.shape: Shape = self.template.shape
+        self.spacing = spacing
+        self.brain = self.template > EMPTY
+        grid = np.indices(self.shape, np.float32)
+        self._grid = grid
+        self._place = np.stack([grid[a] * spacing + self.affine[a, 3] for a in range(3)]).astype(np.float32)
+
+    @cached_property
+    def altered(self) -> NDArray[np.bool_]:
+        """What a disease may alter."""
+        return self.brain & ((self._wall > 0) | (self._lobe > 0))
+
+    @cached_property
+    def ventricles(self) -> NDArray[np.bool_]:
+        """The fluid of the lateral ventricles."""
+        x, y, z = self._place
+        inside = [(lo < v) & (v < hi) for v, (lo, hi) in zip((np.abs(x), y, z), VENTRICLES, strict=True)]
+        fluid = self.brain & (self.template < FLUID) & np.logical_and.reduce(inside)
+        labels, _ = library("scipy.ndimage").label(fluid)
+        large = np.bincount(labels[fluid]) * self.spacing**3 > LEAST
+        return np.asarray(fluid & large[labels])
+
+    def ill(self, disease: Disease) -> Volume:
+        """The template with ``disease``; outside ``altered`` it is the template."""
+        ahead = -disease.push / self.spacing * self._wall * self._outwards
+        ahead += disease.shrink / self.spacing * self._inwards
+        moved = self._sampled(self.template, self._grid + ahead)
+        return np.asarray(moved * (1 - np.float32(disease.loss) * self._lobe), np.float32)
+
+    def fluid(self, brain: Volume) -> float:
+        """The fluid of a brain in the shape of the template, in ``altered``: millilitres."""
+        return float((self.altered & (brain < FLUID)).sum()) * self.spacing**3 / 1000
+
+    def varied(self, brain: Volume, bits: np.random.Philox, bend: float, size: float) -> Volume:
+        """``brain`` of another person: bent by ``bend`` mm, stretched by the share ``size`` on each axis (standard
+        deviations)."""
+        centre = np.array(self.shape, np.float32).reshape(3, 1, 1, 1) / 2
+        stretch = 1 + np.float32(size) * normal(bits, (4,))[:3].reshape(3, 1, 1, 1)
+        bent = np.stack([self.smooth(bits, FOLD) for _ in range(3)]) * np.float32(bend / self.spacing)
+        return self._sampled(brain, (self._grid - centre) * stretch + centre + bent)
+
+    def smooth(self, bits: np.random.Philox, knots: float) -> Volume:
+        """A random field with a standard deviation of about 1, smooth between knots ``knots`` mm apart."""
+        counts = tuple(ceil(n * self.spacing / knots) + 2 for n in self.shape)
+        values = normal(bits, (*counts[:-1], -(-counts[-1] // 4) * 4))[..., : counts[-1]]
+        places = [np.linspace(0, count - 1, n) for count, n in zip(counts, self.shape, strict=True)]
+        for axis, place in enumerate(places):
+            below = np.minimum(place.astype(int), values.shape[axis] - 2)
+            share = place - below
+            share = (share * share * (3 - 2 * share)).astype(np.float32).reshape(-1, *(1,) * (2 - axis))
+            values = values.take(below, axis) * (1 - share) + values.take(below + 1, axis) * share
+        return np.asarray(values, np.float32)
+
+    def _sampled(self, volume: Volume, places: Volume) -> Volume:
+        """``volume`` at ``places`` (3, ...) in voxels; 0 outside."""
+        return np.asarray(library("scipy.ndimage").map_coordinates(volume, places, order=1), np.float32)
+
+    @cached_property
+    def _distance(self) -> Volume:
+        """From the ventricles' walls, mm; negative within."""
+        away = library("scipy.ndimage").distance_transform_edt
+        found = away(~self.ventricles, self.spacing) - away(self.ventricles, self.spacing)
+        return np.asarray(found, np.float32)
+
+    @cached_property
+    def _wall(self) -> Volume:
+        """How much of the walls' push is felt, 0 to 1."""
+        return felt(self._distance / np.float32(MARGIN))
+
+    @cached_property
+    def _outwards(self) -> Volume:
+        """The direction away from the ventricles."""
+        smooth = library("scipy.ndimage").gaussian_filter(self._distance, 3.0 / self.spacing)
+        slope = np.stack(np.gradient(smooth))
+        return np.asarray(slope / np.maximum(np.sqrt((slope * slope).sum(axis=0)), 1e-3), np.float32)
+
+    @cached_property
+    def _lobe(self) -> Volume:
+        """How much a voxel belongs to a medial temporal lobe, 0 to 1."""
+        return np.asarray(sum(felt(self._radius(centre)) for centre in HIPPOCAMPI), np.float32)
+
+    @cached_property
+    def _inwards(self) -> Volume:
+        """The way from the nearer lobe's centre, mm, fading at its border: what lies there comes nearer."""
+        ways = (felt(self._radius(c)) * (self._place - column(c)) for c in HIPPOCAMPI)
+        return np.asarray(sum(ways), np.float32)
+
+    def _radius(self, centre: tuple[float, ...]) -> Volume:
+        """Distance from a lobe's centre; 1 at its border."""
+        scaled = (self._place - column(centre)) / column(LOBE)
+        return np.asarray(np.sqrt((scaled * scaled).sum(axis=0)), np.float32)
+
+
+def felt(radius: Volume) -> Volume:
+    """A bump: 1 at 0, 0 from 1 on, smooth."""
+    return np.asarray(np.maximum(1 - radius * radius, 0) ** 2, np.float32)
+
+
+def column(values: tuple[float, ...]) -> Volume:
+    """One number per axis, to be used with places (3, ...)."""
+    return np.array(values, np.float32).reshape(3, 1, 1, 1)
+
+
+def library(name: str) -> Any:
+    """A module of nilearn or SciPy; raises NetpartError where it is missing."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise NetpartError(f"phantom: expected {name}, got {error}; `pip install netpart[mri]`") from error

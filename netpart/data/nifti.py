@@ -1,0 +1,91 @@
+"""Scan: a volume of a NIfTI file, of which a box is read at a time, in the order of axes right, anterior, superior."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.errors import DataError, NetpartError
+from netpart.spec import Region, Shape
+
+SLAB = 1 << 22
+"""Voxels that are looked at together where a whole volume is gone through."""
+
+
+class Scan:
+    """One volume on disk, plain or gzipped; its header is read at once, voxels when they are asked for.
+
+    Axes run to the right, to the front and to the top, whatever their order in the file. Raises DataError for a file
+    that is missing or holds no volume, NetpartError without nibabel.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        image = _load(path)
+        if len(image.shape) < 3 or np.prod(image.shape[3:], dtype=int) != 1 or 0 in image.shape:
+            raise DataError(f"{path}: expected a volume of three axes, got shape {image.shape}; extract one volume")
+        orientation = import_module("nibabel.orientations")
+        self._turn = orientation.io_orientation(image.affine).astype(int)
+        self._proxy, self._raw = image.dataobj, image.shape
+        self._order = np.argsort(self._turn[:, 0])
+        self.shape: Shape = tuple(int(image.shape[axis]) for axis in self._order)
+        self.affine: NDArray[np.float64] = image.affine @ orientation.inv_ornt_aff(self._turn, image.shape[:3])
+
+    def read(self, box: Region) -> NDArray[np.float32]:
+        """The voxels of ``box`` (one range per axis): float32 of its extents. Raises DataError if they cannot be."""
+        slices: list[Any] = [0] * len(self._raw)
+        for axis, (lo, hi) in zip(self._order, box, strict=True):
+            end = self._raw[axis]
+            slices[axis] = slice(lo, hi) if self._turn[axis, 1] > 0 else slice(end - hi, end - lo)
+        try:
+            found = np.asarray(self._proxy[tuple(slices)], np.float32)
+        except (OSError, EOFError, ValueError) as error:
+            raise DataError(f"{self.path}: expected {self._raw} voxels, got {error}; copy the file anew") from error
+        found = found.transpose(self._order)
+        return found[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
+
+    def slabs(self) -> Iterator[NDArray[np.float32]]:
+        """All voxels, some slices of the file at a time."""
+        last = int(self._turn[2, 0])  # the slowest axis of the file
+        depth, box = max(1, SLAB * self.shape[last] // int(np.prod(self.shape))), [(0, n) for n in self.shape]
+        for start in range(0, self.shape[last], depth):
+            box[last] = (start, min(start + depth, self.shape[last]))
+            yield self.read(tuple(box))
+
+
+def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
+    """Writes a volume of three axes as a NIfTI file (gzipped if its name ends in .gz), all of it or nothing."""
+    from netpart.data.atomic import atomic_file
+
+    image = nibabel().Nifti1Image(values, affine)
+    content = image.to_bytes()
+    with atomic_file(path) as file:
+        if path.suffix == ".gz":
+            import gzip
+
+            content = gzip.compress(content, compresslevel=1, mtime=0)
+        file.write(content)
+
+
+def nibabel() -> Any:
+    """The library that reads NIfTI; raises NetpartError where it is missing."""
+    try:
+        return import_module("nibabel")
+    except ImportError as error:
+        raise NetpartError(f"NIfTI: expected nibabel, got {error}; `pip install netpart[mri]`") from error
+
+
+def _load(path: Path) -> Any:
+    library = nibabel()
+    try:
+        return library.load(path)
+    except FileNotFoundError:
+        hint = "correct the path; the paths of a table of scans count from its folder"
+        raise DataError(f"{path}: expected a scan, got nothing there; {hint}") from None
+    except (library.filebasedimages.ImageFileError, OSError, EOFError, ValueError) as error:
+        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {error}") from error

@@ -1,0 +1,142 @@
+"""Scans: rows of labelled NIfTI volumes, resampled to one shape, normalised and flipped, a box at a time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.nifti import Scan
+from netpart.data.order import Permutation, RecordOrder
+from netpart.data.resize import interpolation
+from netpart.data.rows import check_outputs
+from netpart.errors import DataError
+from netpart.spec import Region, Shape, whole
+
+Flip = Callable[[int, int, int], list[int]]
+"""(step, first row, last row (excluded)) -> for every row 1 if it is mirrored, 0 if not."""
+HEAD = ["path", "label"]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A scan of a table, and its class."""
+
+    path: Path
+    label: int
+
+
+class Scans:
+    """Row r of step s is record s·batch + r of the table, wrapping at its end, as (1, *space).
+
+    A volume is interpolated linearly to ``space``; ``normalise`` makes the mean of its voxels that are not 0 (what lies
+    around a brain) 0 and their variance 1; ``flip`` mirrors left and right. A read touches only the slabs of the file
+    that its box comes from. ``order`` gives the order of each pass over the table instead of the table's.
+    """
+
+    def __init__(
+        self, table: list[Labelled], space: Shape, *, batch: int, normalise: bool = True,
+        order: Permutation | None = None, flip: Flip | None = None,
+    ) -> None:  # fmt: skip
+        self.shape: Shape = (1, *space)
+        self._table, self._normalise, self._flip = table, normalise, flip
+        self._order = RecordOrder(len(table), batch, permutation=order)
+        self._moments: dict[int, tuple[float, float]] = {}
+
+    def read(
+        self,
+        step: int,
+        lo: int,
+        hi: int,
+        data_out: NDArray[Any] | None,
+        label_out: NDArray[np.int32] | None,
+        box: Region | None = None,
+    ) -> None:
+        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
+
+        ``data_out``: (hi − lo, *box) float32 or float64; ``label_out``: (hi − lo,) int32. ``box``: the region of the
+        row's axes that ``data_out`` holds, by default all. Raises DataError for a scan that cannot be read.
+        """
+        box = whole(self.shape) if box is None else box
+        check_outputs(self.shape, hi - lo, box, data_out, label_out)
+        records = self._order.records(step, lo, hi).tolist()
+        if label_out is not None:
+            label_out[...] = [self._table[record].label for record in records]
+        if data_out is not None and data_out.size:
+            mirrored = self._flip(step, lo, hi) if self._flip else [0] * len(records)
+            for row, record, flip in zip(data_out, records, mirrored, strict=True):
+                row[0] = self._volume(record, box[1:], bool(flip))
+
+    def _volume(self, record: int, box: Region, flip: bool) -> NDArray[np.float32]:
+        scan, space = Scan(self._table[record].path), self.shape[1:]
+        if flip:
+            box = ((space[0] - box[0][1], space[0] - box[0][0]), *box[1:])
+        parts = [taps(n, m, *ends) for n, m, ends in zip(scan.shape, space, box, strict=True)]
+        found = scan.read(tuple((first, first + weights.shape[1]) for first, weights in parts))
+        if self._normalise:
+            mean, deviation = self._moments_of(record, scan)
+            found = np.where(found == 0, np.float32(0), (found - np.float32(mean)) / np.float32(deviation))
+        for axis, (_, weights) in enumerate(parts):
+            found = np.moveaxis(np.tensordot(weights, found, (1, axis)), 0, axis)
+        return found[::-1] if flip else found
+
+    def _moments_of(self, record: int, scan: Scan) -> tuple[float, float]:
+        """Mean and deviation of the voxels that are not 0; of each scan they are taken once."""
+        if record not in self._moments:
+            self._moments[record] = moments(scan)
+        return self._moments[record]
+
+
+@lru_cache(maxsize=64)
+def taps(source: int, target: int, lo: int, hi: int) -> tuple[int, NDArray[np.float32]]:
+    """Elements ``lo`` to ``hi`` of an axis resized to ``target``: the first source element that matters, and the
+    weights (hi − lo, elements) of it and those behind it."""
+    weights = interpolation(source, target)[lo:hi]
+    used = np.flatnonzero(weights.any(axis=0))
+    first, last = int(used[0]), int(used[-1])
+    return first, weights[:, first : last + 1]
+
+
+def moments(scan: Scan) -> tuple[float, float]:
+    """Mean and standard deviation of the voxels that are not 0; (0, 1) where these do not vary. Raises DataError for
+    voxels that are no numbers."""
+    count, total, squares = 0, 0.0, 0.0
+    for slab in scan.slabs():
+        voxels = slab[slab != 0].astype(np.float64)
+        count, total, squares = count + voxels.size, total + voxels.sum(), squares + (voxels * voxels).sum()
+    if not np.isfinite(squares):
+        raise DataError(f"{scan.path}: expected finite voxels, got some that are not; make the scan anew")
+    mean = total / max(count, 1)
+    variance = squares / max(count, 1) - mean * mean
+    return (mean, variance**0.5) if variance > 1e-12 * mean * mean else (0.0, 1.0)
+
+
+def read_table(path: Path) -> list[Labelled]:
+    """The lines ``path,label`` of a CSV file, perhaps below a line that says so; paths count from its folder.
+
+    Raises DataError for a file that is missing, empty or has other lines.
+    """
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            lines = [(n, row) for n, row in enumerate(csv.reader(file), 1) if row and row != HEAD]
+    except FileNotFoundError:
+        hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
+        raise DataError(f"{path}: expected a table of scans, got nothing there; {hint}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: expected a table of scans, got {error}") from error
+    if not lines:
+        raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
+    return [_labelled(path, n, row) for n, row in lines]
+
+
+def _labelled(path: Path, number: int, row: list[str]) -> Labelled:
+    if len(row) != 2 or not row[1].strip().isdecimal():
+        got = repr(",".join(row)[:80])
+        raise DataError(f"{path}:{number}: expected `path,label` with a class of 0 or more, got {got}")
+    return Labelled(path.parent / row[0].strip(), int(row[1]))

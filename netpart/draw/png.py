@@ -1,0 +1,28 @@
+"""PNG files of arrays: 8 bits per channel, no palette, no filter (ISO/IEC 15948)."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+DEPTH, TRUE_COLOUR = 8, 2
+
+
+def png(image: NDArray[Any]) -> bytes:
+    """The bytes of a PNG file that shows ``image``, (height, width, 3) uint8: red, green, blue, the top row first."""
+    height, width, _ = image.shape
+    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row begins with the number of its filter: 0, none
+    rows[:, 1:] = image.reshape(height, -1)
+    head = struct.pack(">IIBBBBB", width, height, DEPTH, TRUE_COLOUR, 0, 0, 0)
+    chunks = (b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b"")
+    return SIGNATURE + b"".join(_chunk(kind, content) for kind, content in chunks)
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    """Length, kind, content, and the checksum of the last two."""
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

@@ -1,0 +1,45 @@
+"""How classes are mistaken for each other, and how well scores separate two of them, as sums that parts can add up."""
+
+from __future__ import annotations
+
+from netpart.kernels.losses import check_labels
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs
+
+BINS, PER_UNIT = 1024, 32
+"""Log-odds from -16 to 16 fall into bins 1/32 wide; what lies beyond falls into the outermost."""
+
+
+class Confusion(Verbs):
+    """x (B, n) scores whose softmax are probabilities, label int32 (B,), owned bool (B, 1) or None."""
+
+    def confusion(self, x: Array, best: Array, label: Array, metrics: Array, owned: Array | None) -> Op:
+        """metrics += 1 at [label · n + best] for each owned row; ``best`` (B, 1) int32 are the predicted classes.
+
+        With n = 2 a histogram of x1 - x0, the log-odds of class 1, follows for each label: 2 · BINS metrics more. A NaN
+        counts as 0.
+        ``run`` raises DataError if a label is not a class.
+        """
+        if not x.size:
+            return NOTHING
+        xp, (rows, classes) = self.xp, x.shape
+        histograms = metrics[classes * classes :].reshape(-1, BINS)
+        counted = xp.ones(rows) if owned is None else xp.asarray(owned).reshape(rows, -1)[:, 0].astype("float64")
+
+        def run(index: Array, odds: Array, lost: Array) -> None:
+            check_labels(label, classes)
+            xp.multiply(label, classes, out=index, casting="unsafe")
+            xp.add(index, best[:, 0], out=index)
+            xp.add.at(metrics, index, counted)
+            if classes == 2:
+                xp.subtract(x[:, 1], x[:, 0], out=odds)
+                xp.isnan(odds, out=lost)
+                xp.copyto(odds, 0, where=lost)
+                xp.multiply(odds, PER_UNIT, out=odds)
+                xp.add(odds, BINS // 2, out=odds)
+                xp.floor(odds, out=odds)
+                xp.clip(odds, 0, BINS - 1, out=odds)
+                xp.copyto(index, odds, casting="unsafe")
+                xp.add.at(histograms, (label, index), counted)
+
+        return Op(run, [((rows,), "int64"), ((rows,), self.dtype), ((rows,), bool)])

@@ -1,0 +1,94 @@
+"""kConfusion: how often each class was taken for each; of two classes also how well their scores separate them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import isnan
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.kernels import flops
+from netpart.kernels.confusion import BINS
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, labels, numbers, sources
+from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.spec import INT, Region, Spec, size
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+MOST = 64
+"""Classes of a table that somebody can read."""
+
+
+@final
+class Confusion(Layer):
+    """y (batch, 1) are the classes of the largest scores; it has no gradient. Sources are scores (batch, classes) as
+    kSoftmaxLoss takes them, and labels.
+
+    Reports the accuracy and, of two classes, sensitivity and specificity (class 1 is what is looked for) and the area
+    under the ROC curve, of histograms of the log-odds: scores closer than 1/32 may count as equal. All are made of
+    counts, so they do not depend on the cut. What there is no row for is left out.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kConfusion",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        sources(self, "the scores", "the labels")
+        scores = numbers(self)
+        if scores.rank != 2 or scores.shape[1] > MOST:
+            got, hint = str(scores.shape), "name the layer below the loss"
+            raise fault(self, f"scores (batch, up to {MOST} classes)", got, hint, "srclayers", 0)
+        labels(self, 1, scores)
+        classes = range(scores.shape[1])
+        self.metrics = tuple(f"{a} as {b}" for a, b in product(classes, classes))
+        if len(classes) == 2:
+            self.metrics += tuple(f"{a} in {bin}" for a, bin in product(classes, range(BINS)))
+        return (Spec((scores.shape[0], 1), INT),)
+
+    @classmethod
+    def wants(cls, k: int) -> str:
+        return "label" if k == 1 else "data"
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (0,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(((region[0], *self.inputs[0].whole[1:]), region[:1]))
+
+    def cost(self, region: Region, term: Region | None = None) -> Cost:
+        return Cost(flops.elementwise(size(self.needs(region).inputs[0] or ())))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        (x, label), y = call.x, call.y[0]
+        return chain(kernels.largest(x, y), kernels.confusion(x, y, label, call.metrics, call.owned))
+
+    def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
+        classes = self.inputs[0].shape[1]
+        table, histograms = np.split(np.array(sums), [classes * classes])
+        found = {"accuracy": ratio(np.trace(table.reshape(classes, classes)), table.sum())}
+        if classes == 2:
+            (tn, fp), (fn, tp) = table.reshape(2, 2)
+            found |= {"sensitivity": ratio(tp, tp + fn), "specificity": ratio(tn, tn + fp)}
+            found["auc"] = area(*histograms.reshape(2, BINS))
+        return {name: value for name, value in found.items() if not isnan(value)}
+
+    def tables(self, sums: Sequence[float]) -> dict[str, list[list[int]]]:
+        classes = self.inputs[0].shape[1]
+        rows = np.array(sums[: classes * classes]).reshape(classes, classes)
+        return {"confusion": rows.astype(int).tolist()}
+
+
+def area(negatives: NDArray[Any], positives: NDArray[Any]) -> float:
+    """The share of pairs whose positive has the higher score, half of those with equal ones (Hanley and McNeil, 1982);
+    NaN if there is no pair."""
+    below = np.cumsum(negatives) - negatives / 2
+    return ratio(positives @ below, positives.sum() * negatives.sum())
+
+
+def ratio(part: Any, whole: Any) -> float:
+    """``part`` of ``whole``; NaN of nothing."""
+    return float(part / whole) if whole else float("nan")

@@ -1,0 +1,50 @@
+"""Score: stands where a loss stands, and wants one class to score higher. No conf has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, final
+
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import fault, one_source
+from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.weights import wanted
+from netpart.proto.job_pb2 import LayerProto
+from netpart.spec import Region, Spec
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+@final
+class Score(Layer):
+    """Objective: the sum over the rows of the score of class ``target``, which may change between steps."""
+
+    is_loss: ClassVar[bool] = True
+
+    def __init__(self, source: str, scores: Spec) -> None:
+        """Of layer ``source``, which gives ``scores`` (batch, classes)."""
+        self.target = 0
+        super().__init__(LayerProto(name=f"score of {source}", srclayers=[source]), (scores,), training=False)
+
+    def infer(self) -> tuple[Spec, ...]:
+        scores = one_source(self)
+        if scores.rank != 2:
+            raise fault(self, "scores (batch, classes)", str(scores.shape), "only a net that classifies has them")
+        return (scores,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs((region,))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return kernels.copy(call.y[0], call.x[0])
+
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        if dx is None:
+            return chain()
+
+        def run() -> None:
+            dx.fill(0)
+            dx[:, self.target] = 1
+
+        return Op(run)

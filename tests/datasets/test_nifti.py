@@ -1,0 +1,87 @@
+"""Scans are read box by box, right, anterior and superior first, however the file stores them."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from netpart.data import nifti
+from netpart.data.nifti import Scan, save_volume
+from netpart.errors import DataError
+
+nibabel = pytest.importorskip("nibabel")
+
+VOLUME = np.arange(5 * 4 * 6, dtype=np.int16).reshape(5, 4, 6)
+AFFINE = np.array([[2.0, 0, 0, -5], [0, 3, 0, -6], [0, 0, 1.5, -7], [0, 0, 0, 1]])
+
+
+def stored(path: Path, order: tuple[int, ...], flips: tuple[int, ...]) -> Path:
+    """VOLUME as a file with its axes in another order and direction."""
+    image = nibabel.Nifti1Image(VOLUME, AFFINE)
+    to = np.array(list(zip(order, flips, strict=True)))
+    nibabel.save(image.as_reoriented(to), path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["nii", "nii.gz"])
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_box_is_the_same_in_whatever_order_the_file_has_it(
+    order: tuple[int, ...], ending: str, tmp_path: Path
+) -> None:
+    for k, flips in enumerate(product((1, -1), repeat=3)):
+        scan = Scan(stored(tmp_path / f"{k}.{ending}", order, flips))
+        assert scan.shape == VOLUME.shape
+        assert np.allclose(scan.affine, AFFINE)
+        assert np.array_equal(scan.read(((0, 5), (0, 4), (0, 6))), VOLUME)
+        assert np.array_equal(scan.read(((1, 3), (2, 4), (0, 5))), VOLUME[1:3, 2:4, :5])
+
+
+def test_slabs_make_the_volume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nifti, "SLAB", 50)
+    scan = Scan(stored(tmp_path / "a.nii", (2, 0, 1), (1, -1, 1)))
+    slabs = list(scan.slabs())
+    assert len(slabs) > 1
+    assert np.array_equal(np.concatenate(slabs, axis=next(a for a in range(3) if differs(slabs, a))), VOLUME)
+
+
+def differs(slabs: list[NDArray[Any]], axis: int) -> bool:
+    """True if the slabs have not all of ``axis``."""
+    return bool(slabs[0].shape[axis] < VOLUME.shape[axis])
+
+
+def test_a_plain_file_is_not_read_where_nobody_looks(tmp_path: Path) -> None:
+    path = tmp_path / "a.nii"
+    save_volume(path, VOLUME, AFFINE)
+    with open(path, "r+b") as file:
+        file.truncate(path.stat().st_size - VOLUME[:, :, -1].nbytes)
+    scan = Scan(path)
+    assert np.array_equal(scan.read(((0, 5), (0, 4), (0, 5))), VOLUME[:, :, :5])
+    with pytest.raises(DataError, match="copy the file anew"):
+        scan.read(((0, 5), (0, 4), (0, 6)))
+
+
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
+    save_volume(tmp_path / name, VOLUME.astype(np.float32), AFFINE)
+    save_volume(tmp_path / "b" / name, VOLUME.astype(np.float32), AFFINE)
+    assert np.array_equal(Scan(tmp_path / name).read(((0, 5), (0, 4), (0, 6))), VOLUME)
+    assert (tmp_path / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert np.allclose(nibabel.load(tmp_path / name).affine, AFFINE)
+
+
+def test_a_volume_alone_in_time_is_a_volume(tmp_path: Path) -> None:
+    nibabel.save(nibabel.Nifti1Image(VOLUME[..., None], AFFINE), tmp_path / "one.nii")
+    assert np.array_equal(Scan(tmp_path / "one.nii").read(((0, 5), (0, 4), (0, 6))), VOLUME)
+
+
+def test_what_is_no_scan_is_told(tmp_path: Path) -> None:
+    (tmp_path / "text.nii").write_text("no scan")
+    nibabel.save(nibabel.Nifti1Image(np.stack([VOLUME, VOLUME], -1), AFFINE), tmp_path / "two.nii")
+    for name, message in (("absent.nii", "got nothing there"), ("text.nii", "expected a NIfTI"), ("two.nii", "axes")):
+        with pytest.raises(DataError, match=message):
+            Scan(tmp_path / name)

@@ -1,0 +1,112 @@
+"""Rows of scans: resampled, normalised, in the table's order, and the same whichever box is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from netpart.data.nifti import Scan, save_volume
+from netpart.data.resize import stretch
+from netpart.data.scans import Labelled, Scans, moments, read_table
+from netpart.errors import DataError
+from netpart.spec import Region, extent
+
+pytest.importorskip("nibabel")
+
+SHAPE, SPACE = (7, 6, 9), (4, 5, 12)
+
+
+@pytest.fixture(scope="module")
+def volumes(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, NDArray[Any]]]:
+    folder, random = tmp_path_factory.mktemp("scans"), np.random.default_rng(1)
+    found = []
+    for k in range(3):
+        values = random.integers(0, 900, SHAPE).astype(np.int16) * (random.random(SHAPE) < 0.7)
+        save_volume(folder / f"{k}.nii.gz", values.astype(np.int16), np.eye(4))
+        found.append((folder / f"{k}.nii.gz", values))
+    return found
+
+
+def table(volumes: list[tuple[Path, NDArray[Any]]]) -> list[Labelled]:
+    return [Labelled(path, k) for k, (path, _) in enumerate(volumes)]
+
+
+def read(scans: Scans, step: int, lo: int, hi: int, box: Region | None = None) -> NDArray[Any]:
+    data = np.full((hi - lo, *(extent(box) if box else scans.shape)), np.nan)
+    scans.read(step, lo, hi, data, None, box)
+    return data
+
+
+def test_voxels_around_the_brain_stay_and_the_others_are_normal(volumes: Any) -> None:
+    data = read(Scans(table(volumes), SHAPE, batch=3), 0, 0, 3)
+    for row, (_, values) in zip(data[:, 0], volumes, strict=True):
+        inside = row[values != 0]
+        assert abs(inside.mean()) < 1e-5
+        assert abs(inside.std() - 1) < 1e-5
+        assert not row[values == 0].any()
+
+
+def test_a_volume_is_resampled_to_the_shape(volumes: Any) -> None:
+    data = read(Scans(table(volumes), SPACE, batch=3, normalise=False), 0, 0, 3)
+    for row, (_, values) in zip(data[:, 0], volumes, strict=True):
+        assert np.allclose(row, stretch(values, SPACE), rtol=1e-5)
+    flat = read(Scans(table(volumes), SHAPE, batch=3, normalise=False), 0, 0, 3)
+    assert np.array_equal(flat[:, 0], np.stack([values for _, values in volumes]))
+
+
+@pytest.mark.parametrize("flip", [0, 1])
+@pytest.mark.parametrize("box", [((0, 2), (1, 5), (3, 9)), ((1, 4), (0, 1), (0, 12)), ((3, 4), (4, 5), (11, 12))])
+def test_a_box_is_a_part_of_the_whole(flip: int, box: Region, volumes: Any) -> None:
+    scans = Scans(table(volumes), SPACE, batch=2, flip=lambda step, lo, hi: [flip] * (hi - lo))
+    whole = read(scans, 1, 0, 2)
+    part = read(scans, 1, 0, 2, ((0, 1), *box))
+    assert np.allclose(part, whole[(slice(None), slice(None), *(slice(*ends) for ends in box))], atol=1e-5)
+
+
+def test_a_mirrored_scan_has_its_sides_exchanged(volumes: Any) -> None:
+    plain, turned = (Scans(table(volumes), SPACE, batch=3, flip=lambda s, lo, hi, f=f: [f] * (hi - lo)) for f in (0, 1))  # type: ignore[misc]
+    assert np.allclose(read(turned, 0, 0, 3)[:, :, ::-1], read(plain, 0, 0, 3), atol=1e-6)
+
+
+def test_rows_follow_the_table_around_its_end(volumes: Any) -> None:
+    scans, labels = Scans(table(volumes), SPACE, batch=2), np.zeros(2, np.int32)
+    seen = []
+    for step in range(3):
+        scans.read(step, 0, 2, None, labels)
+        seen += labels.tolist()
+    assert seen == [0, 1, 2, 0, 1, 2]
+
+
+def test_moments_of_a_scan_that_does_not_vary_change_nothing(tmp_path: Path) -> None:
+    save_volume(tmp_path / "flat.nii", np.full((2, 2, 2), 7, np.int16), np.eye(4))
+    assert moments(Scan(tmp_path / "flat.nii")) == (0.0, 1.0)
+    save_volume(tmp_path / "nan.nii", np.full((2, 2, 2), np.nan, np.float32), np.eye(4))
+    with pytest.raises(DataError, match="finite voxels"):
+        moments(Scan(tmp_path / "nan.nii"))
+
+
+WRONG = {
+    "": "got none",
+    "path,label\n": "got none",
+    "a\n": ":1: expected",
+    "a,1\nb,x\n": ":2: expected",
+    "a,1,2\n": "a,1,2",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.items())
+def test_a_wrong_table_is_told(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_table(tmp_path / "t.csv")
+
+
+def test_paths_count_from_the_folder_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("path,label\nx/a.nii,1\n/b.nii,0\n")
+    assert read_table(tmp_path / "t.csv") == [Labelled(tmp_path / "x" / "a.nii", 1), Labelled(Path("/b.nii"), 0)]
+    with pytest.raises(DataError, match="nothing there"):
+        read_table(tmp_path / "u.csv")

@@ -1,0 +1,198 @@
+"""3D-ResAttNet: Zhang et al., An Explainable 3D Residual Self-Attention Deep Neural Network, 2020; trained as in
+Akintoye et al., A Hybrid Parallelization Approach, section 4. The same without attention is ResNet3D.
+
+The papers leave open where the attention stands, how large the scans are and what the first layers do. Here it stands
+behind every stage of 4096 positions or fewer, scans are of 128 x 128 x 128 voxels, and the first layers are ResNet's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from tools.zoo.job import ZERO, Job, Net
+
+MOST = 4096
+"""Positions that may all attend to each other."""
+NARROW = 8
+"""Queries and keys have a share of the channels: one of so many."""
+THREE = "spatial_axes: 3"
+TEST_BATCH = 10
+FOLDER = "../../data/phantom"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a net is made of: residual blocks of each stage, channels of the first, extents of a scan."""
+
+    blocks: Sequence[int]
+    width: int
+    space: Sequence[int]
+    attention: bool = True
+
+
+@dataclass(frozen=True)
+class Trial(Job):
+    """A job on scans that is tested: ``final_rate`` is where the learning rate falls to; ``scans`` are tested,
+    every ``test_every`` steps."""
+
+    final_rate: float = 0.0
+    scans: int = 0
+    test_every: int = 0
+
+    def training(self) -> list[str]:
+        """How it is trained and tested."""
+        fall = f"linear_conf {{ change_freq: {self.steps} final_lr: {self.final_rate:g} }}"
+        rate = f"  learning_rate {{ type: kLinear base_lr: {self.rate:g} {fall} }}"
+        momentum = f" momentum: {self.momentum:g}" if self.momentum else ""
+        lines = [f'name: "{self.name}"', f"train_steps: {self.steps}", f"disp_freq: {max(self.steps // 50, 1)}"]
+        lines += [f"test_steps: {self.scans // TEST_BATCH}", f"test_freq: {self.test_every}"]
+        return [*lines, "train_one_batch { alg: kBP }", "updater {", f"  type: kSGD{momentum}", rate, "}"]
+
+
+@dataclass
+class Scanning(Net):
+    """A net that reads scans of ``table``; without one it makes volumes up."""
+
+    table: str = field(default="")
+
+    def volumes(self, batch: int, space: Sequence[int]) -> str:
+        """The scans to train on, mirrored at random, and those to test on."""
+        if not self.table:
+            return self.data(batch, (1, *space), 2)
+        extents = f"shape: [{', '.join(map(str, space))}]"
+        for phase, rows, more in (("Train", batch, " flip: true shuffle: true"), ("Test", TEST_BATCH, "")):
+            path = f'path: "{FOLDER}/{self.table}-{phase.lower()}.csv"'
+            conf = f"include: k{phase}\nnifti_conf {{ {path}\n  batchsize: {rows} {extents}{more} }}"
+            self.layer("data", "kNiftiInput", conf=conf)
+        return "data"
+
+    def confusion(self, prediction: str) -> None:
+        """What the tests of a net on scans tell."""
+        if self.table:
+            self.layer("confusion", "kConfusion", prediction, "data", conf="include: kTest")
+
+
+def jobs() -> Iterator[Job]:
+    """Both as published, and the first without attention; reduced ones for the cohort of phantoms; small ones."""
+    sizes = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
+    hybrid = "The first stages are cut on space, the later ones on channels."
+    paper = "Trained as published: SGD, batches of 6, 50 epochs of 631 scans, learning rate from 1e-4 to 1e-6."
+    for depth, blocks in sizes.items():
+        shape = Shape(blocks, 64, (128, 128, 128))
+        about = f"3D-ResAttNet{depth} for AD against NC on scans of 128 x 128 x 128 voxels. {paper} {hybrid}"
+        yield published(f"resattnet{depth}", about, shape)
+    plain = Shape(sizes[18], 64, (128, 128, 128), attention=False)
+    yield published("resnet3d18", f"ResNet3D-18, which is 3D-ResAttNet18 without attention. {paper} {hybrid}", plain)
+    for table, said, epochs in (("ad-nc", "AD against NC", 12), ("smci-pmci", "pMCI against sMCI", 24)):
+        about = (
+            f"3D-ResAttNet18 reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 voxels instead of "
+            f"128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, {epochs} epochs of 320 scans."
+        )
+        reduced = Shape(sizes[18], 8, (40, 48, 40))
+        net = resattnet(reduced, 8, table=table)
+        name, steps = f"resattnet18-{table}", 40 * epochs
+        yield Trial("resattnet", name, about, net, steps, 0.02, 0.9, final_rate=0.0002, scans=80, test_every=80)
+    yield from small()
+
+
+def published(name: str, about: str, shape: Shape) -> Job:
+    """A job with the protocol of section 4.4: 50 epochs of the 631 scans of AD and NC that are not for testing."""
+    net = resattnet(shape, 6, hybrid_cuts("2"), "ad-nc")
+    return Trial("resattnet", name, about, net, 50 * 106, 1e-4, 0.0, final_rate=1e-6, scans=80, test_every=1060)
+
+
+def small() -> Iterator[Job]:
+    """Nets that learn within a minute, on volumes that are made up."""
+    cuts: dict[str, tuple[str, Mapping[str, str]]] = {
+        "": ("every layer cut on the batch", {}),
+        "-layers": ("every layer cut on its channels", layer_cuts()),
+        "-mixed": ("the first stage cut on space, the second on channels", hybrid_cuts()),
+    }
+    tiny = "Two stages, an eighth of the width, volumes of 32 x 16 x 16. Learns within a minute."
+    for suffix, (said, cut) in cuts.items():
+        net = resattnet(Shape((1, 1), 8, (32, 16, 16)), 8, cut)
+        yield Job(
+            "resattnet", f"resattnet18-small{suffix}", f"3D-ResAttNet18 made small, {said}. {tiny}", net, 60, 0.05
+        )
+    net = resattnet(Shape((2, 2), 8, (32, 16, 16)), 8)
+    yield Job("resattnet", "resattnet34-small", f"3D-ResAttNet34 made small, more blocks. {tiny}", net, 60, 0.05)
+    net = resattnet(Shape((1, 1), 8, (32, 16, 16), attention=False), 8)
+    yield Job("resattnet", "resnet3d18-small", f"ResNet3D-18 made small. {tiny}", net, 60, 0.05)
+
+
+def hybrid_cuts(data: str = "-1") -> Mapping[str, str]:
+    """What comes before the third stage on the first spatial axis, what follows on channels."""
+    space = dict.fromkeys(("*1", "s2b*", "s2-*"), "partition_dim: 2")
+    rows = {f"s2-{name}": "partition_dim: 1" for name in ("*-rows", "attention")}
+    return {**rows, **space, **layer_cuts(data)}
+
+
+def layer_cuts(data: str = "-1") -> Mapping[str, str]:
+    """Everything on channels. Queries and keys, which have few, are copies; class scores are sums over channels."""
+    copies = {f"*-{part}*": "cut { over: REPLICA }" for part in ("query", "key")}
+    last = dict.fromkeys(("*-value-rows", "*-attention"), "partition_dim: 2")
+    ends = {"data": f"partition_dim: {data}", "fc": "cut { over: INPUT }", "loss": "partition_dim: -1"}
+    return {**copies, **last, **ends, "confusion": "partition_dim: -1", "*": "partition_dim: 1"}
+
+
+def resattnet(shape: Shape, batch: int, cuts: Mapping[str, str] | None = None, table: str = "") -> Net:
+    """A stem, stages that halve the volume and double the width, attention where it fits, the mean of each channel."""
+    net, space = Scanning(cuts or {}, table=table), [-(-n // 4) for n in shape.space]
+    at = net.convolution("conv1", net.volumes(batch, shape.space), shape.width, 3, stride=2, pad=1, more=THREE)
+    at = net.relu("relu1", net.norm("norm1", at))
+    at = net.layer("pool1", "kPooling", at, conf=f"pooling_conf {{ kernel: 3 stride: 2 pad: 1 {THREE} }}")
+    for stage, count in enumerate(shape.blocks, start=2):
+        width = shape.width * 2 ** (stage - 2)
+        space = [-(-n // 2) for n in space] if stage > 2 else space
+        for i in range(1, count + 1):
+            net.note(f"stage {stage}, block {i}")
+            at = block(net, f"s{stage}b{i}", at, width, stage > 2 and i == 1)
+        if shape.attention and prod(space) <= MOST:
+            net.note(f"stage {stage}, attention of {prod(space)} positions")
+            at = attention(net, f"s{stage}", at, width, space)
+    net.note("classifier")
+    at = net.product("fc", net.mean("mean", at), 2)
+    net.confusion(at)
+    net.loss(at)
+    return net
+
+
+def block(net: Net, name: str, source: str, width: int, halve: bool) -> str:
+    """Two convolutions of 3 x 3 x 3 beside a shortcut."""
+    stride = 2 if halve else 1
+    at = net.relu(f"{name}-1-relu", normalised(net, f"{name}-1", source, width, 3, stride))
+    at = normalised(net, f"{name}-2", at, width, 3)
+    if halve:
+        source = normalised(net, f"{name}-shortcut", source, width, 1, stride)
+    return net.relu(f"{name}-out", net.layer(f"{name}-add", "kAdd", at, source))
+
+
+def normalised(net: Net, name: str, source: str, filters: int, kernel: int, stride: int = 1) -> str:
+    """A convolution and its batch normalisation."""
+    return net.norm(
+        f"{name}-norm", net.convolution(f"{name}-conv", source, filters, kernel, stride, kernel // 2, THREE)
+    )
+
+
+def attention(net: Net, name: str, source: str, width: int, space: Sequence[int]) -> str:
+    """What every position finds at all others, through a gate that is closed at first, beside a shortcut."""
+    narrow = max(width // NARROW, 1)
+    parts = [
+        rows(net, f"{name}-{part}", source, filters, prod(space))
+        for part, filters in (("query", narrow), ("key", narrow), ("value", width))
+    ]
+    at = net.layer(f"{name}-attention", "kAttention", *parts, conf="attention_conf { scale: 1 }")
+    at = net.layer(f"{name}-found-flat", "kTranspose", at, conf="transpose_conf { axis: [2, 1] }")
+    extents = ", ".join(map(str, (width, *space)))
+    at = net.layer(f"{name}-found", "kReshape", at, conf=f"reshape_conf {{ shape: [{extents}] }}")
+    at = net.layer(f"{name}-gate", "kGate", at, params=[ZERO])
+    return net.layer(f"{name}-join", "kAdd", at, source)
+
+
+def rows(net: Net, name: str, source: str, filters: int, count: int) -> str:
+    """A convolution of 1 x 1 x 1 as a row of features for every position."""
+    at = net.convolution(name, source, filters, 1, more=THREE, bias=True)
+    at = net.layer(f"{name}-flat", "kReshape", at, conf=f"reshape_conf {{ shape: [{filters}, {count}] }}")
+    return net.layer(f"{name}-rows", "kTranspose", at, conf="transpose_conf { axis: [2, 1] }")
