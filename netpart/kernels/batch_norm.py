@@ -10,12 +10,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from netpart.kernels.activation import Activation, Kind
 from netpart.kernels.normalisation import Box, Normalisation
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING
 
 
-class BatchNorm(Normalisation):
+class BatchNorm(Normalisation, Activation):
     """x, y, unit, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b, dw, db (C,).
 
     w and b may be None, and so may gradients that nobody wants.
@@ -23,15 +24,16 @@ class BatchNorm(Normalisation):
 
     def batch_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        unit: Array, rstd: Array, own: Box, epsilon: float,
+        unit: Array, rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """All the pieces at once, where x is all that its moments are taken over; y and unit are those of x[own].
 
+        The activation is computed on y in its place, and is one that may be; its gradient is another verb's.
         Of what it leaves, m is for the running statistics and the rest for ``batch_norm_gradient``.
         """
         return chain(
             self.moments(x, s, m, _elements(x)),
-            self.moment_norm(x[own], s, m, mean, variance, w, b, y, unit, rstd, epsilon),
+            self.moment_norm(x[own], s, m, mean, variance, w, b, y, unit, rstd, epsilon, activation),
         )
 
     def batch_norm_gradient(
@@ -53,12 +55,12 @@ class BatchNorm(Normalisation):
 
     def moment_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        unit: Array, rstd: Array, epsilon: float,
+        unit: Array, rstd: Array, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """The pieces behind the moments: mean, variance and y. Of unit and rstd only ``moment_norm_gradient`` knows."""
         return chain(
             self.statistics(m, s, mean, variance),
-            self.batch_normalise(x, mean, variance, w, b, y, unit, rstd, epsilon),
+            self.batch_normalise(x, mean, variance, w, b, y, unit, rstd, epsilon, activation),
         )
 
     def moment_norm_gradient(
@@ -143,9 +145,9 @@ class BatchNorm(Normalisation):
 
     def batch_normalise(
         self, x: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array, unit: Array,
-        rstd: Array, epsilon: float,
+        rstd: Array, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
-        """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon), which stay."""
+        """y = activation(unit · w + b), unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon), which stay."""
         if not y.size:
             return NOTHING
         xp, mean_c, rstd_c = self.xp, _channels(mean, x.ndim), _channels(rstd, x.ndim)
@@ -160,7 +162,7 @@ class BatchNorm(Normalisation):
             if b is not None:
                 xp.add(y, _channels(b, x.ndim), out=y)
 
-        return Op(run)
+        return Op(run) if activation is None else chain(Op(run), self.activation(activation, y, y))
 
     def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
         """Overwrites dx = dy · w · rstd, or adds it: what x gets beside its moments."""

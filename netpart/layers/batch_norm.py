@@ -33,6 +33,7 @@ class BatchNorm(Layer):
     types: ClassVar[tuple[str, ...]] = ("kBM", "kCudnnBM")
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = "x"
+    fuses: ClassVar[bool] = True
     inner: ClassVar[str] = "moments"
 
     def infer(self) -> tuple[Spec, ...]:
@@ -114,9 +115,10 @@ class BatchNorm(Layer):
         (*affine, s, variance), (x, y), (unit, rstd, *kept) = call.w, (call.x[0], call.y[0]), call.aux
         w, b = (*affine, None, None)[:2]
         if not self.training:
-            return kernels.batch_normalise(x, s, variance, w, b, y, unit, rstd, self.epsilon)
+            return kernels.batch_normalise(x, s, variance, w, b, y, unit, rstd, self.epsilon, call.activation)
         m, _, mean, variance = kept
-        return kernels.batch_norm(x, s, m, mean, variance, w, b, y, unit, rstd, self._own(call), self.epsilon)
+        arrays = x, s, m, mean, variance, w, b, y, unit, rstd
+        return kernels.batch_norm(*arrays, self._own(call), self.epsilon, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s, _), (*gradients, dmean, dvariance), dy = call.w, call.dw, call.dy[0]

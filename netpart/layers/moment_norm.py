@@ -24,6 +24,7 @@ class MomentNorm(Layer):
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = "x"
+    fuses: ClassVar[bool] = True
 
     def __init__(self, norm: Layer, moments: Spec) -> None:
         """The rest of batch norm ``norm``."""
@@ -51,7 +52,8 @@ class MomentNorm(Layer):
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s), (x, m), (unit, rstd, mean, variance) = call.w, call.x, call.aux
         w, b = (*affine, None, None)[:2]
-        return kernels.moment_norm(x, s, m, mean, variance, w, b, call.y[0], unit, rstd, self.epsilon)
+        arrays = x, s, m, mean, variance, w, b, call.y[0], unit, rstd
+        return kernels.moment_norm(*arrays, self.epsilon, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, _), (*gradients, _), (unit, rstd, mean, variance) = call.w, call.dw, call.aux

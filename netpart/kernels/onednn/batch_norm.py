@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from netpart.kernels import batch_norm as reference
+from netpart.kernels.activation import Kind
 from netpart.kernels.normalisation import Box
-from netpart.kernels.onednn.activation import operand
+from netpart.kernels.onednn.activation import eltwise, factors, forward, operand
 from netpart.kernels.onednn.calls import Args, Calls, Fast
 from netpart.kernels.onednn.library import Refused
 from netpart.kernels.onednn.memory import Desc, Memory, last
@@ -32,16 +33,16 @@ class BatchNorm(reference.BatchNorm, Fast):
 
     def batch_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        unit: Array, rstd: Array, own: Box, epsilon: float,
+        unit: Array, rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """y, mean, variance and m."""
 
         def describe(calls: Calls) -> None:
             _check(x, own)
-            self._forward(calls, x, y, mean, variance, w, b, epsilon, OWN)
+            self._forward(calls, x, y, mean, variance, w, b, epsilon, OWN, activation)
             calls.then(self._moments(s, m, mean, variance, 1.0))
 
-        arrays = x, s, m, mean, variance, w, b, y, unit, rstd, own, epsilon
+        arrays = x, s, m, mean, variance, w, b, y, unit, rstd, own, epsilon, activation
         return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm(*arrays))
 
     def batch_norm_gradient(
@@ -90,7 +91,7 @@ class BatchNorm(reference.BatchNorm, Fast):
 
     def moment_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        unit: Array, rstd: Array, epsilon: float,
+        unit: Array, rstd: Array, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """mean, variance, rstd and y."""
         xp, statistics = self.xp, self.statistics(m, s, mean, variance).run
@@ -103,9 +104,9 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         def describe(calls: Calls) -> None:
             calls.then(prepare)
-            self._forward(calls, x, y, mean, variance, w, b, epsilon, GIVEN)
+            self._forward(calls, x, y, mean, variance, w, b, epsilon, GIVEN, activation)
 
-        arrays = x, s, m, mean, variance, w, b, y, unit, rstd, epsilon
+        arrays = x, s, m, mean, variance, w, b, y, unit, rstd, epsilon, activation
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(*arrays))
 
     def moment_norm_gradient(
@@ -125,10 +126,10 @@ class BatchNorm(reference.BatchNorm, Fast):
 
     def _forward(
         self, calls: Calls, x: Array, y: Array | None, mean: Array, variance: Array, w: Array | None, b: Array | None,
-        epsilon: float, flags: int,
+        epsilon: float, flags: int, activation: Kind | None = None,
     ) -> None:  # fmt: skip
         """y (None: nobody wants it) and, where they are not given, mean and variance."""
-        desc, _ = _described(x, epsilon, flags)
+        desc, _ = _described(x, epsilon, flags, Attributes().eltwise(forward("relu")) if activation == "relu" else None)
         wanted = desc.arg(Arg.DST)
         target = calls.temporary(wanted) if y is None else Memory.of(y)
         made = calls.target(target, wanted)
@@ -141,6 +142,8 @@ class BatchNorm(reference.BatchNorm, Fast):
             Arg.SHIFT: Memory.of(self.xp.zeros_like(mean) if b is None else b),
         }
         calls.add(desc, args)
+        if activation not in (None, "relu"):
+            eltwise(calls, forward(activation), made, made, *factors(activation, 0.0))
         calls.reorder(made, target)
 
     def _backward(
@@ -207,12 +210,17 @@ def _check(x: Array, own: Box) -> None:
         raise Refused(f"oneDNN: expected all of x to be normalised, got {own} of {x.shape}")
 
 
-def _described(x: Array, epsilon: float, flags: int) -> tuple[PrimitiveDesc, PrimitiveDesc]:
-    """Forward and backward. Raises Refused if one of them is."""
+def _described(
+    x: Array, epsilon: float, flags: int, post: Attributes | None = None
+) -> tuple[PrimitiveDesc, PrimitiveDesc]:
+    """Forward, with ``post`` behind it, and backward of what is before that. Raises Refused if one of them is."""
     desc = Desc.last(x.shape)
     args = desc, desc, float(epsilon), flags
     forward = PrimitiveDesc("batch_normalization_forward", Prop.FORWARD_TRAINING, *args)
-    return forward, PrimitiveDesc("batch_normalization_backward", Prop.BACKWARD, desc, *args, forward)
+    backward = PrimitiveDesc("batch_normalization_backward", Prop.BACKWARD, desc, *args, forward)
+    if post is not None:
+        forward = PrimitiveDesc("batch_normalization_forward", Prop.FORWARD_TRAINING, *args, attributes=post)
+    return forward, backward
 
 
 def _affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array) -> None:
