@@ -1,0 +1,91 @@
+"""Calls: primitives bound to memory, one after another, as an Op; a run is one call into oneDNN for each of them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from netpart.errors import NetpartError
+from netpart.kernels.onednn.library import IN_ORDER, Owner, library
+from netpart.kernels.onednn.memory import Desc, Memory
+from netpart.kernels.onednn.names import Arg, Status
+from netpart.kernels.onednn.primitive import PrimitiveDesc
+from netpart.kernels.op import Array, Op
+
+
+class _Argument(ctypes.Structure):
+    """dnnl_exec_arg_t."""
+
+    _fields_ = (("arg", ctypes.c_int), ("memory", ctypes.c_void_p))
+
+
+class Stream(Owner):
+    """Where primitives run, in order; ``implementations`` lists (what, implementation) of all that were bound to it."""
+
+    def __init__(self) -> None:
+        lib = library()
+        super().__init__(lib.create("dnnl_stream_create", lib.engine, IN_ORDER), "dnnl_stream_destroy")
+        self.implementations: list[tuple[str, str]] = []
+
+
+class Calls:
+    """A list of primitives that grows by ``add``; temporaries lie in the scratch of the Op."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream, self.temporaries = stream, list[Memory]()
+        self.owned: list[object] = []
+        self.runs: list[Callable[[], int]] = []
+
+    def add(self, desc: PrimitiveDesc, args: Mapping[int, Memory | None]) -> None:
+        """Then runs the primitive on ``args``; None stands for one that is not there."""
+        lib = library()
+        given = {arg: memory for arg, memory in args.items() if memory is not None}
+        pad = desc.arg(Arg.SCRATCHPAD)
+        if pad.nbytes:
+            given[Arg.SCRATCHPAD] = self.temporary(pad)
+        array = (_Argument * len(given))(*(_Argument(int(arg), m.handle) for arg, m in given.items()))
+        primitive = Owner(lib.create("dnnl_primitive_create", desc.handle), "dnnl_primitive_destroy")
+        self.owned += [primitive, array, *given.values()]
+        self.runs.append(partial(lib.execute, primitive.handle, self.stream.handle, len(given), array))
+        self.stream.implementations.append((desc.kind, desc.implementation))
+
+    def temporary(self, desc: Desc) -> Memory:
+        """A tensor that lives as long as one run."""
+        self.temporaries.append(Memory(desc))
+        return self.temporaries[-1]
+
+    def ordered(self, memory: Memory, desc: Desc) -> Memory:
+        """``memory`` if it lies as ``desc`` says; or a temporary to which it is then copied in that order."""
+        if memory.desc == desc:
+            return memory
+        made = self.temporary(desc)
+        self.reorder(memory, made)
+        return made
+
+    def target(self, memory: Memory, desc: Desc) -> Memory:
+        """``memory`` if it lies as ``desc`` says; or a temporary, which ``reorder`` has to bring back."""
+        return memory if memory.desc == desc else self.temporary(desc)
+
+    def reorder(self, source: Memory, target: Memory) -> None:
+        """Then copies ``source`` to ``target``, which may lie in another order; nothing if they are the same."""
+        if source is not target:
+            desc = PrimitiveDesc("reorder", source.desc, target.desc)
+            self.add(desc, {Arg.SRC: source, Arg.DST: target})
+
+    def op(self) -> Op:
+        """The calls as an Op."""
+        runs, temporaries, owned = tuple(self.runs), tuple(self.temporaries), tuple(self.owned)
+
+        def run(*scratch: Array, owned: Any = owned) -> None:
+            for memory, array in zip(temporaries, scratch, strict=True):
+                if memory.array is not array:
+                    memory.move(array)
+            for execute in runs:
+                if execute():
+                    raise NetpartError(f"oneDNN: expected a primitive to run, got {Status(execute()).name}")
+
+        return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])

@@ -1,0 +1,88 @@
+"""oneDNN's shared library: where it is found, what is missing if it is not, and its calls with answers checked."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netpart.errors import NetpartError
+from netpart.kernels.onednn.names import Status
+
+SONAME = "libdnnl.so.3"
+CPU, IN_ORDER = 1, 1
+
+Handle = ctypes.c_void_p
+"""Any of oneDNN's objects."""
+
+
+class Refused(NetpartError):
+    """oneDNN has no fast implementation of what was asked; the reference kernels have to do it."""
+
+
+class Library:
+    """The loaded library and its CPU engine."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError if the library or what it needs (libgomp) cannot be loaded."""
+        self.path, self.calls = path, ctypes.CDLL(path)
+        self.execute = self.calls.dnnl_primitive_execute
+        self.calls.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
+        self.engine = self.create("dnnl_engine_create", CPU, ctypes.c_size_t(0))
+
+    def call(self, name: str, *args: Any) -> None:
+        """Calls ``name``; raises Refused where it is not implemented and NetpartError where it fails."""
+        status = getattr(self.calls, name)(*args)
+        if status in (Status.UNIMPLEMENTED, Status.INVALID_ARGUMENTS):
+            raise Refused(f"oneDNN: {name} answered {Status(status).name}")
+        if status != Status.SUCCESS:
+            raise NetpartError(f"oneDNN: expected {name} to succeed, got {Status(status).name} ({self.path})")
+
+    def create(self, name: str, *args: Any) -> Handle:
+        """The object that ``name`` makes. Raises as ``call`` does."""
+        made = Handle()
+        self.call(name, ctypes.byref(made), *args)
+        return made
+
+    def __repr__(self) -> str:
+        return f"oneDNN({self.path})"
+
+
+class Owner:
+    """Owns ``handle`` and destroys it with ``destroy`` when nobody holds it any more."""
+
+    def __init__(self, handle: Handle, destroy: str) -> None:
+        self.handle, self._destroy = handle, getattr(library().calls, destroy)
+
+    def __del__(self) -> None:
+        destroy = getattr(self, "_destroy", None)
+        if destroy is not None:
+            destroy(self.handle)
+
+
+def refusal() -> str:
+    """Why oneDNN cannot be used here, in one line; empty if it can."""
+    found = _found()
+    return found if isinstance(found, str) else ""
+
+
+def library() -> Library:
+    """The library, loaded once. Raises NetpartError with what is missing."""
+    found = _found()
+    if isinstance(found, str):
+        raise NetpartError(found)
+    return found
+
+
+@cache
+def _found() -> Library | str:
+    """The first library that loads: that of the Python environment, or that of the system."""
+    tried = []
+    for path in (str(Path(sys.prefix, "lib", SONAME)), SONAME):
+        try:
+            return Library(path)
+        except OSError as error:
+            tried.append(str(error))
+    return f"oneDNN: {'; '.join(tried)}; pip install onednn-cpu-gomp (and libgomp1), or use --kernels reference"

@@ -1,0 +1,109 @@
+"""Descriptors say how a tensor lies in memory; a memory is a descriptor and the place."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from netpart.kernels.onednn.library import Handle, Owner, library
+from netpart.kernels.onednn.names import Data
+from netpart.kernels.op import Array
+
+TYPES = {"float32": Data.F32, "int32": Data.S32, "uint8": Data.U8}
+ANY, MOST = 1, 12
+"""The format in which a primitive may choose for itself, and the axes that a descriptor has room for."""
+
+NOWHERE = Handle()
+"""A null pointer: an optional argument that is not there."""
+
+
+def dims(values: Sequence[int]) -> Any:
+    """``values`` as the C array that dnnl_dims_t is."""
+    return (ctypes.c_int64 * MOST)(*values)
+
+
+class Desc(Owner):
+    """Shape, element type and order in memory of a tensor."""
+
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle, "dnnl_memory_desc_destroy")
+
+    @classmethod
+    def strided(cls, shape: Sequence[int], strides: Sequence[int], dtype: str = "float32") -> Desc:
+        """A tensor with ``strides`` in elements."""
+        args = len(shape), dims(shape), TYPES[dtype], dims(strides)
+        return cls(library().create("dnnl_memory_desc_create_with_strides", *args))
+
+    @classmethod
+    def of(cls, array: Array, shape: Sequence[int] = ()) -> Desc:
+        """``array`` as it lies, or C-contiguous ``array`` seen in ``shape``."""
+        shape, size = tuple(shape) or array.shape, array.itemsize
+        strides = dense(shape) if shape != array.shape else tidy(array.shape, [s // size for s in array.strides])
+        return cls.strided(shape, strides, array.dtype.name)
+
+    @classmethod
+    def any(cls, shape: Sequence[int], dtype: str = "float32") -> Desc:
+        """A tensor whose order the primitive chooses; ask it with ``PrimitiveDesc.arg``."""
+        args = len(shape), dims(shape), TYPES[dtype], ANY
+        return cls(library().create("dnnl_memory_desc_create_with_tag", *args))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the tensor takes, with what blocks waste."""
+        return int(library().calls.dnnl_memory_desc_get_size(self.handle))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Desc):
+            return NotImplemented
+        return bool(library().calls.dnnl_memory_desc_equal(self.handle, other.handle))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Memory(Owner):
+    """A tensor at a place: that of ``array``, which it keeps alive, or one that ``move`` says later."""
+
+    def __init__(self, desc: Desc, array: Array | None = None) -> None:
+        lib = library()
+        place = NOWHERE if array is None else Handle(address(array))
+        super().__init__(lib.create("dnnl_memory_create", desc.handle, lib.engine, place), "dnnl_memory_destroy")
+        self.desc, self.array = desc, array
+
+    @classmethod
+    def of(cls, array: Array, shape: Sequence[int] = ()) -> Memory:
+        """``array`` as it lies, or C-contiguous ``array`` seen in ``shape``."""
+        return cls(Desc.of(array, shape), array)
+
+    def move(self, array: Array) -> None:
+        """The tensor lies in ``array`` from now on."""
+        library().call("dnnl_memory_set_data_handle", self.handle, Handle(address(array)))
+        self.array = array
+
+
+def address(array: Array) -> int:
+    """Where the first element lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+def dense(shape: Sequence[int]) -> list[int]:
+    """Strides, in elements, of a C-contiguous tensor."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def last(shape: Sequence[int]) -> list[int]:
+    """Strides, in elements, of a tensor (batch, channels, ...) with the channels innermost."""
+    rows, channels, *space = shape
+    inner = dense((rows, *space, channels))
+    return [inner[0], inner[-1], *inner[1:-1]]
+
+
+def tidy(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """The same strides, but those of axes of extent 1, which may be anything, as channels-last or C order has them."""
+    wanted = [a for a, n in enumerate(shape) if n > 1]
+    for usual in (last, dense) if len(shape) > 2 else (dense,):
+        found = usual(shape)
+        if all(found[a] == strides[a] for a in wanted):
+            return found
+    return list(strides)

@@ -1,0 +1,127 @@
+"""The numbers of oneDNN's C API v3 that netpart uses, as dnnl_types.h gives them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """What a call answers."""
+
+    SUCCESS = 0
+    OUT_OF_MEMORY = 1
+    INVALID_ARGUMENTS = 2
+    UNIMPLEMENTED = 3
+    LAST_IMPLEMENTATION = 4
+    RUNTIME_ERROR = 5
+    NOT_REQUIRED = 6
+
+
+class Data(IntEnum):
+    """Element types."""
+
+    F32 = 3
+    S32 = 4
+    U8 = 6
+
+
+class Prop(IntEnum):
+    """What a primitive computes."""
+
+    FORWARD_TRAINING = 64
+    FORWARD_INFERENCE = 96
+    BACKWARD = 128
+    BACKWARD_DATA = 160
+
+
+class Algorithm(IntEnum):
+    """Variants of a primitive; ``*_DST`` differentiate from the output instead of the input."""
+
+    CONVOLUTION_DIRECT = 0x1
+    RELU = 0x20
+    TANH = 0x21
+    ELU = 0x22
+    SQUARE = 0x23
+    ABS = 0x24
+    SQRT = 0x25
+    LINEAR = 0x26
+    SOFT_RELU = 0x27
+    HARDSIGMOID = 0x28
+    LOGISTIC = 0x29
+    EXP = 0x2A
+    GELU_TANH = 0x2B
+    SWISH = 0x2C
+    LOG = 0x2D
+    CLIP = 0x2E
+    CLIP_V2 = 0x2F
+    POW = 0x30
+    GELU_ERF = 0x31
+    ROUND = 0x32
+    MISH = 0x33
+    HARDSWISH = 0x34
+    RELU_DST = 0x100
+    TANH_DST = 0x101
+    ELU_DST = 0x102
+    SQRT_DST = 0x103
+    LOGISTIC_DST = 0x104
+    EXP_DST = 0x105
+    CLIP_V2_DST = 0x106
+    POOLING_MAX = 0x1FF
+    POOLING_AVG_INCLUDE_PADDING = 0x2FF
+    POOLING_AVG_EXCLUDE_PADDING = 0x3FF
+    LRN_ACROSS_CHANNELS = 0xAFF
+    BINARY_ADD = 0x1FFF0
+    BINARY_MUL = 0x1FFF1
+    BINARY_MAX = 0x1FFF2
+    BINARY_MIN = 0x1FFF3
+    BINARY_DIV = 0x1FFF4
+    BINARY_SUB = 0x1FFF5
+    BINARY_GE = 0x1FFF6
+    BINARY_GT = 0x1FFF7
+    REDUCTION_MAX = 0x20000
+    REDUCTION_MIN = 0x20001
+    REDUCTION_SUM = 0x20002
+    REDUCTION_MUL = 0x20003
+    REDUCTION_MEAN = 0x20004
+    SOFTMAX_ACCURATE = 0x30000
+
+
+class Norm(IntEnum):
+    """Flags of the normalisations."""
+
+    GLOBAL_STATS = 1
+    SCALE = 2
+    SHIFT = 4
+    FUSE_RELU = 8
+
+
+class Arg(IntEnum):
+    """Arguments of an execution."""
+
+    SRC = 1
+    SRC_1 = 2
+    DST = 17
+    WEIGHTS = 33
+    BIAS = 41
+    MEAN = 49
+    VARIANCE = 50
+    SCALE = 51
+    SHIFT = 52
+    WORKSPACE = 64
+    SCRATCHPAD = 80
+    DIFF_SRC = 129
+    DIFF_DST = 145
+    DIFF_WEIGHTS = 161
+    DIFF_BIAS = 169
+    DIFF_SCALE = 255
+    DIFF_SHIFT = 256
+    MULTIPLE_SRC = 1024
+    POST_OP = 32768
+    """Of the first post-operation; that of the n-th is n times as much more, with SRC_1 added for its other operand."""
+
+
+class Query(IntEnum):
+    """What a primitive descriptor can be asked."""
+
+    IMPLEMENTATION = 8
+    ARGUMENT = 255
