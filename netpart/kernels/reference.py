@@ -40,8 +40,8 @@ class Kernels(
     Embedding,
     Activation,
     Dropout,
-    Softmax,
     Losses,
+    Softmax,
     Vocabulary,
 ):
     """Every verb as a method that binds its arrays and returns an Op.
