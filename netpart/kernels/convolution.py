@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
+from netpart.kernels.activation import Activation, Kind
 from netpart.kernels.columns import Columns, Rows
-from netpart.kernels.op import Array, Op, Window
-from netpart.kernels.verbs import NOTHING, Verbs, column, matrix
+from netpart.kernels.op import Array, Op, Window, chain
+from netpart.kernels.verbs import NOTHING, column, matrix
 
 
-class Convolution(Verbs):
+class Convolution(Activation):
     """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); a window may lie wholly in padding.
 
     x, y and their gradients may be views of some of the channels of a contiguous array. With several ``groups`` equal
@@ -17,10 +18,20 @@ class Convolution(Verbs):
     outermost, a group is a block of their rows.
     """
 
-    def convolution(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int = 1) -> Op:
-        """y = w * x + b (cross-correlation); low and high padding may differ."""
+    def convolution(
+        self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int = 1,
+        activation: Kind | None = None,
+    ) -> Op:  # fmt: skip
+        """y = activation(w * x + b) (cross-correlation); low and high padding may differ.
+
+        The activation is one that reads its input no more once it has written its output, or None.
+        """
         if not y.size:
             return NOTHING
+        product = self._product(x, w, b, y, window, groups)
+        return product if activation is None else chain(product, self.activation(activation, y, y))
+
+    def _product(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> Op:
         xp, columns, weights = self.xp, self._columns(x, y, window), _grouped(matrix(w), groups)
         bias = None if b is None else column(b, y.ndim - 1)
 

@@ -27,7 +27,9 @@ PRICES: dict[str, Callable[..., int]] = {
     "multiply_gradient": lambda xs, k, dy, dx: flops.total(dy.size, len(xs)) + flops.fold(dx.size, dy.size),
     "maximum": lambda y, xs, arg: flops.total(y.size, len(xs)),
     "maximum_gradient": lambda arg, k, dy, dx: dy.size + flops.fold(dx.size, dy.size),
-    "convolution": lambda x, w, b, y, window, groups=1: flops.convolution(y.size, _weights(w), b is not None),
+    "convolution": lambda x, w, b, y, window, groups=1, activation=None: flops.convolution(
+        y.size, _weights(w), b is not None
+    ),
     "convolution_data": lambda dy, w, dx, window, groups=1: flops.convolution(dy.size, _weights(w), False),
     "convolution_weights": lambda x, dy, dw, db, window, groups=1: flops.convolution(
         dy.size, _weights(dw), db is not None

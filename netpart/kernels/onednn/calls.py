@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.kernels.onednn.library import IN_ORDER, Owner, library
+from netpart.kernels.onednn.library import IN_ORDER, Owner, Refused, library
 from netpart.kernels.onednn.memory import Desc, Memory
 from netpart.kernels.onednn.names import Arg, Status
 from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import Verbs
+
+Args = dict[int, Memory | None]
+"""Memory for each argument of a primitive; None stands for one that is not there."""
 
 
 class _Argument(ctypes.Structure):
@@ -24,12 +28,17 @@ class _Argument(ctypes.Structure):
 
 
 class Stream(Owner):
-    """Where primitives run, in order; ``implementations`` lists (what, implementation) of all that were bound to it."""
+    """Where primitives run, in order.
+
+    ``implementations`` lists (primitive, implementation) of all that were bound to it, ``refusals`` (verb, reason) of
+    what the reference kernels had to do.
+    """
 
     def __init__(self) -> None:
         lib = library()
         super().__init__(lib.create("dnnl_stream_create", lib.engine, IN_ORDER), "dnnl_stream_destroy")
         self.implementations: list[tuple[str, str]] = []
+        self.refusals: list[tuple[str, str]] = []
 
 
 class Calls:
@@ -38,10 +47,11 @@ class Calls:
     def __init__(self, stream: Stream) -> None:
         self.stream, self.temporaries = stream, list[Memory]()
         self.owned: list[object] = []
+        self.bound: list[tuple[str, str]] = []
         self.runs: list[Callable[[], int]] = []
 
-    def add(self, desc: PrimitiveDesc, args: Mapping[int, Memory | None]) -> None:
-        """Then runs the primitive on ``args``; None stands for one that is not there."""
+    def add(self, desc: PrimitiveDesc, args: Args) -> None:
+        """Then runs the primitive on ``args``."""
         lib = library()
         given = {arg: memory for arg, memory in args.items() if memory is not None}
         pad = desc.arg(Arg.SCRATCHPAD)
@@ -51,7 +61,7 @@ class Calls:
         primitive = Owner(lib.create("dnnl_primitive_create", desc.handle), "dnnl_primitive_destroy")
         self.owned += [primitive, array, *given.values()]
         self.runs.append(partial(lib.execute, primitive.handle, self.stream.handle, len(given), array))
-        self.stream.implementations.append((desc.kind, desc.implementation))
+        self.bound.append((desc.kind, desc.implementation))
 
     def temporary(self, desc: Desc) -> Memory:
         """A tensor that lives as long as one run."""
@@ -88,4 +98,23 @@ class Calls:
                 if execute():
                     raise NetpartError(f"oneDNN: expected a primitive to run, got {Status(execute()).name}")
 
+        self.stream.implementations += self.bound
         return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])
+
+
+class Fast(Verbs):
+    """Base of the kernel mixins that use oneDNN; the worker's stream is ``stream``."""
+
+    @cached_property
+    def stream(self) -> Stream:
+        return Stream()
+
+    def attempt(self, describe: Callable[[Calls], None], otherwise: Callable[[], Op]) -> Op:
+        """The Op of the calls that ``describe`` adds, or ``otherwise`` the reference's if oneDNN refuses one."""
+        calls = Calls(self.stream)
+        try:
+            describe(calls)
+        except Refused as error:
+            self.stream.refusals.append((describe.__qualname__, str(error)))
+            return otherwise()
+        return calls.op()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from netpart.kernels.onednn.library import Handle, Owner, library
+from netpart.kernels.onednn.library import Handle, Owner, Refused, library
 from netpart.kernels.onednn.names import Data
 from netpart.kernels.op import Array
 
@@ -32,16 +32,22 @@ class Desc(Owner):
 
     @classmethod
     def strided(cls, shape: Sequence[int], strides: Sequence[int], dtype: str = "float32") -> Desc:
-        """A tensor with ``strides`` in elements."""
+        """A tensor with ``strides`` in elements. Raises Refused if it has no element, or of another kind."""
+        if not all(shape) or dtype not in TYPES:
+            raise Refused(f"oneDNN: expected elements of {', '.join(TYPES)}, got {dtype} of shape {tuple(shape)}")
         args = len(shape), dims(shape), TYPES[dtype], dims(strides)
         return cls(library().create("dnnl_memory_desc_create_with_strides", *args))
 
     @classmethod
-    def of(cls, array: Array, shape: Sequence[int] = ()) -> Desc:
-        """``array`` as it lies, or C-contiguous ``array`` seen in ``shape``."""
-        shape, size = tuple(shape) or array.shape, array.itemsize
-        strides = dense(shape) if shape != array.shape else tidy(array.shape, [s // size for s in array.strides])
-        return cls.strided(shape, strides, array.dtype.name)
+    def of(cls, array: Array) -> Desc:
+        """``array`` as it lies."""
+        strides = tidy(array.shape, [s // array.itemsize for s in array.strides])
+        return cls.strided(array.shape, strides, array.dtype.name)
+
+    @classmethod
+    def last(cls, shape: Sequence[int]) -> Desc:
+        """A float32 tensor (batch, channels, ...) with the channels innermost."""
+        return cls.strided(shape, last(shape))
 
     @classmethod
     def any(cls, shape: Sequence[int], dtype: str = "float32") -> Desc:
@@ -72,9 +78,9 @@ class Memory(Owner):
         self.desc, self.array = desc, array
 
     @classmethod
-    def of(cls, array: Array, shape: Sequence[int] = ()) -> Memory:
-        """``array`` as it lies, or C-contiguous ``array`` seen in ``shape``."""
-        return cls(Desc.of(array, shape), array)
+    def of(cls, array: Array) -> Memory:
+        """``array`` as it lies."""
+        return cls(Desc.of(array), array)
 
     def move(self, array: Array) -> None:
         """The tensor lies in ``array`` from now on."""
@@ -107,3 +113,28 @@ def tidy(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
         if all(found[a] == strides[a] for a in wanted):
             return found
     return list(strides)
+
+
+def flat(*arrays: Array) -> list[Memory]:
+    """Arrays of one shape as 1-D memories, element after element.
+
+    Raises Refused unless they lie alike, in whatever order of their axes, without gaps.
+    """
+    shape, lying = arrays[0].shape, {_steps(a) for a in arrays}
+    if len(lying) > 1 or any(a.shape != shape for a in arrays) or not _gapless(arrays[0]):
+        raise Refused(f"oneDNN: expected arrays that lie alike without gaps, got strides {[a.strides for a in arrays]}")
+    return [Memory(Desc.strided((a.size,), (1,), a.dtype.name), a) for a in arrays]
+
+
+def _steps(array: Array) -> tuple[int, ...]:
+    """Strides of the axes that have more than one element."""
+    return tuple(s for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
+
+
+def _gapless(array: Array) -> bool:
+    run = array.itemsize
+    for step, extent in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if step != run:
+            return False
+        run *= extent
+    return True

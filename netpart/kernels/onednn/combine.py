@@ -1,0 +1,52 @@
+"""Sums and products of whole arrays that lie alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netpart.kernels import arrays, combine
+from netpart.kernels.onednn.activation import binary
+from netpart.kernels.onednn.calls import Calls, Fast
+from netpart.kernels.onednn.library import Refused
+from netpart.kernels.onednn.memory import flat
+from netpart.kernels.onednn.names import Algorithm
+from netpart.kernels.op import Array, Op
+
+
+class Arrays(arrays.Arrays, Fast):
+    """Only what pays: fills and copies are as fast in the reference."""
+
+    def add(self, dst: Array, src: Array) -> Op:
+        """dst += src."""
+
+        def describe(calls: Calls) -> None:
+            target, source = flat(dst, src)
+            binary(calls, Algorithm.BINARY_ADD, target, source, target)
+
+        return self.attempt(describe, lambda: super(Arrays, self).add(dst, src))
+
+    def total(self, dst: Array, srcs: Sequence[Array]) -> Op:
+        """dst = the sum of ``srcs``, added in the order of the list."""
+        return self.attempt(
+            lambda calls: _folded(calls, Algorithm.BINARY_ADD, dst, srcs), lambda: super(Arrays, self).total(dst, srcs)
+        )
+
+
+class Combine(combine.Combine, Fast):
+    """Products of arrays of one shape."""
+
+    def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
+        """y = the product of ``xs``."""
+        return self.attempt(
+            lambda calls: _folded(calls, Algorithm.BINARY_MUL, y, xs), lambda: super(Combine, self).multiply(y, xs)
+        )
+
+
+def _folded(calls: Calls, algorithm: Algorithm, dst: Array, srcs: Sequence[Array]) -> None:
+    """dst = srcs[0] op srcs[1] op ...; fewer than two are left to a copy or a fill."""
+    if len(srcs) < 2:
+        raise Refused(f"oneDNN: expected at least two arrays, got {len(srcs)}")
+    target, sofar, *rest = flat(dst, *srcs)
+    for source in rest:
+        binary(calls, algorithm, sofar, source, target)
+        sofar = target

@@ -1,0 +1,114 @@
+"""Convolution on channels-last tensors; weights are copied to the order that the primitive chose, once for each run."""
+
+from __future__ import annotations
+
+from netpart.kernels import convolution as reference
+from netpart.kernels.activation import Kind
+from netpart.kernels.onednn.activation import factors, forward
+from netpart.kernels.onednn.calls import Args, Calls, Fast
+from netpart.kernels.onednn.memory import Desc, Memory, dims
+from netpart.kernels.onednn.names import Algorithm, Arg, Prop
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
+from netpart.kernels.op import Array, Op, Window
+
+DIRECT = Algorithm.CONVOLUTION_DIRECT
+
+
+class Convolution(reference.Convolution, Fast):
+    """The verbs of the reference. Tensors that lie otherwise than channels-last are copied."""
+
+    def convolution(
+        self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int = 1,
+        activation: Kind | None = None,
+    ) -> Op:  # fmt: skip
+        """y = activation(w * x + b)."""
+
+        def describe(calls: Calls) -> None:
+            problem = _Problem(x, w, b, y, window, groups)
+            attributes = Attributes()
+            if activation is not None:
+                attributes.eltwise(forward(activation), *factors(activation, 0.0))
+            desc, target = problem.forward(attributes), Memory.of(y)
+            made = calls.target(target, desc.arg(Arg.DST))
+            args: Args = {
+                Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
+                Arg.WEIGHTS: calls.ordered(problem.weights(w), desc.arg(Arg.WEIGHTS)),
+                Arg.BIAS: None if b is None else Memory.of(b),
+                Arg.DST: made,
+            }
+            calls.add(desc, args)
+            calls.reorder(made, target)
+
+        return self.attempt(
+            describe, lambda: super(Convolution, self).convolution(x, w, b, y, window, groups, activation)
+        )
+
+    def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
+        """Overwrites dx with the gradient of x."""
+
+        def describe(calls: Calls) -> None:
+            problem = _Problem(dx, w, None, dy, window, groups)
+            desc, target = problem.data(), Memory.of(dx)
+            made = calls.target(target, desc.arg(Arg.DIFF_SRC))
+            args: Args = {
+                Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
+                Arg.WEIGHTS: calls.ordered(problem.weights(w), desc.arg(Arg.WEIGHTS)),
+                Arg.DIFF_SRC: made,
+            }
+            calls.add(desc, args)
+            calls.reorder(made, target)
+
+        return self.attempt(describe, lambda: super(Convolution, self).convolution_data(dy, w, dx, window, groups))
+
+    def convolution_weights(
+        self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
+    ) -> Op:
+        """Overwrites dw and db with the gradients of the weights and the bias."""
+
+        def describe(calls: Calls) -> None:
+            problem = _Problem(x, dw, db, dy, window, groups)
+            desc, target = problem.gradient(), problem.weights(dw)
+            made = calls.target(target, desc.arg(Arg.DIFF_WEIGHTS))
+            args: Args = {
+                Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
+                Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
+                Arg.DIFF_WEIGHTS: made,
+                Arg.DIFF_BIAS: None if db is None else Memory.of(db),
+            }
+            calls.add(desc, args)
+            calls.reorder(made, target)
+
+        return self.attempt(
+            describe, lambda: super(Convolution, self).convolution_weights(x, dy, dw, db, window, groups)
+        )
+
+
+class _Problem:
+    """One convolution: what its three primitives have in common."""
+
+    def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
+        self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
+        self.x, self.y, self.w = Desc.last(x.shape), Desc.last(y.shape), Desc.any(self.shape)
+        self.b = None if b is None else Desc.of(b)
+        dilation = window.dilation or tuple(1 for _ in window.kernel)
+        low, high = zip(*window.pads, strict=True)
+        self.window = dims(window.stride), dims([d - 1 for d in dilation]), dims(low), dims(high)
+
+    def weights(self, w: Array) -> Memory:
+        """The weights (F, C / groups, ...) with an axis for the groups."""
+        strides = [s // w.itemsize for s in w.strides]
+        if len(self.shape) > w.ndim:
+            strides = [self.shape[1] * strides[0], *strides]
+        return Memory(Desc.strided(self.shape, strides), w)
+
+    def forward(self, attributes: Attributes | None = None) -> PrimitiveDesc:
+        args = Prop.FORWARD_TRAINING, DIRECT, self.x, self.w, self.b, self.y, *self.window
+        return PrimitiveDesc("convolution_forward", *args, attributes=attributes)
+
+    def data(self) -> PrimitiveDesc:
+        args = DIRECT, self.x, self.w, self.y, *self.window, self.forward()
+        return PrimitiveDesc("convolution_backward_data", *args)
+
+    def gradient(self) -> PrimitiveDesc:
+        args = DIRECT, self.x, self.w, self.b, self.y, *self.window, self.forward()
+        return PrimitiveDesc("convolution_backward_weights", *args)

@@ -1,0 +1,27 @@
+"""The verbs of the reference kernels, those that oneDNN does better by oneDNN."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from netpart.kernels import reference
+from netpart.kernels.onednn.activation import Activation
+from netpart.kernels.onednn.combine import Arrays, Combine
+from netpart.kernels.onednn.convolution import Convolution
+from netpart.kernels.onednn.pooling import Pooling
+
+
+class Kernels(Arrays, Combine, Convolution, Pooling, Activation, reference.Kernels):
+    """Takes arrays of any strides; float32 tensors with space are best given channels-last."""
+
+    channels_last: ClassVar[bool] = True
+
+    @property
+    def implementations(self) -> list[tuple[str, str]]:
+        """(primitive, implementation) of everything bound so far."""
+        return self.stream.implementations
+
+    @property
+    def refusals(self) -> list[tuple[str, str]]:
+        """(verb, reason) of everything that the reference kernels had to do."""
+        return self.stream.refusals
