@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from netpart.kernels import attention as reference
 from netpart.kernels.onednn.calls import Calls, Fast
-from netpart.kernels.onednn.memory import Memory
-from netpart.kernels.onednn.products import product
+from netpart.kernels.onednn.products import matrices, product
 from netpart.kernels.onednn.softmax import softmax, softmax_gradient
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import front
@@ -60,12 +59,12 @@ class Attention(reference.Attention, Fast):
     ) -> None:
         for block in blocks(p, first):
             weights, rows, seen = distributions(p, block), _rows(block.lo, block.hi), _rows(0, block.keys)
-            p_rk, turned = Memory.of(weights), Memory.of(k[seen].swapaxes(-1, -2))
-            product(calls, Memory.of(q[rows]), turned, p_rk, scale=scale)
+            p_rk, turned = matrices(weights), matrices(k[seen].swapaxes(-1, -2))
+            product(calls, matrices(q[rows]), turned, p_rk, scale=scale)
             if first is not None:
                 self._hide(calls, weights, first + block.lo)
             softmax(calls, p_rk, p_rk, weights.ndim - 1)
-            product(calls, p_rk, Memory.of(v[seen]), Memory.of(y[rows]))
+            product(calls, p_rk, matrices(v[seen]), matrices(y[rows]))
 
     def _hide(self, calls: Calls, scores: Array, first: int) -> None:
         """Then scores = -inf where query i would see keys behind ``first`` + i."""
@@ -85,19 +84,19 @@ class Attention(reference.Attention, Fast):
             rows, seen, dy_re = (
                 _rows(block.lo, block.hi),
                 _rows(0, block.keys),
-                Memory.of(dy[_rows(block.lo, block.hi)]),
+                matrices(dy[_rows(block.lo, block.hi)]),
             )
-            p_rk, p_kr = Memory.of(weights), Memory.of(weights.swapaxes(-1, -2))
+            p_rk, p_kr = matrices(weights), matrices(weights.swapaxes(-1, -2))
             if dv is not None:
-                product(calls, p_kr, dy_re, Memory.of(dv[seen]), add=add)
+                product(calls, p_kr, dy_re, matrices(dv[seen]), add=add)
             if dq is not None or dk is not None:
                 dp = calls.temporary(p_rk.desc)
-                product(calls, dy_re, Memory.of(v[seen].swapaxes(-1, -2)), dp, scale=scale)
+                product(calls, dy_re, matrices(v[seen].swapaxes(-1, -2)), dp, scale=scale)
                 softmax_gradient(calls, p_rk, dp, p_rk, weights.ndim - 1)
             if dq is not None:
-                product(calls, p_rk, Memory.of(k[seen]), Memory.of(dq[rows]))
+                product(calls, p_rk, matrices(k[seen]), matrices(dq[rows]))
             if dk is not None:
-                product(calls, p_kr, Memory.of(q[rows]), Memory.of(dk[seen]), add=add)
+                product(calls, p_kr, matrices(q[rows]), matrices(dk[seen]), add=add)
 
 
 def blocks(p: Array, first: int | None) -> list[Block]:

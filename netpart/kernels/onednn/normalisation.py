@@ -44,7 +44,7 @@ class Normalisation(reference.Normalisation, Fast):
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
     ) -> Op:
         """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w."""
-        xp, blocks, dx_bn = self.xp, len(rstd), dx.reshape(len(rstd), -1)
+        xp, blocks = self.xp, len(rstd)
 
         def describe(calls: Calls) -> None:
             source, target = _rows(unit, dy, blocks, centred), _rows(dx, dy, blocks, centred)
@@ -56,6 +56,7 @@ class Normalisation(reference.Normalisation, Fast):
             given: Args = {Arg.SRC: source, Arg.MEAN: mean, Arg.VARIANCE: variance}
             calls.then(lambda: xp.multiply(dy, 1 if w is None else w, out=dx))
             calls.add(desc, {**given, Arg.DIFF_DST: target, Arg.DIFF_SRC: target})
+            dx_bn = dx.reshape(blocks, -1)
             calls.then(lambda: xp.multiply(dx_bn, rstd, out=dx_bn))
 
         args = unit, rstd, w, dy, dx, own, centred

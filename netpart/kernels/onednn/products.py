@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netpart.kernels import inner_product, matmul
 from netpart.kernels.onednn.calls import Calls, Fast
-from netpart.kernels.onednn.memory import Memory
+from netpart.kernels.onednn.memory import Desc, Memory
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
@@ -18,9 +18,9 @@ class InnerProduct(inner_product.InnerProduct, Fast):
         """y = x wᵀ + b."""
 
         def describe(calls: Calls) -> None:
-            bias = None if b is None else Memory.of(b.reshape(1, -1))
+            bias = None if b is None else matrices(b.reshape(1, -1))
             w_fo = inner_product.features_by_outputs(w, transpose)
-            product(calls, Memory.of(matrix(x)), Memory.of(w_fo), Memory.of(y), bias)
+            product(calls, matrices(matrix(x)), matrices(w_fo), matrices(y), bias)
 
         return self.attempt(describe, lambda: super(InnerProduct, self).inner_product(x, w, b, y, transpose))
 
@@ -29,7 +29,7 @@ class InnerProduct(inner_product.InnerProduct, Fast):
 
         def describe(calls: Calls) -> None:
             w_of = inner_product.features_by_outputs(w, transpose).T
-            product(calls, Memory.of(dy), Memory.of(w_of), Memory.of(matrix(dx)))
+            product(calls, matrices(dy), matrices(w_of), matrices(matrix(dx)))
 
         return self.attempt(describe, lambda: super(InnerProduct, self).inner_product_data(dy, w, dx, transpose))
 
@@ -39,7 +39,7 @@ class InnerProduct(inner_product.InnerProduct, Fast):
         def describe(calls: Calls) -> None:
             x_bf, dw_fo = matrix(x), inner_product.features_by_outputs(dw, transpose)
             left, right, target = (x_bf.T, dy, dw_fo) if transpose else (dy.T, x_bf, dw_fo.T)
-            product(calls, Memory.of(left), Memory.of(right), Memory.of(target))
+            product(calls, matrices(left), matrices(right), matrices(target))
             if db is not None:
                 calls.then(lambda: self.xp.sum(dy, axis=0, out=db))
 
@@ -55,9 +55,19 @@ class Matmul(matmul.Matmul, Fast):
 
         def describe(calls: Calls) -> None:
             left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
-            product(calls, Memory.of(left), Memory.of(right), Memory.of(y))
+            product(calls, matrices(left), matrices(right), matrices(y))
 
         return self.attempt(describe, lambda: super(Matmul, self).matmul(a, b, y, transpose_a, transpose_b))
+
+
+def matrices(array: Array) -> Memory:
+    """``array`` (..., rows, columns) as it lies. Axes of extent 1 get the strides that the BLAS wants of them."""
+    strides = [s // array.itemsize for s in array.strides]
+    for axis in reversed(range(array.ndim)):
+        if array.shape[axis] == 1:
+            behind = zip(strides[axis + 1 :], array.shape[axis + 1 :], strict=True)
+            strides[axis] = max((s * n for s, n in behind), default=1)
+    return Memory(Desc.strided(array.shape, strides, array.dtype.name), array)
 
 
 def product(
