@@ -88,7 +88,8 @@ def title(table: plan.Table) -> str:
 
     layers, workers, micro = len(table.layers), len(table.workers), table.micro_batches
     pieces = f" in {micro} micro-batches" if micro > 1 else ""
-    return f"{table.name}: {counted(layers, 'layer')} on {counted(workers, 'worker')}, batch {table.rows}{pieces}"
+    cut = f"{counted(layers, 'layer')} on {counted(workers, 'worker')}, batch {table.rows}{pieces}"
+    return f"{table.name}: {cut}, {table.kernels}"
 
 
 def layer_cells(row: LayerRow) -> tuple[str, ...]:

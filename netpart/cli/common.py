@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 DTYPES = ("float32", "float64")
+KERNELS = ("auto", "reference", "onednn")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
@@ -42,8 +43,26 @@ def add_uncut_job(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="PATH=VALUE",
         help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",
     )  # fmt: skip
+    parser.add_argument("--kernels", choices=KERNELS, help="what computes on a CPU (default: the job's, or else auto)")
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
     parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Adds the option of how many cores a worker computes on."""
+    parser.add_argument(
+        "--threads", type=positive, metavar="N",
+        help="threads of each worker's CPU kernels (default: the job's, or else its share of the host's cores)",
+    )  # fmt: skip
+
+
+def keep_to(workers: int, threads: int | None) -> None:
+    """Makes the kernels of this process, which are not loaded yet, use ``threads`` (None: a share among workers)."""
+    import os
+
+    from netpart.launch.cores import shared
+
+    os.environ.update(shared(workers, threads or 0))
 
 
 def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
@@ -51,7 +70,7 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
 
     ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
     """
-    from netpart.proto.job_pb2 import Collectives
+    from netpart.proto.job_pb2 import Collectives, KernelSet
     from netpart.proto.reader import load
 
     job = args.loaded = load(args.job, args.set)
@@ -59,6 +78,8 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
         set_scheme(job, args.scheme)
     if args.collectives is not None:
         job.proto.collectives = Collectives.Algorithm.Value(args.collectives.upper())  # type: ignore[assignment]
+    if args.kernels is not None:
+        job.proto.kernels = KernelSet.Name.Value(args.kernels.upper())  # type: ignore[assignment]
     if args.dtype is not None:
         job.proto.dtype = (job.proto.FLOAT32, job.proto.FLOAT64)[DTYPES.index(args.dtype)]
     if args.seed is not None:

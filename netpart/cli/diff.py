@@ -80,7 +80,7 @@ def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
 
 def side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
     """One side, as ``load_job`` wants its options."""
-    return argparse.Namespace(job=job, set=changes, dtype=None, seed=None, **options)
+    return argparse.Namespace(job=job, set=changes, kernels=None, dtype=None, seed=None, **options)
 
 
 def cut(args: argparse.Namespace) -> tuple[Partition, Path]:

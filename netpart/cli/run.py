@@ -21,12 +21,13 @@ HELP = "train a job on its workers; test, validate and save checkpoints as it sa
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, count
+    from netpart.cli.common import add_job, add_threads, count
     from netpart.cli.worker import add_token
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
     add_job(parser)
     parser.add_argument("--steps", type=count, metavar="S", help="training steps (default: the job's train_steps)")
+    add_threads(parser)
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where kernels run (default: auto)")
     parser.add_argument(
         "--launcher", choices=("local", "threads", "mpi", "join", "env"), help="a process or a thread per worker on"
@@ -55,18 +56,25 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Runs the job; 0 when it went to its end."""
-    from netpart.cli.common import load_job, workers_of
+    from netpart.cli.common import keep_to, load_job, workers_of
     from netpart.cli.meet import meeting_of, play_other_rank
     from netpart.cli.note import note
-    from netpart.launch.run import run
-    from netpart.plan.advice import recut
 
+    if args.threads is not None:
+        keep_to(1, args.threads)
     if play_other_rank(args):
         return 0
     meeting = meeting_of(args)
     job = load_job(args)
+    if args.launcher == "threads":
+        keep_to(workers_of(args, job), args.threads)
+    from netpart.launch.run import run
+    from netpart.plan.advice import recut
+
     for warning in recut(job, workers_of(args, job)):
         note(f"warning: {warning}")
+    if args.threads is not None:
+        job.proto.num_openblas_threads = args.threads
     if args.steps is not None:
         job.proto.train_steps = args.steps
     if args.resume:
@@ -135,10 +143,11 @@ def line(event: Event) -> str:
         return f"worker {event.rank} joined ({event.where}){rest}"
     devices = ", ".join(sorted(set(event.devices)))
     memory = " + ".join(bytes_text(m) for m in event.memory)
+    threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
     start = f" from step {event.first_step}" if event.first_step else ""
     return (
-        f"{event.name}: {counted(event.workers, 'worker')} on {devices}, batch {event.batch}, "
-        f"{counted(event.steps, 'step')}{start}; memory {memory}; tensors through {THROUGH[event.transport]}"
+        f"{event.name}: {counted(event.workers, 'worker')} on {devices}, {event.kernels}, {threads}; "
+        f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; tensors through {THROUGH[event.transport]}"
     )
 
 

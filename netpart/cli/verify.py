@@ -110,9 +110,8 @@ def title(report: Report) -> str:
 
     workers, micro = counted(report.workers, "worker"), report.micro_batches
     pieces = f" in {micro} micro-batches" if micro > 1 else ""
-    kernels = ", reference kernels" if report.dtype == "float64" else ""
     steps = counted(report.steps, "training step")
-    return f"{report.job} cut over {workers}{pieces}, against uncut: {steps}, {report.dtype}{kernels}"
+    return f"{report.job} cut over {workers}{pieces}, against uncut: {steps}, {report.dtype}, {report.kernels} kernels"
 
 
 def layer_cells(layer: str, summary: Summary) -> tuple[str, ...]:

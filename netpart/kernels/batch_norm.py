@@ -7,14 +7,59 @@ m1 - m0², and moments of disjoint parts, each divided by the elements of the wh
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, Verbs
+from netpart.kernels.normalisation import Box, Normalisation
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.verbs import NOTHING
 
 
-class BatchNorm(Verbs):
-    """x, y, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b (C,), w and b or None."""
+class BatchNorm(Normalisation):
+    """x, y, unit, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b, dw, db (C,).
+
+    w and b may be None, and so may gradients that nobody wants.
+    """
+
+    def batch_norm(
+        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
+        unit: Array, rstd: Array, own: Box, epsilon: float,
+    ) -> Op:  # fmt: skip
+        """All the pieces at once, where x is all that its moments are taken over; y and unit are those of x[own].
+
+        Of what it leaves, m is for the running statistics and the rest for ``batch_norm_gradient``.
+        """
+        return chain(
+            self.moments(x, s, m, _elements(x)),
+            self.statistics(m, s, mean, variance),
+            self.batch_normalise(x[own], mean, variance, w, b, y, unit, rstd, epsilon),
+        )
+
+    def batch_norm_gradient(
+        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, unit: Array, rstd: Array,
+        dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
+        epsilon: float,
+    ) -> Op:  # fmt: skip
+        """Overwrites dw, db and dx of ``batch_norm``; dm is room for the gradient of its moments."""
+        parameters = self.batch_norm_parameters(unit, dy, dw, db)
+        if dx is None:
+            return parameters
+        return chain(
+            parameters,
+            self.batch_normalise_moments(unit, m, variance, rstd, w, dy, dm),
+            self.moments_gradient(x, s, dm, dx, _elements(x)),
+            self.batch_normalise_gradient(rstd, w, dy, dx[own], add=True),
+        )
+
+    def batch_norm_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None) -> Op:
+        """Overwrites dw = Σ dy · unit and db = Σ dy."""
+        found = [d for d in (dw, db) if d is not None]
+        if not found:
+            return NOTHING
+        if not dy.size:
+            return chain(*(Op(partial(d.fill, 0)) for d in found))
+        dw_c, db_c = (None if d is None else _channels(d, dy.ndim) for d in (dw, db))
+        return self.normalise_parameters(unit, dy, dw_c, db_c, tuple(slice(None) for _ in dy.shape))
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
@@ -136,6 +181,11 @@ class BatchNorm(Verbs):
             xp.multiply(second, -0.5, out=second)
 
         return Op(run, [(dy.shape, self.dtype), (rstd.shape, self.dtype), (rstd.shape, bool)])
+
+
+def _elements(x: Array) -> int:
+    """Elements of a channel, at least 1."""
+    return max(1, int(x[:, :1].size))
 
 
 def _channels(values: Array, rank: int) -> Any:

@@ -23,14 +23,17 @@ class Dropout(Verbs):
         # Rounded up to the grid of the draws, so that float32 and float64 compare alike.
         threshold = ceil(ratio * 2**24) * 2.0**-24
 
-        def run(kept: Array, *scratch: Array) -> None:
-            draw.uniform(mask, clock.step, *scratch)
-            xp.greater_equal(mask, threshold, out=kept)
+        plain = mask.flags.c_contiguous
+
+        def run(kept: Array, spare: Array, *scratch: Array) -> None:
+            drawn = mask if plain else spare
+            draw.uniform(drawn, clock.step, *scratch)
+            xp.greater_equal(drawn, threshold, out=kept)
             xp.copyto(mask, kept)
             xp.multiply(mask, scale, out=mask)
             xp.multiply(x, mask, out=y)
 
-        return Op(run, [(mask.shape, bool), *draw.scratch])
+        return Op(run, [(mask.shape, bool), ((0,) if plain else mask.shape, mask.dtype), *draw.scratch])
 
     def dropout_gradient(self, dy: Array, mask: Array, dx: Array) -> Op:
         """Overwrites dx = dy · mask."""

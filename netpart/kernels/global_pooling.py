@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netpart.kernels.op import Array, Op
 from netpart.kernels.pooling import Method
-from netpart.kernels.verbs import NOTHING, Verbs, matrix
+from netpart.kernels.verbs import NOTHING, Verbs, places
 
 
 class GlobalPooling(Verbs):
@@ -14,15 +14,16 @@ class GlobalPooling(Verbs):
         """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
         if not y.size:
             return NOTHING
-        xp, x_rs, y_r = self.xp, matrix(x, 2), y.reshape(-1)
+        xp, x_bcs, y_bc = self.xp, places(x), y.reshape(y.shape[:2])
+        winners = None if arg is None else arg.reshape(y_bc.shape)
 
         def mean() -> None:
-            xp.sum(x_rs, axis=1, out=y_r)
-            xp.divide(y_r, area, out=y_r)
+            xp.sum(x_bcs, axis=2, out=y_bc)
+            xp.divide(y_bc, area, out=y_bc)
 
         def largest() -> None:
-            xp.argmax(x_rs, axis=1, out=arg)
-            xp.max(x_rs, axis=1, out=y_r)
+            xp.argmax(x_bcs, axis=2, out=winners)
+            xp.max(x_bcs, axis=2, out=y_bc)
 
         return Op(mean if method == "AVG" else largest)
 
@@ -30,15 +31,15 @@ class GlobalPooling(Verbs):
         """Overwrites dx."""
         if not dx.size:
             return NOTHING
-        xp, dx_rs, dy_r = self.xp, matrix(dx, 2), dy.reshape(-1, 1)
+        xp, dx_bcs, dy_bc = self.xp, places(dx), dy.reshape(*dy.shape[:2], 1)
         if method == "AVG":
-            return Op(lambda: xp.divide(dy_r, area, out=dx_rs))
+            return Op(lambda: xp.divide(dy_bc, area, out=dx_bcs))
         if arg is None:
             raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
-        places, winners = xp.arange(dx_rs.shape[1]), arg.reshape(-1, 1)
+        numbers, winners = xp.arange(dx_bcs.shape[2]), arg.reshape(*dy_bc.shape)
 
         def run(won: Array) -> None:
-            xp.equal(places, winners, out=won)
-            xp.multiply(won, dy_r, out=dx_rs)
+            xp.equal(numbers, winners, out=won)
+            xp.multiply(won, dy_bc, out=dx_bcs)
 
-        return Op(run, [(dx_rs.shape, bool)])
+        return Op(run, [(dx_bcs.shape, bool)])

@@ -31,8 +31,8 @@ class Kernels(
     GlobalPooling,
     Resample,
     LocalResponseNormalization,
-    Normalisation,
     BatchNorm,
+    Normalisation,
     InnerProduct,
     Matmul,
     Attention,
@@ -46,7 +46,7 @@ class Kernels(
 ):
     """Every verb as a method that binds its arrays and returns an Op.
 
-    All shape work happens when a verb is bound; running the Op allocates nothing. Arrays are contiguous,
-    of the compute dtype where nothing else is said, and any axis may have extent 0. Outputs share no
-    memory with inputs.
+    All shape work happens when a verb is bound; running the Op allocates nothing. Arrays are contiguous, as
+    written or, in the verbs of layers that say so (``Layer.memory_order``), with the channels last; of the compute
+    dtype where nothing else is said; and any axis may have extent 0. Outputs share no memory with inputs.
     """

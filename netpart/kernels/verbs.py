@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 from netpart.kernels.op import Array, Op
 from netpart.spec import Shape
@@ -19,6 +19,9 @@ NOTHING = Op(_nothing)
 
 class Verbs:
     """Base of the kernel mixins: array module ``xp`` (numpy or cupy) and compute ``dtype``."""
+
+    channels_last: ClassVar[bool] = False
+    """True for kernels to which tensors with space are given as (batch, space, channels) in memory."""
 
     def __init__(self, xp: Any, dtype: Any) -> None:
         """Raises ValueError unless ``dtype`` is float32 or float64."""
@@ -38,6 +41,17 @@ def matrix(a: Array, axes: int = 1) -> Array:
     if not a.flags.c_contiguous:
         raise ValueError(f"kernels: expected a contiguous array, got shape {a.shape} with strides {a.strides}")
     return a.reshape(prod(a.shape[:axes]), prod(a.shape[axes:]))
+
+
+def places(a: Array) -> Array:
+    """A 3-D view (B, C, places) of ``a`` (B, C, *S), contiguous as written or with the channels last.
+
+    Raises ValueError if ``a`` is neither.
+    """
+    if a.flags.c_contiguous:
+        return a.reshape(*a.shape[:2], prod(a.shape[2:]))
+    last = matrix(a.transpose(0, *range(2, a.ndim), 1), a.ndim - 1)
+    return last.reshape(a.shape[0], prod(a.shape[2:]), a.shape[1]).transpose(0, 2, 1)
 
 
 def front(flat: Array, *shape: int) -> Array:

@@ -45,7 +45,8 @@ PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartErr
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is run, beyond its job. ``averages``: parameters start from those that lie beside ``restore``."""
+    """How a run is run, beyond its job. ``averages``: parameters start from those that lie beside ``restore``;
+    ``kernels``: those of the job, in words."""
 
     folder: Path
     workspace: Path
@@ -57,6 +58,7 @@ class Options:
     first_step: int = 0
     transport: str = "zeromq"
     averages: bool = False
+    kernels: str = ""
 
 
 class Coordinator:
@@ -195,7 +197,7 @@ class Coordinator:
 
     def on_ready(self, member: Member, ready: Any, team: Team) -> None:
         member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
-        member.spoken = decode(ready.spoken)
+        member.spoken, member.threads = decode(ready.spoken), ready.threads
         if any(m.address is None for m in self.members):
             return
         self.rehearse()
@@ -211,7 +213,7 @@ class Coordinator:
                 self.partition.graph.net.name, len(self.members), self.partition.job.train_steps,
                 self.options.first_step, self.metrics.rows("train"),
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
-                self.options.transport,
+                self.options.transport, self.options.kernels, tuple(m.threads for m in self.members),
             )
         )  # fmt: skip
 

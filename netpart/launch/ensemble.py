@@ -18,6 +18,7 @@ from netpart.errors import NetpartError
 from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
+from netpart.kernels.reference import Kernels
 from netpart.program.compile import compile_worker
 from netpart.spec import Region, Shape, relative, whole
 from netpart.transport.memory import MemoryHub
@@ -59,9 +60,9 @@ class Ensemble:
 
     def __init__(
         self, partition: Partition, seed: int | None = None, order: int | None = None, keep: bool = False,
-        poison: bool = False,
+        poison: bool = False, kernels: type[Kernels] = Kernels,
     ) -> None:  # fmt: skip
-        self.partition = partition
+        self.partition, self.kernels = partition, kernels
         seed = partition.job.seed if seed is None else seed
         self.random = random.Random(order)
         self.shuffled, self.poison = order is not None, poison
@@ -71,7 +72,7 @@ class Ensemble:
 
     def player(self, worker: int, seed: int, keep: bool, poison: bool) -> Player:
         rule = updater(self.partition.job.updater)
-        program = compile_worker(self.partition, worker, len(rule.states), keep)
+        program = compile_worker(self.partition, worker, len(rule.states), keep, self.kernels)
         return Player(program, self.hub[worker], np, rule, seed, poison)
 
     def initialise(self) -> None:

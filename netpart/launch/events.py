@@ -26,7 +26,10 @@ class Joined:
 
 @dataclass(frozen=True)
 class Started:
-    """All workers are ready. ``memory`` is what each one's plan takes in bytes; tensors go through ``transport``."""
+    """All workers are ready. ``memory`` is what each one's plan takes in bytes; tensors go through ``transport``.
+
+    ``kernels`` are those of the job in words, ``threads`` how many of them each worker uses on a CPU.
+    """
 
     name: str
     workers: int
@@ -36,6 +39,8 @@ class Started:
     devices: tuple[str, ...]
     memory: tuple[int, ...]
     transport: str
+    kernels: str
+    threads: tuple[int, ...]
 
 
 @dataclass(frozen=True)

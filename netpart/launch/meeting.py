@@ -52,9 +52,9 @@ class Meeting:
 class JoinTeam(ProcessTeam):
     """``workers``, the first ``meeting.local`` of them processes of this host; ``seats`` are the others, by rank."""
 
-    def __init__(self, workers: int, meeting: Meeting, workspace: Path) -> None:
+    def __init__(self, workers: int, meeting: Meeting, workspace: Path, threads: int = 0) -> None:
         listen = meeting.address.rpartition(":")[0] + ":*"
-        super().__init__(min(meeting.local, workers), workspace / "log", listen)
+        super().__init__(min(meeting.local, workers), workspace / "log", listen, threads)
         self.meeting, self.token_file = meeting, workspace / "token"
         self.seats: dict[int, str] = dict.fromkeys(range(self.workers, workers), "")
         self.start_seconds, self.absent_hint = meeting.wait, "run `netpart worker` on its host, or look at what it says"

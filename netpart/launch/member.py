@@ -14,6 +14,7 @@ import zmq
 
 from netpart.errors import NetpartError
 from netpart.launch.control import Control, Stopped
+from netpart.launch.cores import threads_of
 from netpart.launch.files import LOCAL, RemoteFiles
 from netpart.launch.loop import Loop
 from netpart.proto.control_pb2 import ControlProto, GoProto, ReadyProto, WelcomeProto
@@ -85,6 +86,7 @@ def prepare(
     from netpart.launch.spoken import encode
     from netpart.program.communication import communications
     from netpart.program.compile import compile_worker
+    from netpart.program.kernels import kernels_of
     from netpart.updaters import updater
     from netpart.worker.player import Player
 
@@ -92,7 +94,7 @@ def prepare(
     folder = away.folder if away and away.folder else Path(welcome.folder)
     partition, rank = decode(welcome.plan, folder)
     rule = updater(partition.job.updater)
-    program = compile_worker(partition, rank, len(rule.states))
+    program = compile_worker(partition, rank, len(rule.states), kernels=kernels_of(partition.job))
     xp, device = array_module(welcome.device)
     control.status.doing = lambda: "allocating memory"
     player = Player(program, transport, xp, rule, welcome.seed)
@@ -102,6 +104,7 @@ def prepare(
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {device}", file=log, flush=True)
     ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=player.memory_bytes, device=device)
+    ready.threads = threads_of(os.environ)
     ready.spoken.extend(encode(communications(program)))
     meet(control, transport, ready)
     return loop

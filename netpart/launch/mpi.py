@@ -40,8 +40,11 @@ class MpiTeam(Team):
 
     parting_seconds = 0.0
 
-    def __init__(self, workers: int, log_folder: Path, hosts: Path | None = None, rank: Sequence[str] = RANK) -> None:
+    def __init__(
+        self, workers: int, log_folder: Path, hosts: Path | None = None, rank: Sequence[str] = RANK, threads: int = 0
+    ) -> None:
         self.workers, self.log_folder, self.hosts, self.rank = workers, log_folder, hosts, rank
+        self.threads = threads
         self.process: subprocess.Popen[bytes] | None = None
         self.pids: dict[int, int] = {}
         self.watches: list[int] = []
@@ -59,7 +62,7 @@ class MpiTeam(Team):
             self.process = subprocess.Popen(
                 [*TETHER, str(os.getpid()), found, *options, *self.rank], stdin=subprocess.DEVNULL,
                 stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-                env=os.environ | surroundings(self.per_host()) | variables,
+                env=os.environ | surroundings(self.per_host(), self.threads) | variables,
             )  # fmt: skip
         self.watches = [os.pidfd_open(self.process.pid)]
 

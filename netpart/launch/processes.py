@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from netpart.launch.cores import THREAD_VARIABLES
+from netpart.launch.cores import shared
 from netpart.launch.team import Team
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,12 +17,12 @@ COMMAND = (sys.executable, "-P", "-m", "netpart.launch.entry")
 
 
 class ProcessTeam(Team):
-    """``workers`` processes; their logs are ``log_folder``/worker-N.log."""
+    """``workers`` processes, their logs ``log_folder``/worker-N.log, of ``threads`` each (0: a share of the cores)."""
 
     parting_seconds = 0.0
 
-    def __init__(self, workers: int, log_folder: Path, listen: str = "ipc") -> None:
-        self.workers, self.log_folder, self.listen = workers, log_folder, listen
+    def __init__(self, workers: int, log_folder: Path, listen: str = "ipc", threads: int = 0) -> None:
+        self.workers, self.log_folder, self.listen, self.threads = workers, log_folder, listen, threads
         self.processes: list[subprocess.Popen[bytes]] = []
         self.watches: list[int] = []
 
@@ -40,7 +40,7 @@ class ProcessTeam(Team):
 
     def variables(self, rank: int, control: str, token: bytes) -> dict[str, str]:
         """What a worker must know before it can ask."""
-        return surroundings(self.workers) | {
+        return surroundings(self.workers, self.threads) | {
             "NETPART_RANK": str(rank),
             "NETPART_CONTROL": control,
             "NETPART_TOKEN": token.hex(),
@@ -83,12 +83,10 @@ class ProcessTeam(Team):
         self.watches = []
 
 
-def surroundings(workers: int) -> dict[str, str]:
-    """Environment of each of ``workers`` processes on a host: this netpart, and a share of the cores."""
-    share = str(max(1, len(os.sched_getaffinity(0)) // workers))
+def surroundings(workers: int, threads: int = 0) -> dict[str, str]:
+    """Environment of each of ``workers`` processes on a host: this netpart, ``threads`` (0: a share of the cores)."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {name: os.environ.get(name, share) for name in THREAD_VARIABLES} | {
-        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive"),
+    return shared(workers, threads) | {
         "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",

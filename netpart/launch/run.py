@@ -30,6 +30,7 @@ from netpart.launch.threads import ThreadTeam
 from netpart.launch.transports import choose
 from netpart.launch.watch import Member
 from netpart.plan.partition import partition
+from netpart.program.kernels import settle
 from netpart.updaters import AVERAGE
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def run(
     count = default_workers(job.proto) if workers is None else workers
     cut = partition(job.proto, count, job.folder)
     check_ready(cut)
-    options = replace(make_options(job, workspace), transport=choose(transport, launcher))
+    kernels = settle(cut.job)
+    options = replace(make_options(job, workspace), transport=choose(transport, launcher), kernels=str(kernels))
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         began = time.monotonic()
@@ -93,20 +95,25 @@ def lead(
     """Starts the workers and leads them to the end of the job; returns what each said at the end."""
     here = hostfile.control_address(hosts) if hosts and not meeting else control_address(launcher)
     address = meeting.address if meeting else here
-    token = meeting.token if meeting else None
+    token, threads = meeting.token if meeting else None, asked_threads(partition.job)
     context: zmq.Context[Any] = zmq.Context()
     team: Team = ThreadTeam(partition.workers, context)
     if launcher == "local":
-        team = ProcessTeam(partition.workers, options.workspace / "log")
+        team = ProcessTeam(partition.workers, options.workspace / "log", threads=threads)
     elif launcher == "mpi":
-        team = MpiTeam(partition.workers, options.workspace / "log", hosts)
+        team = MpiTeam(partition.workers, options.workspace / "log", hosts, threads=threads)
     elif meeting is not None:
-        team = JoinTeam(partition.workers, meeting, options.workspace)
+        team = JoinTeam(partition.workers, meeting, options.workspace, threads)
     try:
         return Coordinator(partition, options, context, notes.hear, token).run(team, address)
     finally:
         if not team.running():
             context.term()
+
+
+def asked_threads(job: JobProto) -> int:
+    """Threads of each worker; 0 for an even share of its host's cores."""
+    return job.num_openblas_threads if job.HasField("num_openblas_threads") else 0
 
 
 def control_address(launcher: str) -> str:

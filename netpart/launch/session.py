@@ -19,6 +19,7 @@ from netpart.kernels.device import array_module
 from netpart.launch.loop import fill
 from netpart.layers.given import Given
 from netpart.program.compile import compile_worker
+from netpart.program.kernels import kernels_of
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.phase import in_phase
@@ -46,8 +47,8 @@ class Session:
         net = given(build_net(upstream(job.proto, outputs), PHASE, job.folder, rows))
         self.nodes = net.by_name
         self.partition = whole_partition(job.proto, net)
-        program = compile_worker(self.partition, 0, keep=True)
         xp, _ = array_module(device)
+        program = compile_worker(self.partition, 0, keep=True, kernels=kernels_of(job.proto))
         self.player = Player(program, None, xp, seed=job.proto.seed)
         if checkpoint is None:
             self.player.initialise()

@@ -35,6 +35,7 @@ class Member:
     beat: BeatProto = field(default_factory=BeatProto)
     memory: int = 0
     device: str = ""
+    threads: int = 0
     spoken: Phases = field(default_factory=dict)
     finished: Any = None
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Call, Cost, Expansion, Following, Layer, Needs, ParamSpec
-from netpart.layers.moment_norm import MomentNorm, normed_parameters
+from netpart.layers.layer import Call, Cost, Expansion, Following, Layer, MemoryOrder, Needs, ParamSpec
+from netpart.layers.moment_norm import MomentNorm
 from netpart.layers.moments import Moments
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative, size, whole
@@ -31,6 +31,7 @@ class BatchNorm(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kBM", "kCudnnBM")
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     inner: ClassVar[str] = "moments"
 
     def infer(self) -> tuple[Spec, ...]:
@@ -114,24 +115,17 @@ class BatchNorm(Layer):
         if not self.training:
             return kernels.batch_normalise(x, s, variance, w, b, y, unit, rstd, self.epsilon)
         m, _, mean, variance = kept
-        return chain(
-            kernels.moments(x, s, m, self._count(call)),
-            kernels.statistics(m, s, mean, variance),
-            kernels.batch_normalise(x[self._own(call)], mean, variance, w, b, y, unit, rstd, self.epsilon),
-        )
+        return kernels.batch_norm(x, s, m, mean, variance, w, b, y, unit, rstd, self._own(call), self.epsilon)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, s, _), (*gradients, dmean, dvariance) = call.w, call.dw
-        (unit, rstd, m, dm, _, variance), dy, dx = call.aux, call.dy[0], wanted(call.dx, 0)
-        w, ops = (*affine, None)[0], [normed_parameters(kernels, unit, dy, gradients)]
-        if dx is not None:
-            ops += [
-                kernels.batch_normalise_moments(unit, m, variance, rstd, w, dy, dm),
-                kernels.moments_gradient(call.x[0], s, dm, dx, self._count(call)),
-                kernels.batch_normalise_gradient(rstd, w, dy, dx[self._own(call)], add=True),
-            ]
-        share = self._count(call) / (call.rows * prod(self.output.shape[2:]))
-        return chain(*ops, kernels.moments_share(m, share, dmean, dvariance))
+        (*affine, s, _), (*gradients, dmean, dvariance), dy = call.w, call.dw, call.dy[0]
+        (unit, rstd, m, dm, mean, variance), x, dx = call.aux, call.x[0], wanted(call.dx, 0)
+        w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
+        share, own = self._count(call) / (call.rows * prod(self.output.shape[2:])), self._own(call)
+        return chain(
+            kernels.batch_norm_gradient(x, s, m, mean, variance, w, unit, rstd, dy, dm, dw, db, dx, own, self.epsilon),
+            kernels.moments_share(m, share, dmean, dvariance),
+        )
 
     def _count(self, call: Call) -> int:
         """The elements of a channel that its moments are taken over."""

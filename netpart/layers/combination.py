@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from netpart.kernels import flops
 from netpart.layers.checks import fault, numbers
-from netpart.layers.layer import Layer, Needs
+from netpart.layers.layer import Layer, MemoryOrder, Needs
 from netpart.spec import Region, Shape, Spec, size
 
 
@@ -13,6 +15,8 @@ class Combination(Layer):
 
     Several parts may need the same element of a stretched source: its gradient is the sum of theirs.
     """
+
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def infer(self) -> tuple[Spec, ...]:
         if not self.inputs:

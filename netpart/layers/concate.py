@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import fault, numbers
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Call, Layer, MemoryOrder, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, intersect, relative
 
@@ -20,6 +20,7 @@ class Concate(Layer):
     """y = [x0 x1 ...] along an axis behind the batch; a part need not touch every source."""
 
     types: ClassVar[tuple[str, ...]] = ("kConcate",)
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def infer(self) -> tuple[Spec, ...]:
         if not self.inputs:

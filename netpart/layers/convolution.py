@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import at_least, fault, has_conf, one_source
-from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
 from netpart.layers.windows import channels, nothing, sliding, with_channels
 from netpart.spec import Region, Shape, Spec, extent, size
@@ -32,6 +32,7 @@ class Convolution(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf

@@ -8,7 +8,7 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.kernels.philox import Draw, key
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
@@ -23,6 +23,7 @@ class Dropout(Layer):
     """Inverted dropout. Which elements go depends on (seed, name, step, global element) only, never on the cut."""
 
     types: ClassVar[tuple[str, ...]] = ("kDropout",)
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def infer(self) -> tuple[Spec, ...]:
         self.ratio = float(self.conf.dropout_conf.dropout_ratio)

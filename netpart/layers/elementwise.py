@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from netpart.kernels import flops
 from netpart.kernels.activation import Kind
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, size
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Elementwise(Layer):
     """An activation; a subclass says which by ``kind`` and, for relu and elu, its slope."""
 
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     slope: float = 0.0
 
     @abstractmethod

@@ -9,7 +9,7 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.kernels.pooling import Method
 from netpart.layers.checks import one_source
-from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs
+from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Shape, Spec, extent, size, whole
 
@@ -25,6 +25,7 @@ class GlobalPooling(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kGlobalPooling",)
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import PoolingProto

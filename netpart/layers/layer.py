@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 
 INPUT = "INPUT"
 """The cut on the contraction space (input channels or features): shards hold addends of a sum."""
+
+
+class MemoryOrder(Enum):
+    """How a layer's tensors lie in memory where the kernels like channels last. A layer has one order, for inputs and
+    outputs of its rank alike; the tensors of another rank lie as written."""
+
+    PLAIN = "as written"
+    FIRST = "as its first source lies, of those of its shape if there are any"
+    CHANNELS_LAST = "batch, space, channels"
 
 
 @dataclass(frozen=True)
@@ -129,6 +139,7 @@ class Layer(ABC):
     has_gradient: ClassVar[bool] = True
     """False for what hands no gradient to its sources although a loss reads it."""
     output_names: ClassVar[tuple[str, ...]] = ("data",)
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
     inner: ClassVar[str] = ""
     """What the inner layer of an expansion is called, before the layer's own name."""
 
@@ -213,4 +224,4 @@ class Layer(ABC):
         return f"{type(self).__name__}({self.name} {' '.join(str(s.shape) for s in self.outputs)})"
 
 
-__all__ = ["FLOAT", "INPUT", "Call", "Cost", "Expansion", "Following", "Layer", "Needs", "ParamSpec"]
+__all__ = ["FLOAT", "INPUT", "Call", "Cost", "Expansion", "Following", "Layer", "MemoryOrder", "Needs", "ParamSpec"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
@@ -23,6 +23,7 @@ class LRN(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kLRN", "kCudnnLRN")
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def infer(self) -> tuple[Spec, ...]:
         conf = self.conf.lrn_conf

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Array, Op, chain
-from netpart.layers.layer import Call, Cost, Layer, Needs, ParamSpec
+from netpart.kernels.op import Op, chain
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
@@ -21,6 +21,8 @@ class MomentNorm(Layer):
 
     It reads the running mean, about which the moments are taken, and does not move it.
     """
+
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def __init__(self, norm: Layer, moments: Spec) -> None:
         """The rest of batch norm ``norm``."""
@@ -56,20 +58,10 @@ class MomentNorm(Layer):
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, _), (*gradients, _), (unit, rstd, _, variance) = call.w, call.dw, call.aux
         dy, dx, dm, w = call.dy[0], wanted(call.dx, 0), wanted(call.dx, 1), (*affine, None)[0]
-        ops = [normed_parameters(kernels, unit, dy, gradients)]
+        dw, db = (*gradients, None, None)[:2]
+        ops = [kernels.batch_norm_parameters(unit, dy, dw, db)]
         if dm is not None:
             ops.append(kernels.batch_normalise_moments(unit, call.x[1], variance, rstd, w, dy, dm))
         if dx is not None:
             ops.append(kernels.batch_normalise_gradient(rstd, w, dy, dx))
         return chain(*ops)
-
-
-def normed_parameters(kernels: Kernels, unit: Array, dy: Array, gradients: list[Array]) -> Op:
-    """The gradients of weight and bias (channels,), as many as there are; None where none is wanted."""
-    views = [None if d is None else d.reshape(1, -1, *(1 for _ in dy.shape[2:])) for d in gradients]
-    dw, db = (*views, None, None)[:2]
-    if not dy.size:
-        return chain(*(kernels.zero(d) for d in (dw, db) if d is not None))
-    if dw is None and db is None:
-        return chain()
-    return kernels.normalise_parameters(unit, dy, dw, db, tuple(slice(None) for _ in dy.shape))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
-from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.weights import wanted
 from netpart.proto.layer_pb2 import LayerType
 from netpart.spec import Region, Shape, Spec, extent, size, whole
@@ -23,6 +23,8 @@ class Moments(Layer):
     Each part sums over a box of rows and space, the contraction, and has an addend of them; each adds its own to the
     running statistics too.
     """
+
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def __init__(self, norm: Layer, name: str) -> None:
         """The moments of batch norm ``norm``."""

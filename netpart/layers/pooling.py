@@ -9,7 +9,7 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.kernels.pooling import Method, winner_dtype
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs
 from netpart.layers.weights import wanted
 from netpart.layers.windows import nothing, sliding
 from netpart.spec import Region, Shape, Spec, extent, size
@@ -27,6 +27,7 @@ class Pooling(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kPooling", "kCPooling", "kCudnnPool")
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import PoolingProto

@@ -17,7 +17,7 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, Window, chain
 from netpart.kernels.verbs import column
 from netpart.layers.checks import at_least, fault, has_conf, one_source
-from netpart.layers.layer import INPUT, Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.weights import bias, bias_need, wanted, weight_and_bias
 from netpart.layers.windows import channels, nothing, read_sliding, with_channels
 from netpart.spec import Region, Shape, Spec, size
@@ -37,6 +37,7 @@ class TransposedConvolution(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kTransposedConvolution",)
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf

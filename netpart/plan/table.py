@@ -15,6 +15,7 @@ from netpart.plan.cuts import cut_text
 from netpart.plan.ledger import ledger
 from netpart.program.communication import Phases, communications
 from netpart.program.compile import compile_worker
+from netpart.program.kernels import choice, kernels_of
 from netpart.program.program import WorkerProgram
 from netpart.program.rehearse import rehearse
 from netpart.program.wire import wire_bytes
@@ -68,12 +69,13 @@ class Table:
     """A partitioned training net in numbers; ``rows`` is its mini-batch.
 
     ``multiply_adds`` are those of the products and convolutions that one row passes forward in the uncut net: what
-    papers call its FLOPs.
+    papers call its FLOPs. ``kernels`` are those of the job on this host, in words.
     """
 
     name: str
     rows: int
     micro_batches: int
+    kernels: str
     multiply_adds: int
     layers: tuple[LayerRow, ...]
     workers: tuple[WorkerRow, ...]
@@ -108,14 +110,15 @@ def tabulate(partition: Partition) -> Table:
         replace(row, moved=bytes_of[row.name], memory=row.memory + parameters[row.name])
         for row in layer_rows(partition)
     ]
-    workers, spoken = list[WorkerRow](), list[Phases]()
+    workers, spoken, kernels = list[WorkerRow](), list[Phases](), kernels_of(partition.job)
     for worker in range(partition.workers):
-        program = compile_worker(partition, worker, slots)
+        program = compile_worker(partition, worker, slots, kernels=kernels)
         workers.append(worker_row(partition, program, sends[worker]))
         spoken.append(communications(program))
     rehearse(spoken)
     net = micros[0].graph.net
-    return Table(net.name, micros[-1].rows[1], len(micros), multiply_adds(net), tuple(layers), tuple(workers))
+    rows, products, kernel = micros[-1].rows[1], multiply_adds(net), str(choice(partition.job))
+    return Table(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers))
 
 
 def multiply_adds(net: Net) -> int:

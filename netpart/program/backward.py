@@ -80,8 +80,8 @@ class BackwardCompiler:
         """Where the gradient of ``part`` lies: in its source's, if it may overwrite its box of that."""
         view = self.views.get(part.index)
         if view is None:
-            view = self.views[part.index] = self.borrowed(part) or self.memory.new(
-                f"d({part.name})", extent(part.region)
+            view = self.views[part.index] = self.borrowed(part) or self.forward.new(
+                part, f"d({part.name})", extent(part.region)
             )
             self.forward.program.gradients[self.forward.micro, part.index] = view
             total = self.sum_of(part)
@@ -97,7 +97,8 @@ class BackwardCompiler:
         if not self.sum_of(feed.part).tiled:
             return None
         view = self.gradient(feed.part).crop(feed.region, feed.part.region)
-        return view if part.kind in (BRIDGE_SRC, GIVE) or self.memory.contiguous(view) else None
+        loose = part.kind in (BRIDGE_SRC, GIVE)
+        return view if loose or self.memory.contiguous(view, self.forward.order(part, view.shape)) else None
 
     def hand_back(self, part: Part, i: int, feed: Feed) -> None:
         """Gives a box of a helper's gradient to its source: nothing to do where it was written there."""
@@ -136,9 +137,9 @@ class BackwardCompiler:
         total, key = self.sum_of(feed.part), (part.index, i)
         if total.must_zero(key):
             self.out.append(Zero(self.gradient(feed.part)))
-        if total.overwrites(key) and self.memory.contiguous(target):
+        if total.overwrites(key) and self.memory.contiguous(target, self.forward.order(part, target.shape)):
             return target
-        aside = self.memory.new(f"{part.name}.dx{feed.k}", extent(feed.region))
+        aside = self.forward.new(part, f"{part.name}.dx{feed.k}", extent(feed.region))
         after.append(Copy(target, aside) if total.overwrites(key) else Add(target, aside))
         return aside
 
@@ -168,7 +169,10 @@ class BackwardCompiler:
         wanted = Held(self.gradient(give) if give.region else None, give.region)
         channel = Channel(self.forward.phase, Way.BACKWARD, self.forward.micro, first)
         name = f"{found.kind} d({take.collective.name})"
-        start = self.forward.exchanges.start(found, take.worker, brought, wanted, self.memory, FLOAT, channel, name)
+        order = self.forward.orders[take.node]
+        start = self.forward.exchanges.start(
+            found, take.worker, brought, wanted, self.memory, FLOAT, channel, name, order
+        )
         self.started[first] = start
         self.out.append(start)
 

@@ -10,12 +10,16 @@ from netpart.spec import FLOAT, INT, RECORD, Region, Shape
 ARENA, FIXED, ALIAS = "arena", "fixed", "alias"
 """Lives from its first to its last use in a step; lives as long as the worker; a range of another buffer."""
 
+Order = tuple[int, ...]
+"""Axes of a tensor from the slowest to the fastest in memory; () is as written."""
+
 
 @dataclass(frozen=True)
 class Buffer:
     """One array. ``kind`` says how long it lives; an ALIAS starts at element ``offset`` of flat buffer ``parent``.
 
-    ``dtype`` is FLOAT (the compute dtype), INT, RECORD (one opaque object) or a NumPy dtype name.
+    ``dtype`` is FLOAT (the compute dtype), INT, RECORD (one opaque object) or a NumPy dtype name. ``order`` are the
+    axes from the slowest to the fastest in memory; () is as written.
     """
 
     name: str
@@ -24,6 +28,7 @@ class Buffer:
     kind: str = ARENA
     parent: int = -1
     offset: int = 0
+    order: Order = ()
 
     def nbytes(self, float_size: int) -> int:
         """Bytes of the array when FLOAT takes ``float_size``."""
@@ -58,12 +63,20 @@ def item_size(dtype: str, float_size: int) -> int:
     return {INT: 4, "int32": 4, "uint8": 1, "bool": 1, "float64": 8, "float32": 4, "int64": 8, "uint32": 4}[dtype]
 
 
-def is_contiguous(view: View, shape: Shape) -> bool:
-    """True if ``view`` of a buffer of ``shape`` is one run of memory: whole on all axes behind the first cut one,
-    and one index on all axes before it."""
+def is_contiguous(view: View, shape: Shape, order: Order = ()) -> bool:
+    """True if ``view`` of a buffer of ``shape`` is one run of memory: in ``order``, whole on all axes behind the first
+    cut one, and one index on all axes before it."""
     cut = False
-    for (lo, hi), n in reversed(list(zip(view.box, shape, strict=True))):
+    for axis in reversed(order or range(len(shape))):
+        (lo, hi), n = view.box[axis], shape[axis]
         if cut and hi - lo > 1:
             return False
         cut = cut or hi - lo < n
     return True
+
+
+def lie_alike(shape: Shape, a: Order, b: Order) -> bool:
+    """True if an array of ``shape`` is the same run of memory in orders ``a`` and ``b``: axes of extent 1 lie
+    anywhere."""
+    first, second = ([axis for axis in order or range(len(shape)) if shape[axis] != 1] for order in (a, b))
+    return first == second or 0 in shape

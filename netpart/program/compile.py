@@ -7,11 +7,13 @@ where it is wanted. Copies appear only where a kernel needs contiguous memory th
 from __future__ import annotations
 
 from netpart.graph.partition import Micro, Partition
+from netpart.kernels.reference import Kernels
 from netpart.program.arena import ALIGN, lifetimes, plan_arena
 from netpart.program.backward import BackwardCompiler
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import Instruction
 from netpart.program.memory import Memory
+from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
 from netpart.proto.element import float_size
@@ -19,27 +21,30 @@ from netpart.proto.element import float_size
 PHASE_CODES = {"train": 1, "val": 2, "test": 4}
 
 
-def compile_worker(partition: Partition, worker: int, slots: int = 0, keep: bool = False) -> WorkerProgram:
+def compile_worker(
+    partition: Partition, worker: int, slots: int = 0, keep: bool = False, kernels: type[Kernels] = Kernels
+) -> WorkerProgram:
     """Compiles all phases for ``worker``. ``slots`` is the number of state arrays the updater keeps per parameter.
 
-    ``keep`` gives every buffer memory of its own, so that all values can be read after the step.
+    ``keep`` gives every buffer memory of its own, so that all values can be read after the step. ``kernels`` are those
+    that will play, which say how tensors are to lie in memory.
     """
     width = float_size(partition.job)
     memory = Memory()
     parameters = ParameterMemory(memory, partition, worker)
     phases = {
-        phase: compile_phase(phase, micros, worker, memory, parameters, width, keep)
+        phase: compile_phase(phase, micros, worker, memory, parameters, width, keep, kernels)
         for phase, micros in partition.phases.items()
     }
     return WorkerProgram(
         worker, partition.workers, width, memory.buffers, partition.holdings[worker],
-        parameters.values, parameters.gradients, phases, slots,
+        parameters.values, parameters.gradients, phases, slots, kernels,
     )  # fmt: skip
 
 
 def compile_phase(
     phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, width: int,
-    keep: bool,
+    keep: bool, kernels: type[Kernels],
 ) -> Program:  # fmt: skip
     """Forward of every micro-batch, then backward of every micro-batch, then the updates (GPipe's order)."""
     program = Program(phase, micros)
@@ -47,7 +52,7 @@ def compile_phase(
     parts = [[p for p in micro.graph.parts if p.worker == worker] for micro in micros]
     program.metrics = plan_metrics(micros)
     forwards = [
-        ForwardCompiler(micro.graph, parts[m], m, code, memory, parameters, program, parameters.exchanges)
+        ForwardCompiler(micro.graph, parts[m], m, code, memory, parameters, program, orders(micro.graph.net, kernels))
         for m, micro in enumerate(micros)
     ]
     for forward in forwards:

@@ -8,10 +8,11 @@ from math import isqrt
 from netpart.collectives import GRADIENT
 from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL
 from netpart.graph.graph import Collective
-from netpart.program.buffers import View, item_size
+from netpart.program.buffers import Order, View, item_size
 from netpart.program.exchange import Blocks, Exchange, exchange
 from netpart.program.instructions import Channel, CollectiveStart
 from netpart.program.memory import Memory
+from netpart.program.orders import ordered
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Collectives, JobProto
 from netpart.spec import FLOAT, Region, contains, extent, whole
@@ -51,13 +52,13 @@ class Exchanges:
 
     def start(
         self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, dtype: str, channel: Channel,
-        name: str,
+        name: str, order: Order = (),
     ) -> CollectiveStart:  # fmt: skip
-        """The instruction with which ``worker`` starts; what it only passes on gets memory of its own."""
+        """The instruction with which ``worker`` starts; what it only passes on gets memory of its own, in ``order``."""
         place, kept = found.place(worker), [target.block(b) for b in found.blocks]
         for b, block in enumerate(found.blocks):
             if kept[b] is None and block is not None and (place, b) in found.passes:
-                kept[b] = memory.new(f"passing {name}", extent(block), dtype)
+                kept[b] = memory.new(f"passing {name}", extent(block), dtype, order=ordered(order, extent(block)))
         largest = found.largest.get(place, 0)
         pack = memory.new(f"packing {name}", (largest,), dtype) if largest else None
         return CollectiveStart(found, tuple(map(local.block, found.blocks)), tuple(kept), pack, dtype, channel, name)
@@ -67,8 +68,9 @@ class Exchanges:
     ) -> CollectiveStart:
         """The instruction that sums ``view`` over ``members``."""
         held = Held(view, whole(view.shape))
-        dtype, name = memory.buffers[view.buffer].dtype, f"all-reduce {name}"
-        return self.start(self.summed(members, held.region, dtype), worker, held, held, memory, dtype, channel, name)
+        buffer, name = memory.buffers[view.buffer], f"all-reduce {name}"
+        found, dtype = self.summed(members, held.region, buffer.dtype), buffer.dtype
+        return self.start(found, worker, held, held, memory, dtype, channel, name, buffer.order)
 
 
 def transposed(blocks: Blocks) -> Blocks:

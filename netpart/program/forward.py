@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Graph, Part
-from netpart.program.buffers import View
+from netpart.program.buffers import Order, View
 from netpart.program.collected import GIVE, TAKE, collected
-from netpart.program.exchanges import Exchanges, Held
+from netpart.program.exchanges import Held
 from netpart.program.instructions import (
     Add,
     Channel,
@@ -19,9 +19,10 @@ from netpart.program.instructions import (
     Way,
 )
 from netpart.program.memory import Memory
+from netpart.program.orders import Orders, ordered
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
-from netpart.spec import Region, Spec, extent, size
+from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 
 class ForwardCompiler:
@@ -29,10 +30,10 @@ class ForwardCompiler:
 
     def __init__(
         self, graph: Graph, parts: list[Part], micro: int, phase: int, memory: Memory, parameters: ParameterMemory,
-        program: Program, exchanges: Exchanges,
+        program: Program, orders: Orders,
     ) -> None:  # fmt: skip
         self.graph, self.parts, self.micro, self.phase = graph, collected(parts), micro, phase
-        self.exchanges = exchanges
+        self.exchanges, self.orders = parameters.exchanges, orders
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
         self.started: dict[int, CollectiveStart] = {}
@@ -73,11 +74,11 @@ class ForwardCompiler:
         layer = node.layer
         x: list[View | None] = [None] * len(node.sources)
         for feed in part.feeds:
-            x[feed.k] = self.packed(self.fed(feed), f"{part.name}.x{feed.k}")
+            x[feed.k] = self.packed(self.fed(feed), f"{part.name}.x{feed.k}", self.order(part, extent(feed.region)))
         w = self.parameters.views(node, layer.needs(part.region, part.term).params, self.phase, self.out)
         regions = layer.outputs_of(part.region)
         y = [self.fresh(part, o, spec, regions[o]) for o, spec in enumerate(layer.outputs)]
-        aux = [self.memory.new(f"{part.name}.aux", s, d) for s, d in layer.aux(part.region, part.term)]
+        aux = [self.new(part, f"{part.name}.aux", s, d) for s, d in layer.aux(part.region, part.term)]
         offsets = {m.layer: m.offset for m in self.program.metrics}
         metrics = offsets.get(node.name) if part.reports else None
         call = Forward(self.micro, part.index, tuple(x), tuple(w), tuple(y), tuple(aux), metrics)
@@ -85,22 +86,30 @@ class ForwardCompiler:
         self.out.append(call)
 
     def fresh(self, part: Part, output: int, spec: Spec, region: Region) -> View:
-        view = self.memory.new(f"{part.name}.y{output or ''}", extent(region), spec.dtype)
+        view = self.new(part, f"{part.name}.y{output or ''}", extent(region), spec.dtype)
         self.set(part, output, view)
         return view
 
-    def packed(self, view: View, name: str) -> View:
-        """``view`` itself if it is one run of memory, else a contiguous copy."""
-        if self.memory.contiguous(view):
+    def order(self, part: Part, shape: Shape) -> Order:
+        """How a tensor of ``shape`` lies at the node of ``part``."""
+        return ordered(self.orders[part.node], shape)
+
+    def new(self, part: Part, name: str, shape: Shape, dtype: str = FLOAT) -> View:
+        """A view of a new buffer that lies as the tensors at the node of ``part`` do."""
+        return self.memory.new(name, shape, dtype, order=self.order(part, shape))
+
+    def packed(self, view: View, name: str, order: Order) -> View:
+        """``view`` itself if it is one run of memory in ``order``, else a copy that is."""
+        if self.memory.contiguous(view, order):
             return view
-        copy = self.memory.new(name, view.shape, self.memory.buffers[view.buffer].dtype)
+        copy = self.memory.new(name, view.shape, self.memory.buffers[view.buffer].dtype, order=order)
         self.out.append(Copy(copy, view))
         return copy
 
     def receive(self, part: Part) -> None:
         assert part.peer is not None
         spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
-        view = self.memory.new(part.name, extent(part.region), spec.dtype)
+        view = self.new(part, part.name, extent(part.region), spec.dtype)
         self.set(part, 0, view)
         self.out.append(Receive(view, part.peer.worker, self.channel(Way.FORWARD, part), part.name))
 
@@ -118,11 +127,12 @@ class ForwardCompiler:
             given = self.fed(part.feeds[0])
             self.set(part, 0, given)
         if take.region:
-            taken = self.memory.new(take.name, extent(take.region), part.collective.dtype)
+            taken = self.new(take, take.name, extent(take.region), part.collective.dtype)
             self.set(take, 0, taken)
         local, target, dtype = Held(given, part.region), Held(taken, take.region), part.collective.dtype
         channel, found = Channel(self.phase, Way.FORWARD, self.micro, first), self.exchanges.of(part.collective)
-        start = self.exchanges.start(found, part.worker, local, target, self.memory, dtype, channel, part.name)
+        order, name = self.orders[part.node], part.name
+        start = self.exchanges.start(found, part.worker, local, target, self.memory, dtype, channel, name, order)
         self.started[first] = start
         self.out.append(start)
 
@@ -138,7 +148,7 @@ class ForwardCompiler:
     def join(self, part: Part) -> None:
         """Copies boxes into place; in a Sum the first term is copied and the others are added."""
         spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
-        view = self.memory.new(part.name, extent(part.region), spec.dtype)
+        view = self.new(part, part.name, extent(part.region), spec.dtype)
         self.set(part, 0, view)
         covered = 0
         for feed in part.feeds:

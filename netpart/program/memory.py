@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.program.buffers import ALIAS, ARENA, Buffer, View, is_contiguous
+from netpart.program.buffers import ALIAS, ARENA, Buffer, Order, View, is_contiguous, lie_alike
 from netpart.spec import FLOAT, Shape, whole
 
 
@@ -12,9 +12,9 @@ class Memory:
     def __init__(self) -> None:
         self.buffers: list[Buffer] = []
 
-    def new(self, name: str, shape: Shape, dtype: str = FLOAT, kind: str = ARENA) -> View:
+    def new(self, name: str, shape: Shape, dtype: str = FLOAT, kind: str = ARENA, order: Order = ()) -> View:
         """A view of a new buffer, whole."""
-        self.buffers.append(Buffer(name, shape, dtype, kind))
+        self.buffers.append(Buffer(name, shape, dtype, kind, order=order))
         return View(len(self.buffers) - 1, whole(shape))
 
     def alias(self, name: str, shape: Shape, parent: View, offset: int) -> View:
@@ -23,6 +23,7 @@ class Memory:
         self.buffers.append(Buffer(name, shape, dtype, ALIAS, parent.buffer, offset))
         return View(len(self.buffers) - 1, whole(shape))
 
-    def contiguous(self, view: View) -> bool:
-        """True if ``view`` is one run of memory."""
-        return is_contiguous(view, self.buffers[view.buffer].shape)
+    def contiguous(self, view: View, order: Order = ()) -> bool:
+        """True if ``view`` is one run of memory in ``order``."""
+        buffer = self.buffers[view.buffer]
+        return lie_alike(view.shape, buffer.order, order) and is_contiguous(view, buffer.shape, buffer.order)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from netpart.graph.partition import Micro
 from netpart.graph.passes.synchronise import Holding
+from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.instructions import CollectiveStart, Instruction, Receive, Send
 
@@ -50,7 +51,7 @@ class Program:
 
 @dataclass
 class WorkerProgram:
-    """Everything one worker plays: buffers, the parameters it holds, one Program per phase."""
+    """Everything one worker plays, compiled for ``kernels``: buffers, parameters, one Program per phase."""
 
     worker: int
     workers: int
@@ -61,6 +62,7 @@ class WorkerProgram:
     gradients: list[View | None]
     phases: dict[str, Program]
     slots: int = 0
+    kernels: type[Kernels] = Kernels
 
     @property
     def fixed_bytes(self) -> int:

@@ -37,18 +37,20 @@ class HelloProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., pid: _Optional[int] = ..., token: _Optional[bytes] = ..., version: _Optional[str] = ...) -> None: ...
 
 class ReadyProto(_message.Message):
-    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken")
+    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads")
     RANK_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     DEVICE_FIELD_NUMBER: _ClassVar[int]
     SPOKEN_FIELD_NUMBER: _ClassVar[int]
+    THREADS_FIELD_NUMBER: _ClassVar[int]
     rank: int
     address: str
     memory_bytes: int
     device: str
     spoken: _containers.RepeatedCompositeFieldContainer[SpokenProto]
-    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ...) -> None: ...
+    threads: int
+    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ...) -> None: ...
 
 class SpokenProto(_message.Message):
     __slots__ = ("phase", "communication", "legs")

@@ -225,7 +225,7 @@ kBPTT: AlgType
 kUserAlg: AlgType
 
 class JobProto(_message.Message):
-    __slots__ = ("name", "neuralnet", "train_one_batch", "updater", "cluster", "train_steps", "disp_freq", "gpu", "test_freq", "test_steps", "validate_freq", "validate_steps", "checkpoint_freq", "checkpoint_path", "warmup_steps", "debug", "reset_param_version", "num_openblas_threads", "checkpoint_after", "disp_after", "test_after", "validate_after", "resume", "step", "id", "seed", "dtype", "device", "deadline", "bucket_bytes", "collectives")
+    __slots__ = ("name", "neuralnet", "train_one_batch", "updater", "cluster", "train_steps", "disp_freq", "gpu", "test_freq", "test_steps", "validate_freq", "validate_steps", "checkpoint_freq", "checkpoint_path", "warmup_steps", "debug", "reset_param_version", "num_openblas_threads", "checkpoint_after", "disp_after", "test_after", "validate_after", "resume", "step", "id", "seed", "dtype", "device", "deadline", "bucket_bytes", "collectives", "kernels")
     Extensions: _python_message._ExtensionDict
     class DType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
@@ -272,6 +272,7 @@ class JobProto(_message.Message):
     DEADLINE_FIELD_NUMBER: _ClassVar[int]
     BUCKET_BYTES_FIELD_NUMBER: _ClassVar[int]
     COLLECTIVES_FIELD_NUMBER: _ClassVar[int]
+    KERNELS_FIELD_NUMBER: _ClassVar[int]
     name: str
     neuralnet: NetProto
     train_one_batch: AlgProto
@@ -303,7 +304,20 @@ class JobProto(_message.Message):
     deadline: float
     bucket_bytes: int
     collectives: Collectives.Algorithm
-    def __init__(self, name: _Optional[str] = ..., neuralnet: _Optional[_Union[NetProto, _Mapping]] = ..., train_one_batch: _Optional[_Union[AlgProto, _Mapping]] = ..., updater: _Optional[_Union[_updater_pb2.UpdaterProto, _Mapping]] = ..., cluster: _Optional[_Union[ClusterProto, _Mapping]] = ..., train_steps: _Optional[int] = ..., disp_freq: _Optional[int] = ..., gpu: _Optional[_Iterable[int]] = ..., test_freq: _Optional[int] = ..., test_steps: _Optional[int] = ..., validate_freq: _Optional[int] = ..., validate_steps: _Optional[int] = ..., checkpoint_freq: _Optional[int] = ..., checkpoint_path: _Optional[_Iterable[str]] = ..., warmup_steps: _Optional[int] = ..., debug: bool = ..., reset_param_version: bool = ..., num_openblas_threads: _Optional[int] = ..., checkpoint_after: _Optional[int] = ..., disp_after: _Optional[int] = ..., test_after: _Optional[int] = ..., validate_after: _Optional[int] = ..., resume: bool = ..., step: _Optional[int] = ..., id: _Optional[int] = ..., seed: _Optional[int] = ..., dtype: _Optional[_Union[JobProto.DType, str]] = ..., device: _Optional[_Union[JobProto.Device, str]] = ..., deadline: _Optional[float] = ..., bucket_bytes: _Optional[int] = ..., collectives: _Optional[_Union[Collectives.Algorithm, str]] = ...) -> None: ...
+    kernels: KernelSet.Name
+    def __init__(self, name: _Optional[str] = ..., neuralnet: _Optional[_Union[NetProto, _Mapping]] = ..., train_one_batch: _Optional[_Union[AlgProto, _Mapping]] = ..., updater: _Optional[_Union[_updater_pb2.UpdaterProto, _Mapping]] = ..., cluster: _Optional[_Union[ClusterProto, _Mapping]] = ..., train_steps: _Optional[int] = ..., disp_freq: _Optional[int] = ..., gpu: _Optional[_Iterable[int]] = ..., test_freq: _Optional[int] = ..., test_steps: _Optional[int] = ..., validate_freq: _Optional[int] = ..., validate_steps: _Optional[int] = ..., checkpoint_freq: _Optional[int] = ..., checkpoint_path: _Optional[_Iterable[str]] = ..., warmup_steps: _Optional[int] = ..., debug: bool = ..., reset_param_version: bool = ..., num_openblas_threads: _Optional[int] = ..., checkpoint_after: _Optional[int] = ..., disp_after: _Optional[int] = ..., test_after: _Optional[int] = ..., validate_after: _Optional[int] = ..., resume: bool = ..., step: _Optional[int] = ..., id: _Optional[int] = ..., seed: _Optional[int] = ..., dtype: _Optional[_Union[JobProto.DType, str]] = ..., device: _Optional[_Union[JobProto.Device, str]] = ..., deadline: _Optional[float] = ..., bucket_bytes: _Optional[int] = ..., collectives: _Optional[_Union[Collectives.Algorithm, str]] = ..., kernels: _Optional[_Union[KernelSet.Name, str]] = ...) -> None: ...
+
+class KernelSet(_message.Message):
+    __slots__ = ()
+    class Name(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        AUTO: _ClassVar[KernelSet.Name]
+        REFERENCE: _ClassVar[KernelSet.Name]
+        ONEDNN: _ClassVar[KernelSet.Name]
+    AUTO: KernelSet.Name
+    REFERENCE: KernelSet.Name
+    ONEDNN: KernelSet.Name
+    def __init__(self) -> None: ...
 
 class Collectives(_message.Message):
     __slots__ = ()

@@ -14,9 +14,11 @@ from typing import Any
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.ready import check_ready
+from netpart.kernels.choose import named
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.program.kernels import choice
 from netpart.proto.job_pb2 import JobProto
 from netpart.verify.bench import Bench
 from netpart.verify.report import Report
@@ -55,14 +57,16 @@ def verify_schemes(
 
 
 def compare(cut: Partition, whole: Partition, steps: int = 3) -> Report:
-    """Plays ``cut`` and ``whole``, the same job uncut, and compares all they can be asked.
+    """Plays ``cut``, with the kernels of its job, and ``whole``, the same job uncut, with the reference kernels, and
+    compares all they can be asked.
 
     Raises what ``verify`` does.
     """
     check_ready(cut)
-    bench = Bench(Ensemble(cut, keep=True), Ensemble(whole, keep=True))
+    kernels = choice(cut.job).name
+    bench = Bench(Ensemble(cut, keep=True, kernels=named(kernels)), Ensemble(whole, keep=True))
     comparisons = tuple(bench.play(steps))
-    return Report(cut.graph.net.name, cut.workers, steps, bench.dtype, len(cut.phases["train"]), comparisons)
+    return Report(cut.graph.net.name, cut.workers, steps, bench.dtype, len(cut.phases["train"]), comparisons, kernels)
 
 
 def uncut(job: JobProto, folder: Path | None = None) -> Partition:

@@ -98,6 +98,7 @@ class Report:
     dtype: str
     micro_batches: int
     comparisons: tuple[Comparison, ...]
+    kernels: str = "reference"
 
     @property
     def law(self) -> float:

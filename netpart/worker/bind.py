@@ -119,9 +119,9 @@ class Binder:
                 name = self.machine.program.holdings[holding].parameter.name
                 return self.op(i, f"update {name}", self.update(holding, norm))
             case Send(source, peer, channel, name):
-                return Action(SEND, f"send {name}", array=self.arrays(source), peer=peer, channel=channel)
+                return Action(SEND, f"send {name}", array=self.arrays.lying(source), peer=peer, channel=channel)
             case Receive(target, peer, channel, name):
-                array = self.arrays(target)
+                array = self.arrays.lying(target)
                 self.expect(channel, peer, array.shape, array.dtype)
                 return Action(RECEIVE, f"receive {name}", array=array, peer=peer, channel=channel)
             case CollectiveStart():
@@ -147,7 +147,8 @@ class Binder:
     def start(self, start: CollectiveStart) -> Running:
         """Binds a collective to its arrays and tells the transport what its messages bring."""
         found, place = start.exchange, start.exchange.place(self.machine.program.worker)
-        local, target = [self.array(v) for v in start.local], [self.array(v) for v in start.target]
+        lying = {view: self.arrays.lying(view) for view in (*start.local, *start.target) if view is not None}
+        local, target = ([v and lying[v] for v in views] for views in (start.local, start.target))
         progress = Progress(found.schedule, place, found.sizes, local, target, self.array(start.pack))
         for peer, index, shape in progress.messages:
             self.expect(

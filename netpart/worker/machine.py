@@ -10,7 +10,7 @@ import numpy as np
 from netpart.errors import MemoryRefused
 from netpart.kernels.op import Array, Clock
 from netpart.kernels.reference import Kernels
-from netpart.program.buffers import ALIAS, FIXED, View, item_size
+from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
 from netpart.program.program import WorkerProgram
 from netpart.program.wire import wire_bytes
 from netpart.spec import FLOAT, RECORD
@@ -37,7 +37,7 @@ class Machine:
     ) -> None:  # fmt: skip
         self.program, self.xp, self.updater, self.seed = program, xp, updater, seed
         self.dtype = np.float64 if program.float_size == 8 else np.float32
-        self.kernels = Kernels(xp, self.dtype)
+        self.kernels = (program.kernels if xp is np else Kernels)(xp, self.dtype)
         self.clock = Clock()
         self.wire_bytes = wire_bytes(program, shared)
         self.refuse_unless_fits(program.total_bytes)
@@ -117,12 +117,22 @@ class PhaseArrays:
             return [None]
         if buffer.kind == FIXED:
             return self.machine.fixed[b]
-        count = prod(buffer.shape)
+        order = buffer.order or tuple(range(len(buffer.shape)))
+        lying = self.flat(b, buffer).reshape([buffer.shape[axis] for axis in order])
+        return lying.transpose([order.index(axis) for axis in range(len(order))])
+
+    def flat(self, b: int, buffer: Buffer) -> Array:
+        """The elements of a buffer in the order of memory."""
+        count, element = prod(buffer.shape), self.machine.element(buffer.dtype)
         if buffer.kind == ALIAS:
-            return self.buffer(buffer.parent)[buffer.offset : buffer.offset + count].reshape(buffer.shape)
+            return self.buffer(buffer.parent)[buffer.offset : buffer.offset + count]
         if b not in self.offsets:
-            return self.machine.xp.empty(buffer.shape, self.machine.element(buffer.dtype))
+            return self.machine.xp.empty(count, element)
         start = self.base + self.offsets[b]
         nbytes = count * item_size(buffer.dtype, self.program.float_size)
-        flat = self.machine.memory[start : start + nbytes].view(self.machine.element(buffer.dtype))
-        return flat.reshape(buffer.shape)
+        return self.machine.memory[start : start + nbytes].view(element)
+
+    def lying(self, view: View) -> Array:
+        """The array of ``view`` with its axes in the order of memory: how it travels."""
+        order, array = self.program.buffers[view.buffer].order, self(view)
+        return array.transpose(order) if order else array

@@ -32,33 +32,35 @@ from hypothesis import strategies as st
 from netpart.graph.graph import Graph
 from netpart.graph.invariants import check_graph, check_norm, check_parameters, check_uncut
 from netpart.graph.partition import Partition, partition_job
+from netpart.kernels.reference import Kernels
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
 from netpart.program.collected import GIVE, TAKE, collected
 from netpart.program.instructions import Way
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
-from tests.laws.workers import check_law, reference
+from tests.laws.workers import ChannelsLast, check_law, reference
 
 EXAMPLES = max(200, settings().max_examples)
 
 orders = st.integers(0, 2**16)
+kernel_sets = st.sampled_from([Kernels, ChannelsLast])
 
 
-@given(example=examples(), order=orders)
+@given(example=examples(), order=orders, kernels=kernel_sets)
 @settings(max_examples=EXAMPLES)
-def test_n_workers_are_one_worker_in_every_job(example: Example, order: int) -> None:
+def test_n_workers_are_one_worker_in_every_job(example: Example, order: int, kernels: type[Kernels]) -> None:
     cut = partition_job(example.job, example.workers)
     check_invariants(cut)
-    check_bytes(check_law(cut, order))
+    check_bytes(check_law(cut, order, kernels))
 
 
-@given(placed=placed_jobs(), order=orders)
+@given(placed=placed_jobs(), order=orders, kernels=kernel_sets)
 @settings(max_examples=EXAMPLES)
-def test_n_workers_are_one_worker_in_every_placement(placed: Placed, order: int) -> None:
+def test_n_workers_are_one_worker_in_every_placement(placed: Placed, order: int, kernels: type[Kernels]) -> None:
     cut = placed.partition()
     check_invariants(cut)
-    check_bytes(check_law(cut, order))
+    check_bytes(check_law(cut, order, kernels))
 
 
 def check_invariants(cut: Partition) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition, partition_job
+from netpart.kernels.reference import Kernels
 from netpart.launch.ensemble import Ensemble
 from netpart.proto.job_pb2 import JobProto, LayerType
 from netpart.spec import FLOAT, relative
@@ -31,15 +32,22 @@ def reference(job: JobProto) -> Partition:
     return partition_job(plain, 1, uncut=True)
 
 
-def check_law(cut: Partition, order: int) -> Ensemble:
-    """Plays ``cut`` in the interleaving ``order`` and holds it against the uncut net at every step.
+class ChannelsLast(Kernels):
+    """The reference kernels, given the memory orders that faster ones ask for."""
+
+    channels_last = True
+
+
+def check_law(cut: Partition, order: int, kernels: type[Kernels] = Kernels) -> Ensemble:
+    """Plays ``cut`` with ``kernels`` in the interleaving ``order`` and holds it against the uncut net at every step,
+    which the reference kernels play.
 
     ``again`` plays it in another interleaving and, unlike the two that are looked into, with buffers that share
     memory: not a bit may differ.
     """
     whole = Ensemble(reference(cut.job), keep=True, poison=True)
-    parts = Ensemble(cut, order=order, keep=True, poison=True)
-    again = Ensemble(cut, order=order + 1, poison=True)
+    parts = Ensemble(cut, order=order, keep=True, poison=True, kernels=kernels)
+    again = Ensemble(cut, order=order + 1, poison=True, kernels=kernels)
     for ensemble in (whole, parts, again):
         ensemble.initialise()
     for step in range(STEPS):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from netpart.kernels import activation as reference
 from netpart.kernels.activation import SIX, STANH_INNER, STANH_OUTER, Kind
-from netpart.kernels.onednn.calls import Calls, Fast
+from netpart.kernels.onednn.calls import Args, Calls, Fast
 from netpart.kernels.onednn.library import Refused
 from netpart.kernels.onednn.memory import Memory, flat
 from netpart.kernels.onednn.names import Algorithm, Arg, Prop
-from netpart.kernels.onednn.primitive import PrimitiveDesc
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
 
 FROM_INPUT = {
@@ -25,9 +25,9 @@ FROM_OUTPUT = {
     "sigmoid": (Algorithm.LOGISTIC, Algorithm.LOGISTIC_DST),
     "tanh": (Algorithm.TANH, Algorithm.TANH_DST),
     "elu": (Algorithm.ELU, Algorithm.ELU_DST),
-    "softplus": (Algorithm.SOFT_RELU, None),
+    "softplus": (Algorithm.SOFT_RELU, Algorithm.SOFT_RELU),
 }
-"""Kinds whose gradient reads y, and what computes it; nothing does for softplus."""
+"""Kinds whose gradient reads y, and what computes it; for softplus that of oneDNN reads x, and is not used."""
 
 
 class Activation(reference.Activation, Fast):
@@ -40,9 +40,8 @@ class Activation(reference.Activation, Fast):
             source, target = flat(x, y)
             if kind != "stanh":
                 return eltwise(calls, forward(kind), source, target, *factors(kind, slope))
-            eltwise(calls, Algorithm.LINEAR, source, target, STANH_INNER)
-            eltwise(calls, Algorithm.TANH, target, target)
-            eltwise(calls, Algorithm.LINEAR, target, target, STANH_OUTER)
+            post = Attributes().eltwise(Algorithm.LINEAR, STANH_INNER).eltwise(Algorithm.TANH)
+            same(calls, source, target, post.eltwise(Algorithm.LINEAR, STANH_OUTER))
 
         return self.attempt(describe, lambda: super(Activation, self).activation(kind, x, y, slope))
 
@@ -50,8 +49,8 @@ class Activation(reference.Activation, Fast):
         """Overwrites dx = kind'(x) · dy."""
 
         def describe(calls: Calls) -> None:
-            if kind == "stanh":
-                return stanh_gradient(calls, *flat(y, dy, dx))
+            if kind in ("stanh", "softplus"):
+                return _gradient_of_output(calls, kind, *flat(y, dy, dx))
             algorithm, of_output = backward(kind, slope)
             alpha, beta = factors(kind, slope)
             data, above, below = flat(y if of_output else x, dy, dx)
@@ -77,8 +76,6 @@ def backward(kind: Kind, slope: float) -> tuple[Algorithm, bool]:
     if kind in FROM_INPUT:
         return FROM_INPUT[kind], False
     from_input, from_output = FROM_OUTPUT[kind]
-    if from_output is None:
-        raise Refused(f"oneDNN: expected an activation whose gradient reads y or x alone, got {kind}")
     return (from_input, False) if slope < 0 else (from_output, True)
 
 
@@ -92,18 +89,35 @@ def eltwise(calls: Calls, algorithm: Algorithm, x: Memory, y: Memory, alpha: flo
     calls.add(_forward(algorithm, x, y, alpha, beta), {Arg.SRC: x, Arg.DST: y})
 
 
-def binary(calls: Calls, algorithm: Algorithm, a: Memory, b: Memory, y: Memory) -> None:
-    """Then y = algorithm(a, b)."""
-    desc = PrimitiveDesc("binary", algorithm, a.desc, b.desc, y.desc)
-    calls.add(desc, {Arg.SRC: a, Arg.SRC_1: b, Arg.DST: y})
+def binary(
+    calls: Calls, algorithm: Algorithm, a: Memory, b: Memory, y: Memory, post: Attributes | None = None,
+    others: Args | None = None,
+) -> None:  # fmt: skip
+    """Then y = post(algorithm(a, b)); ``others`` are the operands of the binary post-operations."""
+    desc = PrimitiveDesc("binary", algorithm, a.desc, b.desc, y.desc, attributes=post)
+    calls.add(desc, {Arg.SRC: a, Arg.SRC_1: b, Arg.DST: y, **(others or {})})
 
 
-def stanh_gradient(calls: Calls, y: Memory, dy: Memory, dx: Memory) -> None:
-    """dx = (A·B - B/A · y²) · dy; dx may be dy, so the factor needs room of its own."""
-    factor = calls.temporary(y.desc)
-    eltwise(calls, Algorithm.SQUARE, y, factor)
-    eltwise(calls, Algorithm.LINEAR, factor, factor, -STANH_INNER / STANH_OUTER, STANH_OUTER * STANH_INNER)
-    binary(calls, Algorithm.BINARY_MUL, dy, factor, dx)
+def same(calls: Calls, x: Memory, y: Memory, post: Attributes, others: Args | None = None) -> None:
+    """Then y = post(x), in one pass: eltwise takes no eltwise post-operations, but the smaller of x and x does."""
+    binary(calls, Algorithm.BINARY_MIN, x, x, y, post, others)
+
+
+def operand(place: int) -> int:
+    """The argument that is the other operand of the binary post-operation at ``place``."""
+    return Arg.POST_OP * (1 + place) | Arg.SRC_1
+
+
+def _gradient_of_output(calls: Calls, kind: Kind, y: Memory, dy: Memory, dx: Memory) -> None:
+    """dx = dy · kind'(x) where kind' is a function of y that oneDNN does not know, in one pass."""
+    if kind == "stanh":  # A·B - B/A · y²
+        post = Attributes().binary(Algorithm.BINARY_MUL, y.desc)
+        post.eltwise(Algorithm.LINEAR, -STANH_INNER / STANH_OUTER, STANH_OUTER * STANH_INNER)
+        others: Args = {operand(0): y, operand(2): dy}
+    else:  # softplus: 1 - exp(-y)
+        post = Attributes().eltwise(Algorithm.LINEAR, -1.0).eltwise(Algorithm.EXP).eltwise(Algorithm.LINEAR, -1.0, 1.0)
+        others = {operand(3): dy}
+    same(calls, y, dx, post.binary(Algorithm.BINARY_MUL, dy.desc), others)
 
 
 def _forward(algorithm: Algorithm, x: Memory, y: Memory, alpha: float, beta: float) -> PrimitiveDesc:

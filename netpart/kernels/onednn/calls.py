@@ -48,7 +48,7 @@ class Calls:
         self.stream, self.temporaries = stream, list[Memory]()
         self.owned: list[object] = [stream]
         self.bound: list[tuple[str, str]] = []
-        self.runs: list[Callable[[], int]] = []
+        self.runs: list[Callable[[], int | None]] = []
 
     def add(self, desc: PrimitiveDesc, args: Args) -> None:
         """Then runs the primitive on ``args``."""
@@ -64,13 +64,14 @@ class Calls:
         self.bound.append((desc.kind, desc.implementation))
 
     def then(self, run: Callable[[], object]) -> None:
-        """Then does what is no primitive."""
+        """Then calls ``run``, for what is no primitive."""
 
         def succeed() -> int:
             run()
             return Status.SUCCESS
 
         self.runs.append(succeed)
+
 
     def temporary(self, desc: Desc) -> Memory:
         """A tensor that lives as long as one run."""
@@ -104,8 +105,9 @@ class Calls:
                 if memory.array is not array:
                     memory.move(array)
             for execute in runs:
-                if execute():
-                    raise NetpartError(f"oneDNN: expected a primitive to run, got {Status(execute()).name}")
+                status = execute()
+                if status:
+                    raise NetpartError(f"oneDNN: expected a primitive to run, got {Status(status).name}")
 
         self.stream.implementations += self.bound
         return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])

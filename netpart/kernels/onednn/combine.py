@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netpart.kernels import arrays, combine
-from netpart.kernels.onednn.activation import binary
-from netpart.kernels.onednn.calls import Calls, Fast
+from netpart.kernels.onednn.activation import binary, operand
+from netpart.kernels.onednn.calls import Args, Calls, Fast
 from netpart.kernels.onednn.library import Refused
 from netpart.kernels.onednn.memory import flat
 from netpart.kernels.onednn.names import Algorithm
+from netpart.kernels.onednn.primitive import Attributes
 from netpart.kernels.op import Array, Op
 
 
@@ -43,10 +44,12 @@ class Combine(combine.Combine, Fast):
 
 
 def _folded(calls: Calls, algorithm: Algorithm, dst: Array, srcs: Sequence[Array]) -> None:
-    """dst = srcs[0] op srcs[1] op ...; fewer than two are left to a copy or a fill."""
+    """dst = srcs[0] op srcs[1] op ..., in one pass; fewer than two are left to a copy or a fill."""
     if len(srcs) < 2:
         raise Refused(f"oneDNN: expected at least two arrays, got {len(srcs)}")
-    target, sofar, *rest = flat(dst, *srcs)
-    for source in rest:
-        binary(calls, algorithm, sofar, source, target)
-        sofar = target
+    target, first, second, *rest = flat(dst, *srcs)
+    post, others = Attributes(), Args()
+    for place, source in enumerate(rest):
+        post.binary(algorithm, source.desc)
+        others[operand(place)] = source
+    binary(calls, algorithm, first, second, target, post, others)

@@ -6,12 +6,16 @@ from netpart.kernels import convolution as reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.onednn.activation import factors, forward
 from netpart.kernels.onednn.calls import Args, Calls, Fast
+from netpart.kernels.onednn.lowered import Lowered, pays
 from netpart.kernels.onednn.memory import Desc, Memory, dims
 from netpart.kernels.onednn.names import Algorithm, Arg, Prop
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op, Window
 
 DIRECT = Algorithm.CONVOLUTION_DIRECT
+
+FEW = 4
+"""Channels of an image; oneDNN has kernels of their own for them."""
 
 
 class Convolution(reference.Convolution, Fast):
@@ -24,10 +28,12 @@ class Convolution(reference.Convolution, Fast):
         """y = activation(w * x + b)."""
 
         def describe(calls: Calls) -> None:
-            problem = _Problem(x, w, b, y, window, groups)
             attributes = Attributes()
             if activation is not None:
                 attributes.eltwise(forward(activation), *factors(activation, 0.0))
+            if pays(w, y, window, groups):
+                return Lowered(calls, x, w, y, window).forward(w, b, y, attributes)
+            problem = _Problem(x, w, b, y, window, groups)
             desc, target = problem.forward(attributes), Memory.of(y)
             made = calls.target(target, desc.arg(Arg.DST))
             args: Args = {
@@ -47,6 +53,8 @@ class Convolution(reference.Convolution, Fast):
         """Overwrites dx with the gradient of x."""
 
         def describe(calls: Calls) -> None:
+            if pays(w, dy, window, groups):
+                return Lowered(calls, dx, w, dy, window).data(w, dy)
             problem = _Problem(dx, w, None, dy, window, groups)
             desc, target = problem.data(), Memory.of(dx)
             made = calls.target(target, desc.arg(Arg.DIFF_SRC))
@@ -66,6 +74,8 @@ class Convolution(reference.Convolution, Fast):
         """Overwrites dw and db with the gradients of the weights and the bias."""
 
         def describe(calls: Calls) -> None:
+            if pays(dw, dy, window, groups):
+                return Lowered(calls, x, dw, dy, window).weights(dy, dw, db)
             problem = _Problem(x, dw, db, dy, window, groups)
             desc, target = problem.gradient(), problem.weights(dw)
             made = calls.target(target, desc.arg(Arg.DIFF_WEIGHTS))
@@ -89,7 +99,7 @@ class _Problem:
     def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
         self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
         self.x, self.y, self.w = Desc.last(x.shape), Desc.last(y.shape), Desc.any(self.shape)
-        self.b = None if b is None else Desc.of(b)
+        self.b, self.few, self.extents = None if b is None else Desc.of(b), w.shape[1] < FEW, (x.shape, y.shape)
         dilation = window.dilation or tuple(1 for _ in window.kernel)
         low, high = zip(*window.pads, strict=True)
         self.window = dims(window.stride), dims([d - 1 for d in dilation]), dims(low), dims(high)
@@ -110,5 +120,8 @@ class _Problem:
         return PrimitiveDesc("convolution_backward_data", *args)
 
     def gradient(self) -> PrimitiveDesc:
+        """Of few channels it is faster from tensors in oneDNN's own order, copying them included."""
+        if self.few:
+            self.x, self.y = Desc.any(self.extents[0]), Desc.any(self.extents[1])
         args = DIRECT, self.x, self.w, self.b, self.y, *self.window, self.forward()
         return PrimitiveDesc("convolution_backward_weights", *args)

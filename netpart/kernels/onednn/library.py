@@ -85,4 +85,4 @@ def _found() -> Library | str:
             return Library(path)
         except OSError as error:
             tried.append(str(error))
-    return f"oneDNN: {'; '.join(tried)}; pip install onednn-cpu-gomp (and libgomp1), or use --kernels reference"
+    return f"oneDNN: {'; '.join(tried)}; pip install onednn-cpu-gomp, which needs libgomp"

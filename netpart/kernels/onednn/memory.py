@@ -75,7 +75,8 @@ class Memory(Owner):
         lib = library()
         place = NOWHERE if array is None else Handle(address(array))
         super().__init__(lib.create("dnnl_memory_create", desc.handle, lib.engine, place), "dnnl_memory_destroy")
-        self.desc, self.array = desc, array
+        self.desc = desc
+        self.array: Array = array
 
     @classmethod
     def of(cls, array: Array) -> Memory:

@@ -1,0 +1,102 @@
+"""Convolution as one matrix product, for the last layers of a net: few places and many weights.
+
+    x (B, C, *in) ──gather──▶ columns (places, C·k)      y = columns wᵀ      dw = dyᵀ columns
+    dx            ◀─scatter──                            columns' = dy w
+
+A place is one position of one output image. The weights are read as they are stored, once; a direct convolution copies
+them to an order of its own first, each time, and that takes as long as its work where there are fewer places than
+filters. Known as lowering: Chellapilla et al., High Performance Convolutional Neural Networks, 2006, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels.onednn.calls import Args, Calls
+from netpart.kernels.onednn.memory import Desc, Memory, last, tidy
+from netpart.kernels.onednn.names import Arg
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
+from netpart.kernels.op import Array, Window
+from netpart.kernels.pooling import taps
+
+
+def pays(w: Array, y: Array, window: Window, groups: int) -> bool:
+    """True if a product is the faster way, and there is one: without groups, dilation and odd orders in memory."""
+    stretched = any(d > 1 for d in window.dilation)
+    lying = w.flags.c_contiguous and tidy(y.shape, [s // y.itemsize for s in y.strides]) == last(y.shape)
+    return groups == 1 and not stretched and lying and 0 < len(y) * prod(y.shape[2:]) < len(w)
+
+
+class Lowered:
+    """The products of one convolution, added to ``calls``."""
+
+    def __init__(self, calls: Calls, x: Array, w: Array, y: Array, window: Window) -> None:
+        self.calls, self.taps = calls, taps(x.shape[2:], y.shape[2:], window)
+        self.shape = (len(y), *y.shape[2:], x.shape[1], prod(window.kernel))
+        self.places, self.depth, self.filters = len(y) * prod(y.shape[2:]), prod(w.shape[1:]), len(w)
+        self.columns = calls.temporary(Desc.strided((self.places, self.depth), (self.depth, 1)))
+        self.x = np.moveaxis(x, 1, -1)
+
+    def forward(self, w: Array, b: Array | None, y: Array, attributes: Attributes) -> None:
+        """Then y = post(columns wᵀ + b)."""
+        self.calls.then(self._gather)
+        bias = None if b is None else Memory(Desc.strided((1, self.filters), (self.filters, 1)), b)
+        self._product(self.columns, self._weights(w, turned=True), self._outputs(y), bias, attributes)
+
+    def data(self, w: Array, dy: Array) -> None:
+        """Then x, which is dx, = what the places of dy w add up to."""
+        self._product(self._outputs(dy), self._weights(w), self.columns)
+        self.calls.then(self._scatter)
+
+    def weights(self, dy: Array, dw: Array, db: Array | None) -> None:
+        """Then dw = dyᵀ columns, and db = the sum of dy."""
+        self.calls.then(self._gather)
+        self._product(self._outputs(dy, turned=True), self.columns, self._weights(dw))
+        if db is not None:
+            self.calls.then(self._sum(dy, db))
+
+    def _product(
+        self, a: Memory, b: Memory, y: Memory, bias: Memory | None = None, attributes: Attributes | None = None
+    ) -> None:
+        described = a.desc, b.desc, None if bias is None else bias.desc, y.desc
+        args: Args = {Arg.SRC: a, Arg.WEIGHTS: b, Arg.BIAS: bias, Arg.DST: y}
+        self.calls.add(PrimitiveDesc("matmul", *described, attributes=attributes), args)
+
+    def _weights(self, w: Array, turned: bool = False) -> Memory:
+        return _matrix(w, self.filters, self.depth, turned)
+
+    def _outputs(self, y: Array, turned: bool = False) -> Memory:
+        return _matrix(y, self.places, self.filters, turned)
+
+    def _pairs(self) -> list[tuple[Any, Any]]:
+        """For each element of the kernel: where it lies in the columns, and in x."""
+        columns = self.columns.array.view("float32").reshape(self.shape)
+        return [(columns[:, *tap.outputs[1:], :, tap.index], self.x[:, *tap.inputs[1:], :]) for tap in self.taps]
+
+    def _gather(self) -> None:
+        self.columns.array.fill(0)
+        for columns, x in self._pairs():
+            np.copyto(columns, x)
+
+    def _scatter(self) -> None:
+        self.x.fill(0)
+        for columns, x in self._pairs():
+            np.add(x, columns, out=x)
+
+    def _sum(self, dy: Array, db: Array) -> Callable[[], None]:
+        others = (0, *range(2, dy.ndim))
+
+        def run() -> None:
+            np.sum(dy, axis=others, out=db)
+
+        return run
+
+
+def _matrix(array: Array, rows: int, columns: int, turned: bool) -> Memory:
+    """Memory in row-major order as a matrix, or as its transpose."""
+    shape, strides = ((columns, rows), (1, columns)) if turned else ((rows, columns), (columns, 1))
+    return Memory(Desc.strided(shape, strides), array)

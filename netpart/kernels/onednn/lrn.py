@@ -1,0 +1,93 @@
+"""Local response normalisation on channels-last tensors: sums over windows of channels are products with a band matrix.
+
+oneDNN's own LRN wants blocks of channels and keeps twice the tensor. Places (rows · space, C) times a band (C, C) costs
+2·C operations an element, little beside a convolution of as many channels; the rest is done on the way.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from netpart.kernels import lrn as reference
+from netpart.kernels.onednn.activation import binary, eltwise, operand, same
+from netpart.kernels.onednn.calls import Args, Calls, Fast
+from netpart.kernels.onednn.library import Refused
+from netpart.kernels.onednn.memory import Desc, Memory, last, tidy
+from netpart.kernels.onednn.names import Algorithm, Arg
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
+from netpart.kernels.op import Array, Op
+
+BETA = 0.75
+"""The exponent that square roots make."""
+
+
+class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
+    """The verbs of the reference where all channels are there and beta is 0.75."""
+
+    def lrn(
+        self, x: Array, y: Array, scale: Array, offset: int, local_size: int, alpha: float, beta: float, knorm: float
+    ) -> Op:
+        """y = x · scale^-beta with scale = knorm + alpha / local_size · Σ x² over ``local_size`` channels."""
+
+        def describe(calls: Calls) -> None:
+            source, target, kept = _places(beta, x, y, scale)
+            square = calls.temporary(source.desc)
+            eltwise(calls, Algorithm.SQUARE, source, square)
+            post = Attributes().eltwise(Algorithm.LINEAR, 1.0, knorm)
+            _product(calls, square, _band(x.shape[1], local_size, alpha / local_size), kept, post, {})
+            _divide_by_power(calls, source, kept, target)
+
+        arrays = x, y, scale, offset, local_size, alpha, beta, knorm
+        return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn(*arrays))
+
+    def lrn_gradient(
+        self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, offset: int, local_size: int, alpha: float,
+        beta: float, knorm: float,
+    ) -> Op:  # fmt: skip
+        """Overwrites dx = dy · scale^-beta - 2·alpha·beta/local_size · x · Σ dy·y/scale."""
+
+        def describe(calls: Calls) -> None:
+            source, result, kept, above, below = _places(beta, x, y, scale, dy, dx)
+            ratio = calls.temporary(source.desc)
+            _divide_by_power(calls, above, kept, below)
+            post = Attributes().binary(Algorithm.BINARY_DIV, kept.desc)
+            binary(calls, Algorithm.BINARY_MUL, above, result, ratio, post, {operand(0): kept})
+            post = Attributes().binary(Algorithm.BINARY_MUL, source.desc).sum()
+            band = _band(x.shape[1], local_size, -2 * alpha * beta / local_size)
+            _product(calls, ratio, band, below, post, {operand(0): source})
+
+        arrays = x, y, scale, dy, dx, offset, local_size, alpha, beta, knorm
+        return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn_gradient(*arrays))
+
+
+def _places(beta: float, *arrays: Array) -> list[Memory]:
+    """Channels-last tensors as (places, channels). Raises Refused if some lie otherwise, or beta is another."""
+    shape = arrays[0].shape
+    for a in arrays:
+        if a.shape != shape or beta != BETA or tidy(shape, [s // a.itemsize for s in a.strides]) != last(shape):
+            raise Refused(f"oneDNN: expected all channels, innermost, and beta {BETA}, got {a.shape} and {beta}")
+    rows, channels, *space = shape
+    places = rows * prod(space)
+    return [Memory(Desc.strided((places, channels), (channels, 1), a.dtype.name), a) for a in arrays]
+
+
+def _band(channels: int, local_size: int, factor: float) -> Memory:
+    """Column j has ``factor`` in the rows of the channels that j sees."""
+    numbers = np.arange(channels)
+    near = np.abs(numbers - numbers[:, None]) <= local_size // 2
+    return Memory.of((factor * near).astype("float32"))
+
+
+def _product(calls: Calls, a: Memory, b: Memory, y: Memory, post: Attributes, others: Args) -> None:
+    """Then y = post(a b)."""
+    desc = PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc, attributes=post)
+    calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y, **others})
+
+
+def _divide_by_power(calls: Calls, x: Memory, scale: Memory, y: Memory) -> None:
+    """Then y = x · scale^-0.75 = x / sqrt(scale · sqrt(scale)), in one pass."""
+    post = Attributes().eltwise(Algorithm.SQRT).binary(Algorithm.BINARY_MUL, scale.desc).eltwise(Algorithm.SQRT)
+    post = post.eltwise(Algorithm.POW, 1.0, -1.0).binary(Algorithm.BINARY_MUL, x.desc)
+    same(calls, scale, y, post, {operand(1): scale, operand(4): x})

@@ -1,0 +1,44 @@
+"""Orders: how every tensor of a net lies in memory, a function of the net and of the kernels alone.
+
+Neither worker nor cut has a say, so both ends of a wire, which carries arrays as they lie, agree.
+"""
+
+from __future__ import annotations
+
+from netpart.graph.net import Net, Node
+from netpart.kernels.reference import Kernels
+from netpart.layers.layer import MemoryOrder
+from netpart.program.buffers import Order
+from netpart.spec import Shape
+
+Orders = list[Order]
+"""The order of each node of a net."""
+
+
+def orders(net: Net, kernels: type[Kernels]) -> Orders:
+    """The order that each node gives its tensors: that of its layer's wish if ``kernels`` like channels last."""
+    found: Orders = []
+    for node in net.nodes:
+        found.append(wished(net, node, found) if kernels.channels_last else ())
+    return found
+
+
+def wished(net: Net, node: Node, before: Orders) -> Order:
+    """The order of one node, given those of its sources."""
+    if node.layer.memory_order == MemoryOrder.CHANNELS_LAST:
+        return channels_last(node.layer.output.rank)
+    if node.layer.memory_order == MemoryOrder.PLAIN or not node.sources:
+        return ()
+    alike = (source for source in node.sources if net.spec(source).shape == node.layer.output.shape)
+    first = next(alike, node.sources[0])
+    return ordered(before[first.node], net.spec(first).shape)
+
+
+def channels_last(rank: int) -> Order:
+    """(batch, space, channels); () where nothing moves."""
+    return (0, *range(2, rank), 1) if rank > 2 else ()
+
+
+def ordered(order: Order, shape: Shape) -> Order:
+    """The order in which a tensor of ``shape`` lies at a node of ``order``."""
+    return order if len(order) == len(shape) else ()

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpart.kernels.op import Array, Window
+from netpart.kernels.pooling import Method, winner_dtype
+from netpart.kernels.reference import Kernels
+from tests.kernels.harness import normal, play, rubbish, windows
+from tests.kernels.onednn import ORDERS, REFERENCE, fast, lying, near, needed
+
+pytestmark = needed
+
+Case = tuple[Array, Array, Window]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    sizes, outs, window = draw(windows(draw(st.integers(1, 3)), longest=9))
+    batch, channels = draw(st.integers(1, 3)), draw(st.integers(0, 20))
+    # Few distinct values, so that ties are common.
+    x = np.random.default_rng(draw(st.integers(0, 99))).integers(-3, 2, (batch, channels, *sizes))
+    return x.astype("float32"), normal(1, batch, channels, *outs), window
+
+
+def played(kernels: Kernels, orders: tuple[str, str], case: Case, method: Method, area: int) -> tuple[Array, Array]:
+    """y and dx with x and dx, y and dy lying in ``orders``."""
+    x, dy, window = case
+    below, above = orders
+    source, dx = lying(below, x), lying(below, rubbish(*x.shape))
+    upper, y = lying(above, dy), lying(above, rubbish(*dy.shape))
+    arg = rubbish(*dy.shape, dtype=winner_dtype(window.kernel)) if method == "MAX" else None
+    play(kernels.pooling(source, y, arg, window, method, area))
+    play(kernels.pooling_gradient(upper, dx, arg, window, method, area))
+    return y, dx
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(), ORDERS, ORDERS, st.sampled_from([0, 1]))
+def test_agrees_with_the_reference(case: Case, below: str, above: str, more: int) -> None:
+    methods: tuple[Method, Method] = ("MAX", "AVG")
+    for method in methods:
+        area = prod(case[2].kernel) + more
+        wanted = played(REFERENCE, ("plain", "plain"), case, method, area)
+        for got, expected in zip(played(fast(), (below, above), case, method, area), wanted, strict=True):
+            near(got, expected)
+
+
+def test_winners_that_do_not_fit_stay_with_the_reference() -> None:
+    case = normal(1, 1, 2, 16, 16), normal(2, 1, 2, 1, 1), Window((16, 16), (1, 1), ((0, 0), (0, 0)))
+    wanted = played(REFERENCE, ("plain", "plain"), case, "MAX", 256)
+    for got, expected in zip(played(fast(), ("last", "last"), case, "MAX", 256), wanted, strict=True):
+        near(got, expected)
+
+
+def test_nobody_wants_the_winners() -> None:
+    x, y, kernels = lying("last", normal(1, 2, 16, 6, 6)), lying("last", rubbish(2, 16, 3, 3)), fast()
+    play(kernels.pooling(x, y, None, Window((2, 2), (2, 2), ((0, 0), (0, 0))), "MAX", 4))
+    assert not kernels.refusals
+    near(y, x.reshape(2, 16, 3, 2, 3, 2).max(axis=(3, 5)))
