@@ -147,7 +147,8 @@ def line(event: Event) -> str:
     start = f" from step {event.first_step}" if event.first_step else ""
     return (
         f"{event.name}: {counted(event.workers, 'worker')} on {devices}, {event.kernels}, {threads}; "
-        f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; tensors through {THROUGH[event.transport]}"
+        f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; "
+        f"tensors through {THROUGH[event.transport]}"
     )
 
 

@@ -21,7 +21,7 @@ class Activation(Verbs):
     """x, y, dy, dx: one shape; ``slope`` is relu's factor for negative x, and of elu the limit there is -slope."""
 
     def activation(self, kind: Kind, x: Array, y: Array, slope: float = 0.0) -> Op:
-        """y = kind(x); y must not be x."""
+        """y = kind(x); y may be x, but for gates, elu and relu with a slope."""
         if kind in GATES:
             return self._gated(kind, x, y)
         if kind == "elu":
@@ -33,7 +33,10 @@ class Activation(Verbs):
         return Op(forward[kind](x, y, slope))
 
     def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
-        """Overwrites dx = kind'(x) · dy; of x and y only y is read, but for gates, elu and a relu of negative slope."""
+        """Overwrites dx = kind'(x) · dy; dx may be dy where y may be x.
+
+        Of x and y only y is read, but for gates, elu and a relu of negative slope.
+        """
         if kind in GATES:
             return self._gated_gradient(kind, x, dy, dx)
         if kind == "relu":
@@ -52,14 +55,14 @@ class Activation(Verbs):
         }[kind]
         xp = self.xp
 
-        def run() -> None:
-            xp.multiply(y, square, out=dx)
-            xp.add(dx, linear, out=dx)
-            xp.multiply(dx, y, out=dx)
-            xp.add(dx, constant, out=dx)
-            xp.multiply(dx, dy, out=dx)
+        def run(slope: Array) -> None:
+            xp.multiply(y, square, out=slope)
+            xp.add(slope, linear, out=slope)
+            xp.multiply(slope, y, out=slope)
+            xp.add(slope, constant, out=slope)
+            xp.multiply(slope, dy, out=dx)
 
-        return Op(run)
+        return Op(run, [(y.shape, self.dtype)])
 
     def _relu(self, x: Array, y: Array, slope: float) -> Callable[[], None]:
         xp = self.xp
@@ -76,13 +79,15 @@ class Activation(Verbs):
     def _relu_gradient(self, source: Array, dy: Array, dx: Array, slope: float) -> Op:
         xp = self.xp
 
-        def run(positive: Array) -> None:
-            xp.greater(source, 0, out=positive)
+        def run(chosen: Array) -> None:
             if slope:
+                xp.greater(source, 0, out=chosen)
                 xp.multiply(dy, slope, out=dx)
+                xp.copyto(dx, dy, where=chosen)
             else:
-                dx.fill(0)
-            xp.copyto(dx, dy, where=positive)
+                xp.less_equal(source, 0, out=chosen)
+                xp.copyto(dx, dy)
+                xp.copyto(dx, 0, where=chosen)
 
         return Op(run, [(source.shape, bool)])
 
@@ -123,13 +128,13 @@ class Activation(Verbs):
         """The derivative is 1 - exp(-y)."""
         xp = self.xp
 
-        def run() -> None:
-            xp.negative(y, out=dx)
-            xp.expm1(dx, out=dx)
-            xp.multiply(dx, dy, out=dx)
+        def run(slope: Array) -> None:
+            xp.negative(y, out=slope)
+            xp.expm1(slope, out=slope)
+            xp.multiply(slope, dy, out=dx)
             xp.negative(dx, out=dx)
 
-        return Op(run)
+        return Op(run, [(y.shape, self.dtype)])
 
     def _elu(self, x: Array, y: Array, slope: float) -> Op:
         xp = self.xp

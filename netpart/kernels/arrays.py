@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import Verbs, blocks, front
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.verbs import NOTHING, Verbs, blocks, front, same
 
 SQUARED = {"numpy": 1 << 15}
 """Elements that are squared at a time: on a CPU as many float64 as fit the second-level cache."""
 
 
 class Arrays(Verbs):
-    """dst and src: one shape, each possibly a strided view; they share no memory."""
+    """dst and src: one shape, each possibly a strided view; they share no memory if nothing else is said."""
 
     def zero(self, dst: Array) -> Op:
         """dst = 0."""
         return Op(lambda: dst.fill(0))
 
     def copy(self, dst: Array, src: Array) -> Op:
-        """dst = src."""
-        return Op(lambda: self.xp.copyto(dst, src))
+        """dst = src, which may be dst itself."""
+        return NOTHING if same(dst, src) else Op(lambda: self.xp.copyto(dst, src))
 
     def add(self, dst: Array, src: Array) -> Op:
         """dst += src."""
         return Op(lambda: self.xp.add(dst, src, out=dst))
 
     def total(self, dst: Array, srcs: Sequence[Array]) -> Op:
-        """dst = the sum of ``srcs``, added in the order of the list; 0 if it is empty."""
+        """dst = the sum of ``srcs``, added in the order of the list; 0 if it is empty. dst may be the first of them."""
         if not srcs:
             return self.zero(dst)
+
+        if same(dst, srcs[0]):
+            return chain(*(self.add(dst, src) for src in srcs[1:]))
 
         def run() -> None:
             self.xp.copyto(dst, srcs[0])

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 AUTO, REFERENCE, ONEDNN = KERNELS = "auto", "reference", "onednn"
 VARIABLE = "NETPART_KERNELS"
 """What "auto" means, in the environment."""
-CLASSES = {REFERENCE: ("netpart.kernels.reference", "Kernels"), ONEDNN: ("netpart.kernels.onednn.kernels", "OneDnn")}
+MODULES = {REFERENCE: "netpart.kernels.reference", ONEDNN: "netpart.kernels.onednn.kernels"}
+"""Where the class Kernels is."""
 
 
 class Choice(NamedTuple):
@@ -57,6 +58,5 @@ def refusal() -> str:
 
 def named(name: str) -> type[Kernels]:
     """The class of the kernels ``name``."""
-    module, found = CLASSES[name]
-    kernels: type[Kernels] = getattr(import_module(module), found)
+    kernels: type[Kernels] = import_module(MODULES[name]).Kernels
     return kernels

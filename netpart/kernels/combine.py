@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import Verbs
+from netpart.kernels.verbs import NOTHING, Verbs, same
 
 
 class Combine(Verbs):
     """xs: arrays of one rank, y and dy of the shape that they make together; dx of the shape of its x."""
 
     def fold(self, dst: Array, src: Array) -> Op:
-        """dst = src, added up over the axes on which dst has extent 1: the gradient of stretching."""
+        """dst = src, added up over the axes on which dst has extent 1: the gradient of stretching.
+
+        Where there is nothing to add up dst may be src.
+        """
         axes = stretched(dst, src)
+        if not axes and same(dst, src):
+            return NOTHING
         return Op(lambda: fold(self.xp, dst, src, axes))
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:

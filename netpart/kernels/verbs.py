@@ -54,6 +54,18 @@ def places(a: Array) -> Array:
     return last.reshape(a.shape[0], prod(a.shape[2:]), a.shape[1]).transpose(0, 2, 1)
 
 
+def same(a: Array, b: Array) -> bool:
+    """True if ``a`` and ``b`` are the same elements of memory, in the same order."""
+    if a.dtype != b.dtype or a.size != b.size or place(a) != place(b):
+        return False
+    return (a.shape, a.strides) == (b.shape, b.strides) or (a.flags.c_contiguous and b.flags.c_contiguous)
+
+
+def place(a: Array) -> int:
+    """The address of the first element, on whichever device it is."""
+    return int(a.data.ptr if hasattr(a.data, "ptr") else a.__array_interface__["data"][0])
+
+
 def front(flat: Array, *shape: int) -> Array:
     """The first elements of 1-D scratch ``flat``, seen in ``shape``."""
     return flat[: prod(shape)].reshape(shape)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.combination import Combination
-from netpart.layers.layer import Call, Cost
+from netpart.layers.layer import Call, Cost, Reuse
 from netpart.layers.weights import wanted
 from netpart.spec import Region, size
 
@@ -20,6 +20,8 @@ class Add(Combination):
     """y = x0 + x1 + ..., element by element; a source may be named more than once."""
 
     types: ClassVar[tuple[str, ...]] = ("kAdd", "kSum")
+    rereads = ""
+    reuse = (Reuse.OVER, Reuse.SAME)
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         return Cost(flops.total(size(region), len(self.inputs)), self.folds(region))

@@ -32,6 +32,7 @@ class BatchNorm(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kBM", "kCudnnBM")
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    rereads = "x"
     inner: ClassVar[str] = "moments"
 
     def infer(self) -> tuple[Spec, ...]:

@@ -21,6 +21,7 @@ class Concate(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kConcate",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    rereads = ""
 
     def infer(self) -> tuple[Spec, ...]:
         if not self.inputs:

@@ -33,6 +33,7 @@ class Convolution(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
+    rereads = "x"
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf

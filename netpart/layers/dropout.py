@@ -8,7 +8,7 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.kernels.philox import Draw, key
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, Reuse
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
@@ -24,6 +24,8 @@ class Dropout(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kDropout",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    rereads = ""
+    reuse = (Reuse.OVER, Reuse.OVER)
 
     def infer(self) -> tuple[Spec, ...]:
         self.ratio = float(self.conf.dropout_conf.dropout_ratio)

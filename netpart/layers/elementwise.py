@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from netpart.kernels import flops
 from netpart.kernels.activation import Kind
+from netpart.kernels.gates import GATES
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, Reuse
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, size
 
@@ -28,6 +29,8 @@ class Elementwise(Layer):
         """Name of the activation."""
 
     def infer(self) -> tuple[Spec, ...]:
+        if self.kind() not in GATES and self.kind() != "elu" and self.slope >= 0:
+            self.rereads, self.reuse = "y", (Reuse.OVER, Reuse.OVER) if self.slope == 0 else self.reuse
         return (one_source(self, least=1),)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:

@@ -26,6 +26,7 @@ class GlobalPooling(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kGlobalPooling",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    rereads = ""
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import PoolingProto

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Layer, MemoryOrder, Needs
+from netpart.layers.layer import Call, Layer, MemoryOrder, Needs, Reuse
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec
 
@@ -24,6 +24,8 @@ class Identity(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kSplit", "kBridgeSrc", "kBridgeDst")
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    rereads = ""
+    reuse = (Reuse.SAME, Reuse.SAME)
 
     def infer(self) -> tuple[Spec, ...]:
         return (one_source(self, least=1),)

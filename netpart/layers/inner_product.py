@@ -24,6 +24,7 @@ class InnerProduct(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
+    rereads = "x"
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.innerproduct_conf

@@ -29,6 +29,15 @@ class MemoryOrder(Enum):
     CHANNELS_LAST = "batch, space, channels"
 
 
+class Reuse(Enum):
+    """Whether an output may lie where the first input does, or the gradient of an input where that of the output does:
+    not at all; over it, if nobody reads it again; or as the same, for nothing is computed."""
+
+    NONE = "beside it"
+    OVER = "over it"
+    SAME = "the same"
+
+
 @dataclass(frozen=True)
 class Following:
     """How a parameter follows the mini-batches: ``keep`` of it stays at each step, the rest is their moment about the
@@ -140,6 +149,10 @@ class Layer(ABC):
     """False for what hands no gradient to its sources although a loss reads it."""
     output_names: ClassVar[tuple[str, ...]] = ("data",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
+    rereads: str = "xy"
+    """What backward reads again: "x" its inputs, "y" its outputs; parameters and ``aux`` always."""
+    reuse: tuple[Reuse, Reuse] = (Reuse.NONE, Reuse.NONE)
+    """How forward and backward may reuse memory."""
     inner: ClassVar[str] = ""
     """What the inner layer of an expansion is called, before the layer's own name."""
 
@@ -224,4 +237,16 @@ class Layer(ABC):
         return f"{type(self).__name__}({self.name} {' '.join(str(s.shape) for s in self.outputs)})"
 
 
-__all__ = ["FLOAT", "INPUT", "Call", "Cost", "Expansion", "Following", "Layer", "MemoryOrder", "Needs", "ParamSpec"]
+__all__ = [
+    "FLOAT",
+    "INPUT",
+    "Call",
+    "Cost",
+    "Expansion",
+    "Following",
+    "Layer",
+    "MemoryOrder",
+    "Needs",
+    "ParamSpec",
+    "Reuse",
+]

@@ -23,6 +23,7 @@ class MomentNorm(Layer):
     """
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    rereads = "x"
 
     def __init__(self, norm: Layer, moments: Spec) -> None:
         """The rest of batch norm ``norm``."""

@@ -28,6 +28,7 @@ class Pooling(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kPooling", "kCPooling", "kCudnnPool")
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    rereads = ""
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import PoolingProto

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import fault, has_conf, one_source
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Call, Layer, Needs, Reuse
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Shape, Spec
 
@@ -28,6 +28,8 @@ class Reshape(Layer):
     """Input (batch, ...), output (batch, *shape) or, flattened, (batch, features)."""
 
     types: ClassVar[tuple[str, ...]] = ("kReshape", "kFlatten")
+    rereads = ""
+    reuse = (Reuse.SAME, Reuse.SAME)
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.job_pb2 import LayerType
@@ -57,8 +59,8 @@ class Reshape(Layer):
         dx, used = wanted(call.dx, 0), self._used(call)
         if dx is None:
             return chain()
-        target = self._runs(dx, 0)
-        return chain(kernels.zero(dx), kernels.copy(target[used], self._runs(call.dy[0], 1)))
+        target, unused = self._runs(dx, 0), [kernels.zero(dx)] if dx.size > call.dy[0].size else []
+        return chain(*unused, kernels.copy(target[used], self._runs(call.dy[0], 1)))
 
     def _used(self, call: Call) -> tuple[slice, ...]:
         """Where, in the runs of the part's input, those of its output lie."""

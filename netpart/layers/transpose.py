@@ -19,6 +19,7 @@ class Transpose(Layer):
     """Axis i of the output is axis ``order[i]`` of the input; axis 0, the batch, stays."""
 
     types: ClassVar[tuple[str, ...]] = ("kTranspose",)
+    rereads = ""
 
     def infer(self) -> tuple[Spec, ...]:
         source = one_source(self)

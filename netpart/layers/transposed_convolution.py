@@ -38,6 +38,7 @@ class TransposedConvolution(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kTransposedConvolution",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
+    rereads = "x"
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf

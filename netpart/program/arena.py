@@ -8,8 +8,9 @@ time ─▶   conv1.y ████████████████
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +19,17 @@ from netpart.program.buffers import ALIAS, ARENA, Buffer, View
 from netpart.program.instructions import CollectiveStart, Instruction
 
 ALIGN = 64
+NONE: Mapping[int, int] = MappingProxyType({})
 
 
-def plan_arena(buffers: list[Buffer], instructions: list[Instruction], float_size: int) -> tuple[dict[int, int], int]:
-    """Offsets in bytes of all arena buffers that ``instructions`` touch, and the arena's size."""
-    lives = lifetimes(buffers, instructions)
+def plan_arena(
+    buffers: list[Buffer], instructions: list[Instruction], float_size: int, places: Mapping[int, int] = NONE
+) -> tuple[dict[int, int], int]:
+    """Offsets in bytes of all arena buffers that ``instructions`` touch, and the arena's size.
+
+    ``places`` says which buffers lie in the place of another.
+    """
+    lives = lifetimes(buffers, instructions, places)
     order = sorted(lives, key=lambda b: (-buffers[b].nbytes(float_size), lives[b][0], b))
     placed = np.empty((len(order), 4), np.int64)
     for n, b in enumerate(order):
@@ -31,7 +38,8 @@ def plan_arena(buffers: list[Buffer], instructions: list[Instruction], float_siz
         meeting = others[(others[:, 0] <= last) & (others[:, 1] >= first), 2:]
         placed[n] = first, last, lowest_gap(meeting, nbytes), nbytes
     ends = placed[:, 2] + placed[:, 3]
-    return dict(zip(order, placed[:, 2].tolist(), strict=True)), int(ends.max(initial=0))
+    offsets = dict(zip(order, placed[:, 2].tolist(), strict=True))
+    return offsets | {b: offsets[place] for b, place in places.items()}, int(ends.max(initial=0))
 
 
 def lowest_gap(taken: npt.NDArray[np.int64], nbytes: int) -> int:
@@ -42,18 +50,26 @@ def lowest_gap(taken: npt.NDArray[np.int64], nbytes: int) -> int:
     return int(ends[fits.argmax()] if fits.any() else ends[-1])
 
 
-def lifetimes(buffers: list[Buffer], instructions: list[Instruction]) -> dict[int, tuple[int, int]]:
-    """First and last instruction that touches each arena buffer."""
+def lifetimes(
+    buffers: list[Buffer], instructions: list[Instruction], places: Mapping[int, int] = NONE
+) -> dict[int, tuple[int, int]]:
+    """First and last instruction that touches each arena buffer, or what lies in its place."""
     lives: dict[int, tuple[int, int]] = {}
     for time, instruction in enumerate(instructions):
         for view in views(instruction):
-            b = view.buffer
-            while buffers[b].kind == ALIAS:
-                b = buffers[b].parent
+            b = held(buffers, view.buffer)
+            b = places.get(b, b)
             if buffers[b].kind == ARENA:
                 first, _ = lives.get(b, (time, time))
                 lives[b] = (first, time)
     return lives
+
+
+def held(buffers: list[Buffer], b: int) -> int:
+    """The buffer that has memory of its own and that ``b`` is, or is a range of."""
+    while buffers[b].kind == ALIAS:
+        b = buffers[b].parent
+    return b
 
 
 def views(instruction: Instruction) -> Iterator[View]:

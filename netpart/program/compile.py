@@ -16,6 +16,7 @@ from netpart.program.memory import Memory
 from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
+from netpart.program.sharing import Sharing
 from netpart.proto.element import float_size
 
 PHASE_CODES = {"train": 1, "val": 2, "test": 4}
@@ -66,7 +67,8 @@ def compile_phase(
     if keep:
         program.offsets, program.arena = side_by_side(memory, program.instructions, width)
     else:
-        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width)
+        places = Sharing(memory.buffers, program.instructions, micros).find()
+        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width, places)
     return program
 
 

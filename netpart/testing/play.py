@@ -72,7 +72,7 @@ class Played:
 
 def take(array: Any, region: Region | None) -> Any:
     """A contiguous copy of a region, None of none."""
-    return None if region is None else np.ascontiguousarray(array[relative(region, whole(array.shape))])
+    return None if region is None else array[relative(region, whole(array.shape))].copy()
 
 
 def play(
@@ -99,7 +99,9 @@ def play(
         rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
     )  # fmt: skip
     run(layer.forward(kernels, call))
+    y = call.y[0].copy()
     if backward:
+        forget(layer, call)
         call.dy = [own_gradient(data.dy, region, own)]
         call.dx = [None if x is None or x.dtype != np.float64 else poison(x.shape) for x in call.x]
         call.dw = [
@@ -107,7 +109,15 @@ def play(
             for w, spec in zip(call.w, layer.params, strict=True)
         ]
         run(layer.backward(kernels, call))
-    return Played(needs, call.y[0], call.metrics, call.dx, call.dw)
+    return Played(needs, y, call.metrics, call.dx, call.dw)
+
+
+def forget(layer: Layer, call: Call) -> None:
+    """Poisons what backward, as the layer says, does not read again."""
+    for name, arrays in (("x", call.x), ("y", call.y)):
+        for array in arrays if name not in layer.rereads else ():
+            if array is not None:
+                array[...] = poison(array.shape, array.dtype)
 
 
 def owned_elements(region: Region, own: Region) -> Any:

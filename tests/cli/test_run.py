@@ -13,5 +13,5 @@ from netpart.launch.events import Started
 )
 def test_the_first_line_tells_what_tensors_go_through(transport: str, words: str) -> None:
     started = Started("net", 2, 10, 0, 32, ("cpu", "cpu"), (1024, 2048), transport, "reference kernels", (1, 1))
-    expected = "net: 2 workers on cpu, batch 32, 10 steps; memory 1.0 KiB + 2.0 KiB; tensors through "
-    assert line(started) == expected + words
+    expected = "net: 2 workers on cpu, reference kernels, 1 + 1 threads; batch 32, 10 steps; memory 1.0 KiB + 2.0 KiB; "
+    assert line(started) == f"{expected}tensors through {words}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -9,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.partition import partition_job
-from netpart.program.arena import ALIGN, lifetimes, lowest_gap, plan_arena
+from netpart.program.arena import ALIGN, NONE, lifetimes, lowest_gap, plan_arena
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
-from netpart.program.instructions import Backward, Copy, Forward, Instruction, Zero
+from netpart.program.instructions import Backward, Copy, Instruction, Zero
+from netpart.program.sharing import Sharing
 from netpart.spec import whole
 from tests.laws.nets import Example, examples
 
@@ -47,16 +49,21 @@ def test_it_does_in_the_programs_of_random_nets(example: Example) -> None:
     for worker in range(example.workers):
         compiled = compile_worker(partition, worker)
         for program in compiled.phases.values():
-            offsets, _ = assert_apart(compiled.buffers, program.instructions)
+            places = Sharing(compiled.buffers, program.instructions, program.micros).find()
+            offsets, _ = assert_apart(compiled.buffers, program.instructions, places)
             assert offsets == program.offsets
             assert_read_values_live(compiled.buffers, program.instructions)
 
 
-def assert_apart(buffers: list[Buffer], instructions: list[Instruction]) -> tuple[dict[int, int], int]:
-    """Brute force: at each instruction, the bytes of all live buffers are disjoint and inside the arena."""
-    offsets, arena = plan_arena(buffers, instructions, FLOAT_SIZE)
-    lives = lifetimes(buffers, instructions)
-    assert set(offsets) == set(lives)
+def assert_apart(
+    buffers: list[Buffer], instructions: list[Instruction], places: Mapping[int, int] = NONE
+) -> tuple[dict[int, int], int]:
+    """Brute force: at each instruction, the bytes of all live buffers are disjoint and inside the arena, but for those
+    in the place of another."""
+    offsets, arena = plan_arena(buffers, instructions, FLOAT_SIZE, places)
+    lives = lifetimes(buffers, instructions, places)
+    assert set(offsets) == lives.keys() | places.keys()
+    assert all(offsets[b] == offsets[place] for b, place in places.items())
     for time in range(len(instructions)):
         live = [b for b, (first, last) in lives.items() if first <= time <= last]
         spans = [(offsets[b], offsets[b] + buffers[b].nbytes(FLOAT_SIZE)) for b in live]
@@ -68,11 +75,9 @@ def assert_apart(buffers: list[Buffer], instructions: list[Instruction]) -> tupl
 def assert_read_values_live(buffers: list[Buffer], instructions: list[Instruction]) -> None:
     """Backward looks again at what forward had: that is still there."""
     lives = lifetimes(buffers, instructions)
-    calls = {(i.micro, i.part): i for i in instructions if isinstance(i, Forward)}
     for time, instruction in enumerate(instructions):
         if isinstance(instruction, Backward):
-            call = calls[instruction.micro, instruction.part]
-            for view in (*call.x, *call.w, *call.y, *call.aux):
+            for view in instruction.reads:
                 if view is not None and buffers[view.buffer].kind == ARENA:
                     first, last = lives[view.buffer]
                     assert first <= time <= last

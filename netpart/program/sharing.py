@@ -1,0 +1,143 @@
+"""Sharing: which buffers may lie in the same memory although one is made from the other.
+
+OVER   y = relu(x)          y takes the place of x, if nobody reads x again
+SAME   y = x, a copy        both are one, as long as none is written to while the other is still to be read
+
+forward conv   w x                            forward relu   r x  w y     y over x: the last to read x makes y
+backward add   r dy  w dx0  w dx1             both are dy: dx0 is read before dx1 is added to
+backward norm             r dx0
+add            r+w dx1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from netpart.graph.partition import Micro
+from netpart.layers.layer import Reuse
+from netpart.program.arena import held, views
+from netpart.program.buffers import ARENA, Buffer, View, lie_alike
+from netpart.program.instructions import Add, AddSquares, Backward, Copy, Forward, Instruction, Send
+from netpart.spec import whole
+
+Offer = tuple[View, View, Reuse]
+"""What is made, from what, and how they may share."""
+
+
+class Accesses:
+    """When the buffers that share one place are read and written to."""
+
+    def __init__(self) -> None:
+        self.reads: list[int] = []
+        self.writes: list[int] = []
+
+    @property
+    def first(self) -> float:
+        return min([*self.reads, *self.writes], default=inf)
+
+    @property
+    def last(self) -> float:
+        return max([*self.reads, *self.writes], default=-1)
+
+    def read_after(self, time: int) -> float:
+        """The last time after ``time`` that it is read; -1 if it is not."""
+        return max((t for t in self.reads if t > time), default=-1)
+
+    def written_after(self, time: int) -> float:
+        """The first time after ``time`` that it is written to; infinite if it is not."""
+        return min((t for t in self.writes if t > time), default=inf)
+
+    def join(self, other: Accesses) -> None:
+        """Takes over those of ``other``."""
+        self.reads += other.reads
+        self.writes += other.writes
+
+
+class Sharing:
+    """Finds, for one phase, the buffer whose place each buffer takes: ``places``."""
+
+    def __init__(self, buffers: list[Buffer], instructions: list[Instruction], micros: list[Micro]) -> None:
+        self.buffers, self.instructions, self.micros = buffers, instructions, micros
+        self.places: dict[int, int] = {}
+        self.accesses: dict[int, Accesses] = {}
+        for time, instruction in enumerate(instructions):
+            read = {id(v) for v in only_read(instruction)}
+            written = {id(v) for v in overwritten(instruction)}
+            for view in views(instruction):
+                found = self.accesses.setdefault(held(buffers, view.buffer), Accesses())
+                if id(view) not in written:
+                    found.reads.append(time)
+                if id(view) not in read:
+                    found.writes.append(time)
+
+    def find(self) -> dict[int, int]:
+        """Lets every buffer share that can, in the order of instructions."""
+        for time, instruction in enumerate(self.instructions):
+            for target, source, reuse in self.offers(instruction):
+                a, b = self.place(source), self.place(target)
+                if a != b and self.alike(target, source) and self.allowed(time, a, b, reuse):
+                    self.places[b] = a
+                    self.accesses[a].join(self.accesses[b])
+        return {b: self.place(View(b, ())) for b in self.places}
+
+    def place(self, view: View) -> int:
+        """The buffer in whose place a view lies."""
+        b = held(self.buffers, view.buffer)
+        while b in self.places:
+            b = self.places[b]
+        return b
+
+    def offers(self, instruction: Instruction) -> Iterator[Offer]:
+        """What an instruction would make in the place of what."""
+        if isinstance(instruction, Copy):
+            yield instruction.target, instruction.source, Reuse.SAME
+        elif isinstance(instruction, Forward | Backward):
+            graph = self.micros[instruction.micro].graph
+            forward, backward = graph.net.nodes[graph.parts[instruction.part].node].layer.reuse
+            made, sources = (
+                (instruction.y, instruction.x) if isinstance(instruction, Forward) else (instruction.dx, instruction.dy)
+            )
+            reuse, source = forward if isinstance(instruction, Forward) else backward, (*sources, None)[0]
+            if reuse != Reuse.NONE and source is not None:
+                yield from ((target, source, reuse) for target in made if target is not None)
+
+    def alike(self, target: View, source: View) -> bool:
+        """True if both are all of a buffer of the arena, and the same bytes in the same order."""
+        a, b = self.buffers[source.buffer], self.buffers[target.buffer]
+        entire = source.box == whole(a.shape) and target.box == whole(b.shape)
+        if not entire or (a.kind, b.kind, a.dtype) != (ARENA, ARENA, b.dtype) or a.nbytes(4) != b.nbytes(4):
+            return False
+        if a.shape == b.shape:
+            return lie_alike(a.shape, a.order, b.order)
+        return lie_alike(a.shape, a.order, ()) and lie_alike(b.shape, b.order, ())
+
+    def allowed(self, time: int, source: int, target: int, reuse: Reuse) -> bool:
+        """True if ``target``, made at ``time``, may take the place of ``source``."""
+        a, b = self.accesses[source], self.accesses[target]
+        if b.first < time:
+            return False
+        if reuse == Reuse.SAME:
+            return b.written_after(time) > a.read_after(time) and a.written_after(time) > b.read_after(time)
+        return a.last == time and a.reads.count(time) == 1 and time not in a.writes
+
+
+def only_read(instruction: Instruction) -> Iterator[View]:
+    """The views that an instruction reads and leaves as they are. (What backward reads again of forward may be ``aux``,
+    which it may write to.)"""
+    if isinstance(instruction, Forward):
+        yield from (v for v in (*instruction.x, *instruction.w) if v is not None)
+    elif isinstance(instruction, Backward):
+        yield from (v for v in (*instruction.dy, *instruction.reads) if v is not None)
+    elif isinstance(instruction, Copy | Add | Send | AddSquares):
+        yield instruction.source
+
+
+def overwritten(instruction: Instruction) -> Iterator[View]:
+    """The views that an instruction writes to without having read them."""
+    if isinstance(instruction, Forward):
+        yield from instruction.y
+    elif isinstance(instruction, Backward):
+        yield from (v for v in (*instruction.dx, *instruction.dw) if v is not None)
+    elif isinstance(instruction, Copy):
+        yield instruction.target
