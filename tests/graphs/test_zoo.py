@@ -9,7 +9,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from netpart.data.digits import make_digits
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
 from netpart.launch.ensemble import Ensemble
@@ -54,17 +53,6 @@ def small(conf: Path) -> Job:
 def fewest(job: JobProto) -> int:
     """The workers that a job's locations ask for."""
     return 1 + max((w for layer in job.neuralnet.layer for w in layer.location), default=0)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A place from which ../../data holds the digits and a text, as it does from graphs/FAMILY."""
-    pytest.importorskip("sklearn")
-    root = tmp_path_factory.mktemp("zoo")
-    make_digits(root / "data" / "digits")
-    (root / "data" / "python.txt").write_bytes(Path(__file__).read_bytes())
-    (root / "graphs" / "family").mkdir(parents=True)
-    return root / "graphs" / "family"
 
 
 def test_the_zoo_is_not_empty() -> None:

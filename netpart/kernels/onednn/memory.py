@@ -117,14 +117,16 @@ def tidy(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
 
 
 def flat(*arrays: Array) -> list[Memory]:
-    """Arrays of one shape as 1-D memories, element after element.
-
-    Raises Refused unless they lie alike, in whatever order of their axes, without gaps.
-    """
-    shape, lying = arrays[0].shape, {_steps(a) for a in arrays}
-    if len(lying) > 1 or any(a.shape != shape for a in arrays) or not _gapless(arrays[0]):
+    """Arrays of one shape as 1-D memories, element after element. Raises Refused unless they lie ``alike``."""
+    if not alike(*arrays):
         raise Refused(f"oneDNN: expected arrays that lie alike without gaps, got strides {[a.strides for a in arrays]}")
     return [Memory(Desc.strided((a.size,), (1,), a.dtype.name), a) for a in arrays]
+
+
+def alike(*arrays: Array) -> bool:
+    """True if all have one shape and their axes in one order in memory, whichever, without gaps."""
+    shapes, steps = {a.shape for a in arrays}, {_steps(a) for a in arrays}
+    return len(shapes) == len(steps) == 1 and _gapless(arrays[0])
 
 
 def _steps(array: Array) -> tuple[int, ...]:

@@ -1,0 +1,35 @@
+"""oneDNN does every layer of the zoo that it has verbs for, and none with its plain loops, which are very slow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netpart.graph.partition import partition_job
+from netpart.kernels.onednn.kernels import Kernels
+from netpart.kernels.onednn.library import refusal
+from netpart.launch.ensemble import Ensemble
+from netpart.plan.partition import partition
+from netpart.proto.reader import load
+from tests.graphs.test_zoo import MADE, ZOO, fewest, name
+
+SLOW = [conf for conf in ZOO if conf in MADE and "-small" not in conf.stem]
+PLAIN = ("ref", "simple")
+"""How the names of plain loops begin."""
+
+pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
+
+
+@pytest.mark.parametrize(
+    "conf", [pytest.param(conf, marks=pytest.mark.slow if conf in SLOW else ()) for conf in ZOO], ids=name
+)
+@pytest.mark.parametrize("cut", [False, True])
+def test_no_layer_is_left_to_plain_loops(conf: Path, cut: bool, folder: Path) -> None:
+    job = load(conf).proto
+    whole = partition(job, max(2, fewest(job)), folder) if cut else partition_job(job, 1, folder, uncut=True)
+    for player in Ensemble(whole, kernels=Kernels).players:
+        kernels = player.machine.kernels
+        assert isinstance(kernels, Kernels)
+        assert not [found for found in kernels.implementations if found[1].startswith(PLAIN)]
+        assert not kernels.refusals
