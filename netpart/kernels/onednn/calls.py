@@ -72,7 +72,6 @@ class Calls:
 
         self.runs.append(succeed)
 
-
     def temporary(self, desc: Desc) -> Memory:
         """A tensor that lives as long as one run."""
         self.temporaries.append(Memory(desc))
