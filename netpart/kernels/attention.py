@@ -10,7 +10,7 @@ class Attention(Verbs):
     """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T, S): one distribution for each query."""
 
     def attention(self, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None) -> Op:
-        """y = p v with p = softmax(scale · q kᵀ), which is kept for the gradient.
+        """y = p v with p = softmax(scale · q kᵀ), which is kept, in whatever order, for the gradient.
 
         ``first``: query i sees the keys up to ``first`` + i only; None: all keys.
         """
@@ -36,9 +36,12 @@ class Attention(Verbs):
 
     def attention_gradient(
         self, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None,
-        scale: float,
+        scale: float, first: int | None = None,
     ) -> Op:  # fmt: skip
-        """Overwrites the wanted gradients; that of the scores is p · (dp - Σ dp · p) with dp = dy vᵀ."""
+        """Overwrites the wanted gradients, and may overwrite p.
+
+        That of the scores is p · (dp - Σ dp · p) with dp = dy vᵀ.
+        """
         xp, values, weights = self.xp, v.swapaxes(-1, -2), p.swapaxes(-1, -2)
 
         def run(dp: Array, product: Array, row: Array) -> None:

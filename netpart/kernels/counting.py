@@ -59,7 +59,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "lrn_gradient": lambda x, y, *_, **__: flops.elementwise(y.size),
     "matmul": lambda a, b, y, ta=False, tb=False: flops.matmul(y.size, a.shape[-2 if ta else -1]),
     "attention": lambda q, k, v, y, p, *_: p.size + flops.matmul(p.size, q.shape[-1] + v.shape[-1]),
-    "attention_gradient": lambda q, k, v, p, dy, dq, dk, dv, scale: (
+    "attention_gradient": lambda q, k, v, p, dy, dq, dk, dv, *_: (
         (dq is not None or dk is not None) * (p.size + flops.matmul(p.size, v.shape[-1]))
         + ((dq is not None) + (dk is not None)) * flops.matmul(p.size, q.shape[-1])
         + (dv is not None) * flops.matmul(p.size, v.shape[-1])
@@ -84,7 +84,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "batch_normalise_moments": lambda unit, *_: flops.elementwise(unit.size),
     "softmax": lambda x, y, groups=1: flops.elementwise(y.size),
     "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise(dy.size),
-    "softmax_loss": lambda x, label, y, metrics, owned, topk, scale, *_: flops.elementwise(y.size),
+    "softmax_loss": lambda *_: 0,  # its softmax is counted by itself
     "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise(y.size),
     "class_blocks": lambda x, *_: flops.elementwise(x.size),
     "class_loss": lambda x, label, f, *_: flops.elementwise(x.size + f.size),

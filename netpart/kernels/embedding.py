@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from netpart.errors import DataError
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, Verbs, matrix
@@ -18,8 +20,7 @@ class Embedding(Verbs):
         if not y.size:
             return NOTHING
         xp, y_nd, flat = self.xp, matrix(y, y.ndim - 1), tokens.reshape(-1)
-        # What numpy does with a number out of range; cupy always clips, and knows no mode. Here none is.
-        mode = {"mode": "clip"} if xp.__name__ == "numpy" else {}
+        mode = _clipped(xp)
 
         def run(rows: Array, foreign: Array, other: Array) -> None:
             self._check(tokens, vocabulary)
@@ -34,15 +35,16 @@ class Embedding(Verbs):
         if not dy.size:
             return Op(lambda: dw.fill(0))
         xp, dy_nd, flat = self.xp, matrix(dy, dy.ndim - 1), tokens.reshape(-1)
+        numbers, add = xp.arange(tokens.size), _add_sorted if xp.__name__ == "numpy" else _add_at
 
-        def run(rows: Array, foreign: Array, other: Array, mine: Array) -> None:
+        def run(rows: Array, foreign: Array, other: Array, mine: Array, *scratch: Array) -> None:
             self._place(flat, len(dw), first, rows, foreign, other)
             xp.copyto(mine, dy_nd)
             xp.copyto(mine, 0, where=foreign.reshape(-1, 1))
             dw.fill(0)
-            xp.add.at(dw, rows, mine)
+            add(xp, dw, rows, mine, numbers, other, *scratch)
 
-        return Op(run, [*self._scratch(flat), (dy_nd.shape, self.dtype)])
+        return Op(run, [*self._scratch(flat), *[(dy_nd.shape, self.dtype)] * 2, (flat.shape, "int64")])
 
     def _scratch(self, flat: Array) -> list[tuple[tuple[int, ...], object]]:
         return [(flat.shape, "int64"), (flat.shape, bool), (flat.shape, bool)]
@@ -63,3 +65,30 @@ class Embedding(Verbs):
             raise DataError(
                 f"token: expected 0 to {vocabulary - 1}, got {got}; check the store, or set vocab_size to what it has"
             )
+
+
+def _add_at(xp: Any, dw: Array, rows: Array, dy: Array, *_: Array) -> None:
+    xp.add.at(dw, rows, dy)
+
+
+def _add_sorted(
+    xp: Any, dw: Array, rows: Array, dy: Array, numbers: Array, begins: Array, ordered: Array, order: Array
+) -> None:
+    """As ``_add_at``, on a CPU several times as fast. Overwrites all but ``numbers``, which count the rows of dy."""
+    # Sorted by number too, equal rows are added in one order every time.
+    xp.multiply(rows, len(rows), out=rows)
+    xp.add(rows, numbers, out=rows)
+    rows.sort()
+    xp.remainder(rows, len(rows), out=order)
+    xp.floor_divide(rows, len(rows), out=rows)
+    xp.take(dy, order, axis=0, out=ordered, mode="clip")
+    begins[0] = True
+    xp.not_equal(rows[1:], rows[:-1], out=begins[1:])
+    found = int(xp.count_nonzero(begins))
+    xp.add.reduceat(ordered, xp.flatnonzero(begins), axis=0, out=dy[:found])
+    dw[rows[begins]] = dy[:found]
+
+
+def _clipped(xp: Any) -> dict[str, str]:
+    """What numpy does with a number out of range; cupy always clips, and knows no mode. Here none is."""
+    return {"mode": "clip"} if xp.__name__ == "numpy" else {}

@@ -13,7 +13,7 @@ class InnerProduct(Verbs):
         """y = x wᵀ + b."""
         if not y.size:
             return NOTHING
-        xp, x_bf, w_fo = self.xp, matrix(x), _features_by_outputs(w, transpose)
+        xp, x_bf, w_fo = self.xp, matrix(x), features_by_outputs(w, transpose)
 
         def run() -> None:
             xp.matmul(x_bf, w_fo, out=y)
@@ -26,7 +26,7 @@ class InnerProduct(Verbs):
         """Overwrites dx = dy w."""
         if not dx.size:
             return NOTHING
-        xp, dx_bf, w_of = self.xp, matrix(dx), _features_by_outputs(w, transpose).T
+        xp, dx_bf, w_of = self.xp, matrix(dx), features_by_outputs(w, transpose).T
         return Op(lambda: xp.matmul(dy, w_of, out=dx_bf))
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
@@ -42,5 +42,6 @@ class InnerProduct(Verbs):
         return Op(run)
 
 
-def _features_by_outputs(w: Array, transpose: bool) -> Array:
+def features_by_outputs(w: Array, transpose: bool) -> Array:
+    """A view of w with a row for each feature."""
     return matrix(w, w.ndim - 1) if transpose else matrix(w).T

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import log
 
 from netpart.errors import DataError
-from netpart.kernels.op import Array, Op
-from netpart.kernels.softmax import probabilities
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.softmax import Softmax
 from netpart.kernels.verbs import NOTHING, Verbs, matrix
 
 
-class Losses(Verbs):
+class Losses(Softmax):
     """x (B, ..., *F), label int32 (B, ...), owned bool (B, ...) or None; n classes = prod F.
 
     A row has ``positions`` with a label each, here or on other parts: each counts by that share of a row.
@@ -37,7 +37,6 @@ class Losses(Verbs):
         report = Report(self, metrics, owned, label.size, positions)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
-            probabilities(xp, x_bn, y_bn, picked)
             ranking.hits(y_bn, picked, value, *scratch)
             report.add(1, value, total)
             xp.maximum(picked, tiny, out=picked)
@@ -48,7 +47,8 @@ class Losses(Verbs):
             report.add(0, value, total)
             report.in_bits()
 
-        return Op(run, [((rows, 1), self.dtype), *report.scratch, *ranking.scratch])
+        loss = Op(run, [((rows, 1), self.dtype), *report.scratch, *ranking.scratch])
+        return chain(self.softmax(x_bn, y_bn), loss)
 
     def _smooth(self, y_bn: Array, picked: Array, smoothing: float, tiny: float, logs: Array, mean: Array) -> None:
         """Mixes the mean of log p into ``picked``, which holds log p_label."""

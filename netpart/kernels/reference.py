@@ -41,9 +41,9 @@ class Kernels(
     Embedding,
     Activation,
     Dropout,
-    Softmax,
     Losses,
     Confusion,
+    Softmax,
     Vocabulary,
 ):
     """Every verb as a method that binds its arrays and returns an Op.

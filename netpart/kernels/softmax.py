@@ -15,14 +15,14 @@ class Softmax(Verbs):
         """y = exp(x) / Σ exp(x) within each group."""
         if not y.size:
             return NOTHING
-        xp, x_gf, y_gf = self.xp, _grouped(x, groups), _grouped(y, groups)
+        xp, x_gf, y_gf = self.xp, grouped(x, groups), grouped(y, groups)
         return Op(lambda peak: probabilities(xp, x_gf, y_gf, peak), [((len(x_gf), 1), self.dtype)])
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
         """Overwrites dx = y · (dy - Σ dy·y)."""
         if not dx.size:
             return NOTHING
-        xp, y_gf, dy_gf, dx_gf = self.xp, _grouped(y, groups), _grouped(dy, groups), _grouped(dx, groups)
+        xp, y_gf, dy_gf, dx_gf = self.xp, grouped(y, groups), grouped(dy, groups), grouped(dx, groups)
 
         def run(total: Array) -> None:
             xp.multiply(dy_gf, y_gf, out=dx_gf)
@@ -42,7 +42,8 @@ def probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
     xp.divide(y_gf, peak, out=y_gf)
 
 
-def _grouped(a: Array, groups: int) -> Array:
+def grouped(a: Array, groups: int) -> Array:
+    """A view of ``a`` (B, *F) with a row for each group. Raises ValueError unless these are all of one size."""
     rows, features = matrix(a).shape
     if features % groups:
         raise ValueError(f"softmax: expected features divisible by {groups} groups, got {features}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from netpart.kernels.losses import Report, check_labels
 from netpart.kernels.op import Array, Op
@@ -68,9 +69,8 @@ class Vocabulary(Verbs):
         """
         if not x.size:
             return NOTHING
-        xp, rows, labels = self.xp, label.size, label.reshape(-1, 1)
-        x_rc, y_rc, f_rkf = matrix(x, label.ndim), matrix(y, label.ndim), f.reshape(rows, -1, figures(topk))
-        tops, numbers = f_rkf[:, :, TOP : TOP + topk], f_rkf[:, :, TOP + topk :]
+        xp, rows, shape = self.xp, label.size, (label.size, -1, figures(topk))
+        x_rc, y_rc, blocks = matrix(x, label.ndim), matrix(y, label.ndim), _Blocks(xp, f.reshape(shape), label, topk)
         report = None if metrics is None else Report(self, metrics, owned, rows, positions)
 
         def run(
@@ -78,41 +78,68 @@ class Vocabulary(Verbs):
             value: Array, total: Array,
         ) -> None:  # fmt: skip
             check_labels(label, classes)
-            xp.max(f_rkf[:, :, TOP], axis=1, keepdims=True, out=peak)
-            xp.subtract(f_rkf[:, :, TOP], peak, out=exps)
-            xp.exp(exps, out=exps)
-            xp.multiply(exps, f_rkf[:, :, EXPS], out=exps)
-            xp.sum(exps, axis=1, keepdims=True, out=norm)
+            blocks.together(peak, norm, exps)
             xp.subtract(x_rc, peak, out=y_rc)
             xp.exp(y_rc, out=y_rc)
             xp.divide(y_rc, norm, out=y_rc)
             if report is None:
                 return
-            xp.sum(f_rkf[:, :, SCORE], axis=1, keepdims=True, out=picked)
-            xp.less(tops, picked[:, :, None], out=behind)
-            xp.equal(tops, picked[:, :, None], out=tie)
-            xp.greater_equal(numbers, labels[:, :, None], out=later)
-            xp.logical_and(tie, later, out=tie)
-            xp.logical_or(behind, tie, out=behind)
-            xp.sum(behind, axis=(1, 2), out=count)
-            xp.copyto(value, count.reshape(-1, 1))
-            # A hit if fewer than topk of the candidates are ahead; a NaN has none behind it.
-            xp.subtract(value, behind[0].size - topk, out=value)
-            xp.clip(value, 0, 1, out=value)
+            blocks.score(picked)
+            blocks.hits(picked, behind, tie, later, count, value)
             report.add(1, value, total)
             xp.log(norm, out=norm)
             xp.add(norm, peak, out=norm)
             if smoothing:
-                xp.multiply(picked, 1 - smoothing, out=picked)
-                xp.sum(f_rkf[:, :, TOTAL], axis=1, keepdims=True, out=peak)
-                xp.multiply(peak, smoothing / classes, out=peak)
-                xp.add(picked, peak, out=picked)
+                blocks.smooth(picked, peak, smoothing, classes)
             xp.subtract(norm, picked, out=picked)
             xp.multiply(picked, scale, out=picked)
             xp.copyto(value, picked)
             report.add(0, value, total)
             report.in_bits()
 
-        column, several = (rows, 1), tops.shape
+        column, several = (rows, 1), blocks.tops.shape
         scratch = [(column, self.dtype)] * 3 + [(several[:2], self.dtype)] + [(several, bool)] * 3
         return Op(run, [*scratch, ((rows,), "int64"), (column, "float64"), ((1,), "float64")])
+
+
+class _Blocks:
+    """The figures ``f_rkf`` (rows, blocks, figures) of all blocks; columns are (rows, 1)."""
+
+    def __init__(self, xp: Any, f_rkf: Array, label: Array, topk: int) -> None:
+        self.xp, self.topk, self.labels = xp, topk, label.reshape(-1, 1, 1)
+        self.exps, self.totals, self.scores, self.peaks = (f_rkf[:, :, i] for i in (EXPS, TOTAL, SCORE, TOP))
+        self.tops, self.numbers = f_rkf[:, :, TOP : TOP + topk], f_rkf[:, :, TOP + topk :]
+
+    def together(self, peak: Array, norm: Array, exps: Array) -> None:
+        """Writes the largest x of each row to ``peak`` and Σ exp(x - peak) to ``norm``."""
+        xp = self.xp
+        xp.max(self.peaks, axis=1, keepdims=True, out=peak)
+        xp.subtract(self.peaks, peak, out=exps)
+        xp.exp(exps, out=exps)
+        xp.multiply(exps, self.exps, out=exps)
+        xp.sum(exps, axis=1, keepdims=True, out=norm)
+
+    def score(self, picked: Array) -> None:
+        """Writes x of the label to ``picked``."""
+        self.xp.sum(self.scores, axis=1, keepdims=True, out=picked)
+
+    def hits(self, picked: Array, behind: Array, tie: Array, later: Array, count: Array, value: Array) -> None:
+        """Writes 1 to ``value`` where fewer than topk of the candidates are ahead, else 0; a NaN has none behind it."""
+        xp, score = self.xp, picked[:, :, None]
+        xp.less(self.tops, score, out=behind)
+        xp.equal(self.tops, score, out=tie)
+        xp.greater_equal(self.numbers, self.labels, out=later)
+        xp.logical_and(tie, later, out=tie)
+        xp.logical_or(behind, tie, out=behind)
+        xp.sum(behind, axis=(1, 2), out=count)
+        xp.copyto(value, count.reshape(-1, 1))
+        xp.subtract(value, behind[0].size - self.topk, out=value)
+        xp.clip(value, 0, 1, out=value)
+
+    def smooth(self, picked: Array, mean: Array, smoothing: float, classes: int) -> None:
+        """Mixes the mean of x over all classes into ``picked``; ``mean`` is scratch."""
+        xp = self.xp
+        xp.multiply(picked, 1 - smoothing, out=picked)
+        xp.sum(self.totals, axis=1, keepdims=True, out=mean)
+        xp.multiply(mean, smoothing / classes, out=mean)
+        xp.add(picked, mean, out=picked)

@@ -53,15 +53,19 @@ class Attention(Layer):
         return ((extent(self._pairs(region)), FLOAT),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        first = call.region[-2][0] if self.conf.attention_conf.causal else None
         q, k, v = call.x
-        return kernels.attention(q, k, v, call.y[0], call.aux[0], self.scale, first)
+        return kernels.attention(q, k, v, call.y[0], call.aux[0], self.scale, self._first(call.region))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (q, k, v), (dq, dk, dv) = call.x, (wanted(call.dx, i) for i in range(3))
         if dq is None and dk is None and dv is None:
             return chain()
-        return kernels.attention_gradient(q, k, v, call.aux[0], call.dy[0], dq, dk, dv, self.scale)
+        own = call.aux[0], call.dy[0], dq, dk, dv, self.scale, self._first(call.region)
+        return kernels.attention_gradient(q, k, v, *own)
+
+    def _first(self, region: Region) -> int | None:
+        """The number of the first query of ``region``, if it matters."""
+        return region[-2][0] if self.conf.attention_conf.causal else None
 
     def _seen(self, region: Region) -> tuple[int, int]:
         """The keys that the queries of ``region`` see."""

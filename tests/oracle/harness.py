@@ -12,7 +12,7 @@ from netpart.graph.partition import partition_job
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.updater_pb2 import UpdaterType
+from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 
 STEPS = 20
 TOLERANCE = 1e-9
@@ -25,10 +25,11 @@ def prepared(job: JobProto, rows: int, rate: float) -> JobProto:
     """``job`` in float64 with mini-batches of ``rows``, trained by SGD with momentum."""
     job.dtype = JobProto.FLOAT64
     job.updater.type, job.updater.momentum = UpdaterType.kSGD, 0.5
-    job.updater.learning_rate.base_lr = rate
+    job.updater.learning_rate.type, job.updater.learning_rate.base_lr = ChangeMethod.kFixed, rate
     for layer in job.neuralnet.layer:
-        if layer.HasField("store_conf"):
-            layer.store_conf.batchsize[:] = [rows]
+        for field in ("store_conf", "text_conf"):
+            if layer.HasField(field):
+                getattr(layer, field).batchsize[:] = [rows]
     return job
 
 
@@ -54,13 +55,14 @@ def by_torch(job: JobProto, net: Net) -> list[float]:
     source = Ensemble(partition_job(job, 1, uncut=True), keep=True)
     source.initialise()
     names = [parameter.name for parameter in source.partition.parameters]
+    reader = job.neuralnet.layer[0].name
     weights = {name: torch.tensor(np.array(source.parameter(name)), requires_grad=True) for name in names}
     updater = job.updater
     sgd = torch.optim.SGD(weights.values(), lr=updater.learning_rate.base_lr, momentum=updater.momentum)
     found = []
     for step in range(STEPS):
         source.step("train", step)
-        data, label = (torch.tensor(source.activation("train", "data", output)) for output in (0, 1))
+        data, label = (torch.tensor(source.activation("train", reader, output)) for output in (0, 1))
         loss = net(weights, data, label.long())
         sgd.zero_grad()
         loss.backward()

@@ -46,7 +46,7 @@ class Calls:
 
     def __init__(self, stream: Stream) -> None:
         self.stream, self.temporaries = stream, list[Memory]()
-        self.owned: list[object] = []
+        self.owned: list[object] = [stream]
         self.bound: list[tuple[str, str]] = []
         self.runs: list[Callable[[], int | None]] = []
 
@@ -63,9 +63,14 @@ class Calls:
         self.runs.append(partial(lib.execute, primitive.handle, self.stream.handle, len(given), array))
         self.bound.append((desc.kind, desc.implementation))
 
-    def then(self, run: Callable[[], None]) -> None:
-        """Then calls ``run``, for what is too small for a primitive."""
-        self.runs.append(run)
+    def then(self, run: Callable[[], object]) -> None:
+        """Then calls ``run``, for what is no primitive."""
+
+        def succeed() -> int:
+            run()
+            return Status.SUCCESS
+
+        self.runs.append(succeed)
 
     def temporary(self, desc: Desc) -> Memory:
         """A tensor that lives as long as one run."""

@@ -1,0 +1,123 @@
+"""Scaled dot-product attention in blocks of queries, each with the keys that its last one sees."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+from netpart.kernels import attention as reference
+from netpart.kernels.onednn.calls import Calls, Fast
+from netpart.kernels.onednn.products import matrices, product
+from netpart.kernels.onednn.softmax import softmax, softmax_gradient
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import front
+
+ROWS = 64
+"""Queries of a block: fewer compute less that nobody may see, more make larger products."""
+
+
+class Block(NamedTuple):
+    """Queries ``lo`` to ``hi``, which see ``keys`` keys, and where in p's memory their distributions begin."""
+
+    lo: int
+    hi: int
+    keys: int
+    start: int
+
+
+class Attention(reference.Attention, Fast):
+    """The verbs of the reference. Of p, blocks lie one behind the other; what no query sees has no place in them.
+
+    The gradient overwrites p. As it knows this order and the reference does not, oneDNN does both or neither.
+    """
+
+    def attention(self, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None) -> Op:
+        """y = p v with p = softmax(scale · q kᵀ)."""
+
+        def describe(calls: Calls) -> None:
+            self._gradient(Calls(self.stream), q, k, v, p, y, q, k, v, scale, first)
+            self._attention(calls, q, k, v, y, p, scale, first)
+
+        return self.attempt(describe, lambda: super(Attention, self).attention(q, k, v, y, p, scale, first))
+
+    def attention_gradient(
+        self, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None,
+        scale: float, first: int | None = None,
+    ) -> Op:  # fmt: skip
+        """Overwrites the wanted gradients."""
+
+        def describe(calls: Calls) -> None:
+            self._attention(Calls(self.stream), q, k, v, dy, p, scale, first)
+            self._gradient(Calls(self.stream), q, k, v, p, dy, q, k, v, scale, first)
+            self._gradient(calls, q, k, v, p, dy, dq, dk, dv, scale, first)
+
+        args = q, k, v, p, dy, dq, dk, dv, scale, first
+        return self.attempt(describe, lambda: super(Attention, self).attention_gradient(*args))
+
+    def _attention(
+        self, calls: Calls, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None
+    ) -> None:
+        for block in blocks(p, first):
+            weights, rows, seen = distributions(p, block), _rows(block.lo, block.hi), _rows(0, block.keys)
+            p_rk, turned = matrices(weights), matrices(k[seen].swapaxes(-1, -2))
+            product(calls, matrices(q[rows]), turned, p_rk, scale=scale)
+            if first is not None:
+                self._hide(calls, weights, first + block.lo)
+            softmax(calls, p_rk, p_rk, weights.ndim - 1)
+            product(calls, p_rk, matrices(v[seen]), matrices(y[rows]))
+
+    def _hide(self, calls: Calls, scores: Array, first: int) -> None:
+        """Then scores = -inf where query i would see keys behind ``first`` + i."""
+        xp, (rows, keys), seen = self.xp, scores.shape[-2:], first + 1
+        if seen < keys:
+            future = xp.arange(seen, keys) > first + xp.arange(rows).reshape(-1, 1)
+            corner, hidden = scores[..., seen:], xp.where(future, -xp.inf, 0).astype(self.dtype)
+            calls.then(lambda: xp.add(corner, hidden, out=corner))
+
+    def _gradient(
+        self, calls: Calls, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None,
+        dv: Array | None, scale: float, first: int | None,
+    ) -> None:  # fmt: skip
+        """The last block, which sees all keys, goes first and overwrites; the others add."""
+        for block in reversed(blocks(p, first)):
+            weights, add = distributions(p, block), block.hi < q.shape[-2]
+            rows, seen, dy_re = (
+                _rows(block.lo, block.hi),
+                _rows(0, block.keys),
+                matrices(dy[_rows(block.lo, block.hi)]),
+            )
+            p_rk, p_kr = matrices(weights), matrices(weights.swapaxes(-1, -2))
+            if dv is not None:
+                product(calls, p_kr, dy_re, matrices(dv[seen]), add=add)
+            if dq is not None or dk is not None:
+                dp = calls.temporary(p_rk.desc)
+                product(calls, dy_re, matrices(v[seen].swapaxes(-1, -2)), dp, scale=scale)
+                softmax_gradient(calls, p_rk, dp, p_rk, weights.ndim - 1)
+            if dq is not None:
+                product(calls, p_rk, matrices(k[seen]), matrices(dq[rows]))
+            if dk is not None:
+                product(calls, p_kr, matrices(q[rows]), matrices(dk[seen]), add=add)
+
+
+def blocks(p: Array, first: int | None) -> list[Block]:
+    """The blocks of p (..., queries, keys), where query i sees the keys up to ``first`` + i; None: all keys.
+
+    The last one sees all keys there are.
+    """
+    *lead, queries, keys = p.shape
+    made, start, step = [], 0, queries if first is None else ROWS
+    for lo in range(0, queries, step):
+        hi = min(lo + step, queries)
+        seen = keys if first is None or hi == queries else min(keys, first + hi)
+        made.append(Block(lo, hi, seen, start))
+        start += prod(lead) * (hi - lo) * seen
+    return made
+
+
+def distributions(p: Array, block: Block) -> Array:
+    """The block's part of p, (..., its queries, its keys)."""
+    return front(p.reshape(-1)[block.start :], *p.shape[:-2], block.hi - block.lo, block.keys)
+
+
+def _rows(lo: int, hi: int) -> tuple[Any, ...]:
+    return ..., slice(lo, hi), slice(None)

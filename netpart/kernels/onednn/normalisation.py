@@ -1,0 +1,74 @@
+"""Normalisation of blocks of features; what the reference keeps for the gradient is kept here too."""
+
+from __future__ import annotations
+
+from netpart.kernels import normalisation as reference
+from netpart.kernels.normalisation import Box
+from netpart.kernels.onednn.calls import Args, Calls, Fast
+from netpart.kernels.onednn.library import Refused
+from netpart.kernels.onednn.memory import Desc, Memory
+from netpart.kernels.onednn.names import Arg, Prop
+from netpart.kernels.onednn.primitive import PrimitiveDesc
+from netpart.kernels.op import Array, Op
+
+
+class Normalisation(reference.Normalisation, Fast):
+    """The verbs of the reference, where y has all of its blocks and their mean is taken away."""
+
+    def normalise(
+        self, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, blocks: int, own: Box,
+        epsilon: float, centred: bool,
+    ) -> Op:  # fmt: skip
+        """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon)."""
+        xp = self.xp
+
+        def describe(calls: Calls) -> None:
+            source, unit_bn = _rows(x, y, blocks, centred), _rows(unit, y, blocks, centred)
+            mean, variance = calls.temporary(Desc.strided((blocks,), (1,))), Memory.of(rstd.reshape(blocks))
+            given: Args = {Arg.SRC: source, Arg.DST: unit_bn, Arg.MEAN: mean, Arg.VARIANCE: variance}
+            calls.add(_forward(source.desc, variance.desc, epsilon), given)
+            calls.then(finish)
+
+        def finish() -> None:
+            xp.add(rstd, epsilon, out=rstd)
+            xp.sqrt(rstd, out=rstd)
+            xp.divide(1, rstd, out=rstd)
+            xp.multiply(unit, 1 if w is None else w, out=y)
+            if b is not None:
+                xp.add(y, b, out=y)
+
+        args = x, w, b, y, unit, rstd, blocks, own, epsilon, centred
+        return self.attempt(describe, lambda: super(Normalisation, self).normalise(*args))
+
+    def normalise_gradient(
+        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
+    ) -> Op:
+        """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w."""
+        xp, blocks = self.xp, len(rstd)
+
+        def describe(calls: Calls) -> None:
+            source, target = _rows(unit, dy, blocks, centred), _rows(dx, dy, blocks, centred)
+            # What is normalised already has mean 0 and variance 1.
+            mean, variance = (Memory.of(xp.full(blocks, value, self.dtype)) for value in (0, 1))
+            described = target.desc, target.desc, source.desc, mean.desc, 0.0, 0
+            forward = _forward(source.desc, mean.desc, 0.0)
+            desc = PrimitiveDesc("layer_normalization_backward", Prop.BACKWARD_DATA, *described, forward)
+            given: Args = {Arg.SRC: source, Arg.MEAN: mean, Arg.VARIANCE: variance}
+            calls.then(lambda: xp.multiply(dy, 1 if w is None else w, out=dx))
+            calls.add(desc, {**given, Arg.DIFF_DST: target, Arg.DIFF_SRC: target})
+            dx_bn = dx.reshape(blocks, -1)
+            calls.then(lambda: xp.multiply(dx_bn, rstd, out=dx_bn))
+
+        args = unit, rstd, w, dy, dx, own, centred
+        return self.attempt(describe, lambda: super(Normalisation, self).normalise_gradient(*args))
+
+
+def _rows(x: Array, y: Array, blocks: int, centred: bool) -> Memory:
+    """Contiguous ``x`` with a row for each block. Raises Refused unless all of it belongs to y, and has a mean."""
+    if not centred or y.shape != x.shape or not x.size:
+        raise Refused(f"oneDNN: expected whole blocks with a mean, got {x.shape} for {y.shape}")
+    return Memory.of(x.reshape(blocks, -1))
+
+
+def _forward(x: Desc, moments: Desc, epsilon: float) -> PrimitiveDesc:
+    return PrimitiveDesc("layer_normalization_forward", Prop.FORWARD_TRAINING, x, x, moments, epsilon, 0)

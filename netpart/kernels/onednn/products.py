@@ -1,0 +1,83 @@
+"""Matrix products. OpenBLAS knows fewer processors than oneDNN, and has half of its speed on those it does not know."""
+
+from __future__ import annotations
+
+from netpart.kernels import inner_product, matmul
+from netpart.kernels.onednn.calls import Calls, Fast
+from netpart.kernels.onednn.memory import Desc, Memory
+from netpart.kernels.onednn.names import Algorithm, Arg
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import matrix
+
+
+class InnerProduct(inner_product.InnerProduct, Fast):
+    """The verbs of the reference; sums over rows are its own."""
+
+    def inner_product(self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool) -> Op:
+        """y = x wᵀ + b."""
+
+        def describe(calls: Calls) -> None:
+            bias = None if b is None else matrices(b.reshape(1, -1))
+            w_fo = inner_product.features_by_outputs(w, transpose)
+            product(calls, matrices(matrix(x)), matrices(w_fo), matrices(y), bias)
+
+        return self.attempt(describe, lambda: super(InnerProduct, self).inner_product(x, w, b, y, transpose))
+
+    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
+        """Overwrites dx = dy w."""
+
+        def describe(calls: Calls) -> None:
+            w_of = inner_product.features_by_outputs(w, transpose).T
+            product(calls, matrices(dy), matrices(w_of), matrices(matrix(dx)))
+
+        return self.attempt(describe, lambda: super(InnerProduct, self).inner_product_data(dy, w, dx, transpose))
+
+    def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
+        """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
+
+        def describe(calls: Calls) -> None:
+            x_bf, dw_fo = matrix(x), inner_product.features_by_outputs(dw, transpose)
+            left, right, target = (x_bf.T, dy, dw_fo) if transpose else (dy.T, x_bf, dw_fo.T)
+            product(calls, matrices(left), matrices(right), matrices(target))
+            if db is not None:
+                calls.then(lambda: self.xp.sum(dy, axis=0, out=db))
+
+        otherwise = super().inner_product_weights
+        return self.attempt(describe, lambda: otherwise(x, dy, dw, db, transpose))
+
+
+class Matmul(matmul.Matmul, Fast):
+    """The verb of the reference."""
+
+    def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:
+        """y = a b, each of them transposed first if it is said so."""
+
+        def describe(calls: Calls) -> None:
+            left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
+            product(calls, matrices(left), matrices(right), matrices(y))
+
+        return self.attempt(describe, lambda: super(Matmul, self).matmul(a, b, y, transpose_a, transpose_b))
+
+
+def matrices(array: Array) -> Memory:
+    """``array`` (..., rows, columns) as it lies. Axes of extent 1 get the strides that the BLAS wants of them."""
+    strides = [s // array.itemsize for s in array.strides]
+    for axis in reversed(range(array.ndim)):
+        if array.shape[axis] == 1:
+            behind = zip(strides[axis + 1 :], array.shape[axis + 1 :], strict=True)
+            strides[axis] = max((s * n for s, n in behind), default=1)
+    return Memory(Desc.strided(array.shape, strides, array.dtype.name), array)
+
+
+def product(
+    calls: Calls, a: Memory, b: Memory, y: Memory, bias: Memory | None = None, scale: float = 1.0, add: bool = False
+) -> None:
+    """Then y = scale · (a b + bias); ``add``: y += that. a, b, y: (..., rows, columns), bias (..., 1, columns)."""
+    attributes = Attributes()
+    if scale != 1:
+        attributes.eltwise(Algorithm.LINEAR, scale)
+    if add:
+        attributes.sum()
+    desc = PrimitiveDesc("matmul", a.desc, b.desc, bias and bias.desc, y.desc, attributes=attributes)
+    calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.BIAS: bias, Arg.DST: y})
