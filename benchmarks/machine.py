@@ -23,9 +23,11 @@ IMPORTED = """
 import netpart.graph.subgraph, netpart.kernels.device, netpart.launch.entry, netpart.launch.member
 import netpart.launch.spoken, netpart.launch.transports, netpart.program.communication, netpart.program.compile
 import netpart.transport.shm, netpart.updaters, netpart.worker.player
+from netpart.kernels.choose import choose, named
+named(choose("auto", "float32", "cpu").name)
 print(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1])
 """
-"""What a worker imports."""
+"""What a worker imports, the library of its kernels included."""
 
 
 def environment(threads: int) -> dict[str, str]:
