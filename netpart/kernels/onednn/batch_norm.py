@@ -8,21 +8,15 @@ cut         moments                       x ──▶ mean, variance of the part
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from netpart.kernels import batch_norm as reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.normalisation import Box
-from netpart.kernels.onednn.activation import eltwise, factors, forward, operand
-from netpart.kernels.onednn.calls import Args, Calls, Fast
+from netpart.kernels.onednn.calls import Calls, Fast
+from netpart.kernels.onednn.channels import GIVEN, OWN, affine, normalise, normalise_gradient
 from netpart.kernels.onednn.library import Refused
-from netpart.kernels.onednn.memory import Desc, Memory, last
-from netpart.kernels.onednn.names import Algorithm, Arg, Norm, Prop
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
-
-GIVEN, OWN = Norm.GLOBAL_STATS | Norm.SCALE | Norm.SHIFT, Norm.SCALE | Norm.SHIFT
-"""Flags: with statistics that are given, or those of the tensor; always with scale and shift, whose gradients tell."""
 
 
 class BatchNorm(reference.BatchNorm, Fast):
@@ -39,7 +33,7 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         def describe(calls: Calls) -> None:
             _check(x, own)
-            self._forward(calls, x, y, mean, variance, w, b, epsilon, OWN, activation)
+            normalise(calls, x, y, mean, variance, w, b, epsilon, OWN, activation)
             calls.then(self._moments(s, m, mean, variance, 1.0))
 
         arrays = x, s, m, mean, variance, w, b, y, unit, rstd, own, epsilon, activation
@@ -55,7 +49,7 @@ class BatchNorm(reference.BatchNorm, Fast):
         def describe(calls: Calls) -> None:
             _check(x, own)
             sums = self._sums(mean, dw, db)
-            self._backward(calls, x, dy, dx, mean, variance, w, sums, epsilon, OWN)
+            normalise_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, OWN)
 
         arrays = x, s, m, mean, variance, w, unit, rstd, dy, dm, dw, db, dx, own, epsilon
         return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(*arrays))
@@ -65,7 +59,7 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         def describe(calls: Calls) -> None:
             mean, variance = self.xp.empty_like(s), self.xp.empty_like(s)
-            self._forward(calls, x, None, mean, variance, None, None, 1.0, OWN)
+            normalise(calls, x, None, mean, variance, None, None, 1.0, OWN)
             calls.then(self._moments(s, m, mean, variance, x[:, 0].size / count))
 
         return self.attempt(describe, lambda: super(BatchNorm, self).moments(x, s, m, count))
@@ -85,7 +79,7 @@ class BatchNorm(reference.BatchNorm, Fast):
                 xp.divide(shift, count, out=shift)
 
             calls.then(prepare)
-            _affine(calls, x, factor, shift, dx)
+            affine(calls, x, factor, shift, dx)
 
         return self.attempt(describe, lambda: super(BatchNorm, self).moments_gradient(x, s, dm, dx, count))
 
@@ -104,7 +98,7 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         def describe(calls: Calls) -> None:
             calls.then(prepare)
-            self._forward(calls, x, y, mean, variance, w, b, epsilon, GIVEN, activation)
+            normalise(calls, x, y, mean, variance, w, b, epsilon, GIVEN, activation)
 
         arrays = x, s, m, mean, variance, w, b, y, unit, rstd, epsilon, activation
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(*arrays))
@@ -117,56 +111,12 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         def describe(calls: Calls) -> None:
             sums = self._sums(mean, dw, db)
-            self._backward(calls, x, dy, dx, mean, variance, w, sums, epsilon, GIVEN)
+            normalise_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, GIVEN)
             if dm is not None:
                 calls.then(self._moments_gradient(m, variance, w, rstd, dm, *sums))
 
         arrays = x, m, mean, variance, w, unit, rstd, dy, dm, dw, db, dx, epsilon
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm_gradient(*arrays))
-
-    def _forward(
-        self, calls: Calls, x: Array, y: Array | None, mean: Array, variance: Array, w: Array | None, b: Array | None,
-        epsilon: float, flags: int, activation: Kind | None = None,
-    ) -> None:  # fmt: skip
-        """y (None: nobody wants it) and, where they are not given, mean and variance."""
-        desc, _ = _described(x, epsilon, flags, Attributes().eltwise(forward("relu")) if activation == "relu" else None)
-        wanted = desc.arg(Arg.DST)
-        target = calls.temporary(wanted) if y is None else Memory.of(y)
-        made = calls.target(target, wanted)
-        args: Args = {
-            Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
-            Arg.DST: made,
-            Arg.MEAN: Memory.of(mean),
-            Arg.VARIANCE: Memory.of(variance),
-            Arg.SCALE: Memory.of(self.xp.ones_like(mean) if w is None else w),
-            Arg.SHIFT: Memory.of(self.xp.zeros_like(mean) if b is None else b),
-        }
-        calls.add(desc, args)
-        if activation not in (None, "relu"):
-            eltwise(calls, forward(activation), made, made, *factors(activation, 0.0))
-        calls.reorder(made, target)
-
-    def _backward(
-        self, calls: Calls, x: Array, dy: Array, dx: Array | None, mean: Array, variance: Array, w: Array | None,
-        sums: Sequence[Array], epsilon: float, flags: int,
-    ) -> None:  # fmt: skip
-        """dx (None: nobody wants it) and ``sums``: of dy · unit, and of dy."""
-        _, desc = _described(x, epsilon, flags)
-        wanted = desc.arg(Arg.DIFF_SRC)
-        target = calls.temporary(wanted) if dx is None else Memory.of(dx)
-        made = calls.target(target, wanted)
-        args: Args = {
-            Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
-            Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
-            Arg.DIFF_SRC: made,
-            Arg.MEAN: Memory.of(mean),
-            Arg.VARIANCE: Memory.of(variance),
-            Arg.SCALE: Memory.of(self.xp.ones_like(mean) if w is None else w),
-            Arg.DIFF_SCALE: Memory.of(sums[0]),
-            Arg.DIFF_SHIFT: Memory.of(sums[1]),
-        }
-        calls.add(desc, args)
-        calls.reorder(made, target)
 
     def _sums(self, like: Array, *gradients: Array | None) -> list[Array]:
         """Where the gradients of scale and shift go; to arrays of their own if nobody wants them."""
@@ -208,33 +158,3 @@ class BatchNorm(reference.BatchNorm, Fast):
 def _check(x: Array, own: Box) -> None:
     if x[own].shape != x.shape:
         raise Refused(f"oneDNN: expected all of x to be normalised, got {own} of {x.shape}")
-
-
-def _described(
-    x: Array, epsilon: float, flags: int, post: Attributes | None = None
-) -> tuple[PrimitiveDesc, PrimitiveDesc]:
-    """Forward, with ``post`` behind it, and backward of what is before that. Raises Refused if one of them is."""
-    desc = Desc.last(x.shape)
-    args = desc, desc, float(epsilon), flags
-    forward = PrimitiveDesc("batch_normalization_forward", Prop.FORWARD_TRAINING, *args)
-    backward = PrimitiveDesc("batch_normalization_backward", Prop.BACKWARD, desc, *args, forward)
-    if post is not None:
-        forward = PrimitiveDesc("batch_normalization_forward", Prop.FORWARD_TRAINING, *args, attributes=post)
-    return forward, backward
-
-
-def _affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array) -> None:
-    """Then y = x · factor + shift, channel by channel."""
-    shape = (1, x.shape[1], *(1 for _ in x.shape[2:]))
-    channels, tensor, target = Desc.strided(shape, last(shape)), Desc.last(x.shape), Memory.of(y)
-    post = Attributes().binary(Algorithm.BINARY_ADD, channels)
-    desc = PrimitiveDesc("binary", Algorithm.BINARY_MUL, tensor, channels, tensor, attributes=post)
-    made = calls.target(target, tensor)
-    args: Args = {
-        Arg.SRC: calls.ordered(Memory.of(x), tensor),
-        Arg.SRC_1: Memory(channels, factor),
-        operand(0): Memory(channels, shift),
-        Arg.DST: made,
-    }
-    calls.add(desc, args)
-    calls.reorder(made, target)
