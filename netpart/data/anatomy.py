@@ -88,8 +88,12 @@ class Anatomy:
         return np.asarray(moved * (1 - np.float32(disease.loss) * self._lobe), np.float32)
 
     def fluid(self, brain: Volume) -> float:
-        """The fluid of a brain in the shape of the template, in ``altered``: millilitres."""
-        return float((self.altered & (brain < FLUID)).sum()) * self.spacing**3 / 1000
+        """The fluid around the ventricles of a brain in the shape of the template, millilitres.
+
+        The lobes are left out: what has lost its signal there is as dark as fluid.
+        """
+        around = self.brain & (self._wall > 0) & (self._lobe == 0)
+        return float((around & (brain < FLUID)).sum()) * self.spacing**3 / 1000
 
     def varied(self, brain: Volume, bits: np.random.Philox, bend: float, size: float) -> Volume:
         """``brain`` of another person: bent by ``bend`` mm, stretched by the share ``size`` on each axis (standard

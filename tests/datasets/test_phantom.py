@@ -65,6 +65,9 @@ def test_a_threshold_on_the_altered_volume_alone_is_not_enough(task: str, anatom
     grid = np.arange(-4.0, 7.0, 2.0)
     fluids = [anatomy.fluid(anatomy.ill(Disease(PUSH * a, SHRINK * a))) for a in grid]
     assert fluids == sorted(fluids)
+    assert anatomy.fluid(anatomy.ill(Disease(PUSH, SHRINK, loss=0.4))) == anatomy.fluid(
+        anatomy.ill(Disease(PUSH, SHRINK))
+    )
     people = list(cohort(COHORT, SEED))
     atrophy = [np.array([p.atrophy for p in people if p.group == group]) for group in TASKS[task]]
     for measure in (atrophy, [np.interp(values, grid, fluids) for values in atrophy]):
