@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from netpart.plan.knapsacks import CLOSE, MAKESPAN, Floats, Knapsacks, Plan
+from netpart.plan.knapsacks import CLOSE, PROFIT, Floats, Knapsacks, Plan
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -39,14 +40,22 @@ def best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> Exchange | 
     n, m = len(problem.loads), len(problem.capacities)
     other_load, other_device = np.append(problem.loads, np.zeros(m)), np.append(plan, np.arange(m))
     change = other_load[None, :] - problem.loads[:, None]
-    legal, finish = allowed(problem, plan, change, other_device), sooner(problem, plan, change, other_device)
-    profit = worth(problem, plan, change, other_device)
-    tied = np.where(np.abs(profit) <= CLOSE, finish, -np.inf)
-    for gains in [finish] if objective == MAKESPAN else [profit, tied]:
+    legal = allowed(problem, plan, change, other_device)
+    for gains in gains_of(problem, plan, change, other_device, objective):
         i, x = divmod(int(np.where(legal, gains, -np.inf).argmax()), n + m)
         if legal[i, x] and gains[i, x] > CLOSE:
             return i, (x if x < n else None), int(other_device[x])
     return None
+
+
+def gains_of(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan, objective: str) -> Iterator[Floats]:
+    """What each exchange gains, and then what it gains in time if it is worth no more and no less."""
+    if objective == PROFIT:
+        profit = worth(problem, plan, change, other_device)
+        yield profit
+        yield np.where(np.abs(profit) <= CLOSE, sooner(problem, plan, change, other_device), -np.inf)
+    else:
+        yield sooner(problem, plan, change, other_device)
 
 
 def allowed(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Mask:
