@@ -164,7 +164,7 @@ PLANNERS: dict[str, Planner] = {
     **{
         name.lower().replace("_", "-"): partial(by_scheme, name)
         for name in SCHEMES.names()
-        if name not in ("SEQUENTIAL", "DATA")
+        if name not in ("SEQUENTIAL", "DATA", "PIPELINE")
     },
     "stages": stages,
     "straight stages": partial(stages, straight=True),

@@ -25,6 +25,7 @@ from netpart.plan.devices import Devices
 from netpart.plan.ledger import Entry, ledger
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Way
+from netpart.program.kernels import kernels_of
 from netpart.program.wire import wire_bytes
 from netpart.updaters import updater
 
@@ -139,6 +140,6 @@ def unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> flo
 
 def memory(partition: Partition) -> tuple[int, ...]:
     """Bytes of each worker: what its compiled program allocates, and messages on their way."""
-    slots = len(updater(partition.job.updater).states)
-    programs = [compile_worker(partition, worker, slots) for worker in range(partition.workers)]
+    slots, kernels = len(updater(partition.job.updater).states), kernels_of(partition.job)
+    programs = [compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers)]
     return tuple(program.total_bytes + wire_bytes(program, slots=True) for program in programs)

@@ -129,7 +129,7 @@ class Profiler:
         names = [node.name for node in self.partition.graph.net.nodes]
         found: dict[tuple[str, str], dict[tuple[int, int], float]] = defaultdict(lambda: defaultdict(float))
         for event in self.timeline.events:
-            node = self.nodes.get(event.object)
+            node = self.nodes.get(event.part)
             owner = self.owners.get(event.object) if event.kind == UPDATE else None
             layer = owner if node is None else names[node]
             if layer is not None and event.kind in (FORWARD, BACKWARD, UPDATE):

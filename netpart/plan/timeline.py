@@ -48,6 +48,11 @@ class Event(NamedTuple):
         return self.text.partition(" ")[2]
 
     @property
+    def part(self) -> str:
+        """The part that it is done to: of conv1+relu1, a convolution that computes an activation as well, conv1."""
+        return self.object.partition("+")[0]
+
+    @property
     def kind(self) -> str:
         """FORWARD, BACKWARD, UPDATE, MOVE, TALK, WAIT or STEP."""
         return KINDS.get(self.verb, MOVE)

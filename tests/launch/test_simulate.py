@@ -14,6 +14,7 @@ from netpart.launch.simulate import Simulation, simulate
 from netpart.launch.simulated import Clocks, simulated_transports
 from netpart.plan.timeline import STEP, Event
 from netpart.program.instructions import Channel, Way
+from netpart.program.kernels import kernels_of
 from tests.worker.jobs import LENET, partition
 
 SLOW = Link(latency=0.5, overhead=0.25, bandwidth=64.0)
@@ -23,7 +24,7 @@ FLOATS = np.arange(8, dtype=np.float64)
 
 def test_a_simulation_computes_what_a_run_does() -> None:
     cut = partition(LENET, 3)
-    simulation, ensemble = Simulation(cut, Link(), [1.0] * 3), Ensemble(cut)
+    simulation, ensemble = Simulation(cut, Link(), [1.0] * 3), Ensemble(cut, kernels=kernels_of(cut.job))
     ensemble.initialise()
     simulation.run(3)
     for step in range(3):
