@@ -31,8 +31,7 @@ class BatchNorm(Normalisation):
         """
         return chain(
             self.moments(x, s, m, _elements(x)),
-            self.statistics(m, s, mean, variance),
-            self.batch_normalise(x[own], mean, variance, w, b, y, unit, rstd, epsilon),
+            self.moment_norm(x[own], s, m, mean, variance, w, b, y, unit, rstd, epsilon),
         )
 
     def batch_norm_gradient(
@@ -41,15 +40,38 @@ class BatchNorm(Normalisation):
         epsilon: float,
     ) -> Op:  # fmt: skip
         """Overwrites dw, db and dx of ``batch_norm``; dm is room for the gradient of its moments."""
-        parameters = self.batch_norm_parameters(unit, dy, dw, db)
+        upper = self.moment_norm_gradient(
+            x[own], m, mean, variance, w, unit, rstd, dy, None if dx is None else dm, dw, db, None, epsilon
+        )
         if dx is None:
-            return parameters
+            return upper
         return chain(
-            parameters,
-            self.batch_normalise_moments(unit, m, variance, rstd, w, dy, dm),
+            upper,
             self.moments_gradient(x, s, dm, dx, _elements(x)),
             self.batch_normalise_gradient(rstd, w, dy, dx[own], add=True),
         )
+
+    def moment_norm(
+        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
+        unit: Array, rstd: Array, epsilon: float,
+    ) -> Op:  # fmt: skip
+        """The pieces behind the moments: mean, variance and y. Of unit and rstd only ``moment_norm_gradient`` knows."""
+        return chain(
+            self.statistics(m, s, mean, variance),
+            self.batch_normalise(x, mean, variance, w, b, y, unit, rstd, epsilon),
+        )
+
+    def moment_norm_gradient(
+        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, unit: Array, rstd: Array, dy: Array,
+        dm: Array | None, dw: Array | None, db: Array | None, dx: Array | None, epsilon: float,
+    ) -> Op:  # fmt: skip
+        """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
+        ops = [self.batch_norm_parameters(unit, dy, dw, db)]
+        if dm is not None:
+            ops.append(self.batch_normalise_moments(unit, m, variance, rstd, w, dy, dm))
+        if dx is not None:
+            ops.append(self.batch_normalise_gradient(rstd, w, dy, dx))
+        return chain(*ops)
 
     def batch_norm_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None) -> Op:
         """Overwrites dw = Σ dy · unit and db = Σ dy."""

@@ -15,6 +15,11 @@ def _weights(w: Array) -> int:
     return prod(w.shape[1:])
 
 
+def _composed(*_: Any) -> int:
+    """Of a verb that is made of others, which count themselves."""
+    return 0
+
+
 PRICES: dict[str, Callable[..., int]] = {
     "zero": lambda dst: 0,
     "copy": lambda dst, src: 0,
@@ -65,6 +70,11 @@ PRICES: dict[str, Callable[..., int]] = {
     "normalise": lambda x, *_: flops.elementwise(x.size),
     "normalise_gradient": lambda unit, *_: flops.elementwise(unit.size),
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
+    "batch_norm": _composed,
+    "batch_norm_gradient": _composed,
+    "batch_norm_parameters": _composed,
+    "moment_norm": _composed,
+    "moment_norm_gradient": _composed,
     "moments": lambda x, *_: flops.elementwise(x.size),
     "moments_share": lambda m, *_: 0,
     "statistics": lambda m, *_: 0,

@@ -22,6 +22,8 @@ class Verbs:
 
     channels_last: ClassVar[bool] = False
     """True for kernels to which tensors with space are given as (batch, space, channels) in memory."""
+    fuses: ClassVar[tuple[str, ...]] = ()
+    """Kinds of activation that verbs with an argument ``activation`` compute faster than a verb of their own would."""
 
     def __init__(self, xp: Any, dtype: Any) -> None:
         """Raises ValueError unless ``dtype`` is float32 or float64."""

@@ -34,6 +34,7 @@ class Convolution(Layer):
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
     rereads = "x"
+    fuses: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf
@@ -72,14 +73,12 @@ class Convolution(Layer):
         return product_cost(needs, size(region), size(term or ((0, self.seen),)) * prod(self.sliding.kernel))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        window, x, w, b = (
-            self.sliding.window(call.region[2:]),
-            self._input(kernels, call),
-            call.w[0],
-            bias(call, call.w),
-        )
+        window, x = self.sliding.window(call.region[2:]), self._input(kernels, call)
+        w, b = call.w[0], bias(call, call.w)
         ops = [
-            kernels.convolution(x[:, c], w[f], None if b is None else b[f], call.y[0][:, f], window, groups)
+            kernels.convolution(
+                x[:, c], w[f], None if b is None else b[f], call.y[0][:, f], window, groups, call.activation
+            )
             for f, c, groups in self._calls(call)
         ]
         return chain(*ops)

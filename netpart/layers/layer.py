@@ -13,6 +13,7 @@ from netpart.kernels.op import Array, Clock, Op
 from netpart.spec import FLOAT, Placement, Region, Shape, Spec
 
 if TYPE_CHECKING:
+    from netpart.kernels.activation import Kind
     from netpart.kernels.reference import Kernels
     from netpart.proto.job_pb2 import LayerProto, ParamProto
 
@@ -101,6 +102,7 @@ class Call:
     x, w, y: inputs, parameters, outputs as the regions ``needs`` / ``outputs_of`` named (an input that
     needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
     (None: not wanted); dy: gradients of the outputs (None: integer output). aux: buffers of ``aux``.
+    ``activation`` is computed on y in its place (by layers that say so).
     ``owned`` is a mask of the elements of region whose loss this part differentiates, and reports if they
     are the first of their row; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
     the micro-batch's row 0; regions count from the micro-batch's row 0.
@@ -117,6 +119,7 @@ class Call:
     dy: list[Array] = field(default_factory=list)
     aux: list[Array] = field(default_factory=list)
     metrics: Array = None
+    activation: Kind | None = None
     owned: Array = None
     rows: int = 0
     first_row: int = 0
@@ -149,6 +152,8 @@ class Layer(ABC):
     """False for what hands no gradient to its sources although a loss reads it."""
     output_names: ClassVar[tuple[str, ...]] = ("data",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
+    fuses: ClassVar[bool] = False
+    """True if forward computes the ``Call.activation`` of its output as well."""
     rereads: str = "xy"
     """What backward reads again: "x" its inputs, "y" its outputs; parameters and ``aux`` always."""
     reuse: tuple[Reuse, Reuse] = (Reuse.NONE, Reuse.NONE)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op
 from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
@@ -51,18 +51,15 @@ class MomentNorm(Layer):
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s), (x, m), (unit, rstd, mean, variance) = call.w, call.x, call.aux
         w, b = (*affine, None, None)[:2]
-        return chain(
-            kernels.statistics(m, s, mean, variance),
-            kernels.batch_normalise(x, mean, variance, w, b, call.y[0], unit, rstd, self.norm.conf.bm_conf.epsilon),
-        )
+        return kernels.moment_norm(x, s, m, mean, variance, w, b, call.y[0], unit, rstd, self.epsilon)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, _), (*gradients, _), (unit, rstd, _, variance) = call.w, call.dw, call.aux
-        dy, dx, dm, w = call.dy[0], wanted(call.dx, 0), wanted(call.dx, 1), (*affine, None)[0]
-        dw, db = (*gradients, None, None)[:2]
-        ops = [kernels.batch_norm_parameters(unit, dy, dw, db)]
-        if dm is not None:
-            ops.append(kernels.batch_normalise_moments(unit, call.x[1], variance, rstd, w, dy, dm))
-        if dx is not None:
-            ops.append(kernels.batch_normalise_gradient(rstd, w, dy, dx))
-        return chain(*ops)
+        (*affine, _), (*gradients, _), (unit, rstd, mean, variance) = call.w, call.dw, call.aux
+        (x, m), dx, dm = call.x, wanted(call.dx, 0), wanted(call.dx, 1)
+        w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
+        arrays = x, m, mean, variance, w, unit, rstd, call.dy[0], dm, dw, db, dx
+        return kernels.moment_norm_gradient(*arrays, self.epsilon)
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.norm.conf.bm_conf.epsilon)

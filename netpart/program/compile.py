@@ -11,12 +11,13 @@ from netpart.kernels.reference import Kernels
 from netpart.program.arena import ALIGN, lifetimes, plan_arena
 from netpart.program.backward import BackwardCompiler
 from netpart.program.forward import ForwardCompiler
+from netpart.program.fusion import fused
 from netpart.program.instructions import Instruction
 from netpart.program.memory import Memory
 from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
-from netpart.program.sharing import Sharing
+from netpart.program.sharing import Sharing, layers_of
 from netpart.proto.element import float_size
 
 PHASE_CODES = {"train": 1, "val": 2, "test": 4}
@@ -67,8 +68,10 @@ def compile_phase(
     if keep:
         program.offsets, program.arena = side_by_side(memory, program.instructions, width)
     else:
-        places = Sharing(memory.buffers, program.instructions, micros).find()
+        layers = layers_of(micros, worker)
+        places = Sharing(memory.buffers, program.instructions, layers).find()
         program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width, places)
+        program.instructions = fused(program.instructions, layers, places, kernels)
     return program
 
 

@@ -37,7 +37,10 @@ class Channel(NamedTuple):
 
 @dataclass(frozen=True)
 class Forward:
-    """Runs part ``part`` (index into the micro-batch's graph) forward; ``metrics`` is where its sums are added."""
+    """Runs part ``part`` (index into the micro-batch's graph) forward; ``metrics`` is where its sums are added.
+
+    ``then`` is the activation that the kernel computes in the place of its output as well, if there is one.
+    """
 
     micro: int
     part: int
@@ -46,6 +49,7 @@ class Forward:
     y: tuple[View, ...]
     aux: tuple[View, ...]
     metrics: int | None
+    then: Forward | None = None
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,26 @@ add            r+w dx1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import inf
 
 from netpart.graph.partition import Micro
-from netpart.layers.layer import Reuse
+from netpart.layers.layer import Layer, Reuse
 from netpart.program.arena import held, views
 from netpart.program.buffers import ARENA, Buffer, View, lie_alike
 from netpart.program.instructions import Add, AddSquares, Backward, Copy, Forward, Instruction, Send
 from netpart.spec import whole
 
+Layers = Mapping[tuple[int, int], Layer]
+"""The layer of each part, by micro-batch and index of the part."""
 Offer = tuple[View, View, Reuse]
 """What is made, from what, and how they may share."""
+
+
+def layers_of(micros: list[Micro], worker: int) -> Layers:
+    """The layers of all parts of ``worker``."""
+    parts = ((m, micro.graph, part) for m, micro in enumerate(micros) for part in micro.graph.of_worker(worker))
+    return {(m, part.index): graph.net.nodes[part.node].layer for m, graph, part in parts}
 
 
 class Accesses:
@@ -57,8 +65,8 @@ class Accesses:
 class Sharing:
     """Finds, for one phase, the buffer whose place each buffer takes: ``places``."""
 
-    def __init__(self, buffers: list[Buffer], instructions: list[Instruction], micros: list[Micro]) -> None:
-        self.buffers, self.instructions, self.micros = buffers, instructions, micros
+    def __init__(self, buffers: list[Buffer], instructions: list[Instruction], layers: Layers) -> None:
+        self.buffers, self.instructions, self.layers = buffers, instructions, layers
         self.places: dict[int, int] = {}
         self.accesses: dict[int, Accesses] = {}
         for time, instruction in enumerate(instructions):
@@ -93,8 +101,7 @@ class Sharing:
         if isinstance(instruction, Copy):
             yield instruction.target, instruction.source, Reuse.SAME
         elif isinstance(instruction, Forward | Backward):
-            graph = self.micros[instruction.micro].graph
-            forward, backward = graph.net.nodes[graph.parts[instruction.part].node].layer.reuse
+            forward, backward = self.layers[instruction.micro, instruction.part].reuse
             made, sources = (
                 (instruction.y, instruction.x) if isinstance(instruction, Forward) else (instruction.dx, instruction.dy)
             )

@@ -13,7 +13,8 @@ import numpy as np
 from netpart.collectives import Progress
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
-from netpart.layers.layer import Call, Following, ParamSpec
+from netpart.layers.elementwise import Elementwise
+from netpart.layers.layer import Call, Following, Layer, ParamSpec
 from netpart.program.buffers import View
 from netpart.program.compile import PHASE_CODES
 from netpart.program.instructions import (
@@ -132,7 +133,9 @@ class Binder:
                 return Action(WAIT, running.name, channel=start.channel, running=running)
 
     def name(self, instruction: Forward | Backward) -> str:
-        return self.parts[instruction.micro, instruction.part].name
+        name = self.parts[instruction.micro, instruction.part].name
+        then = instruction.then if isinstance(instruction, Forward) else None
+        return f"{name}+{self.name(then)}" if then else name
 
     def op(self, i: int, name: str, op: Op) -> Action:
         if op.scratch:
@@ -164,9 +167,24 @@ class Binder:
         return running
 
     def forward(self, instruction: Forward) -> Op:
+        call = self.call(instruction)
+        if instruction.then is not None:
+            activation = self.layer(instruction.then)
+            assert isinstance(activation, Elementwise)
+            self.call(instruction.then)
+            call.activation = activation.kind()
+        return self.layer(instruction).forward(self.kernels, call)
+
+    def layer(self, instruction: Forward | Backward) -> Layer:
+        """The layer that an instruction runs."""
+        node = self.parts[instruction.micro, instruction.part].node
+        return self.program.micros[instruction.micro].graph.net.nodes[node].layer
+
+    def call(self, instruction: Forward) -> Call:
+        """What the part of an instruction computes with, forward and then backward."""
         micro = self.program.micros[instruction.micro]
         part = self.parts[instruction.micro, instruction.part]
-        layer = micro.graph.net.nodes[part.node].layer
+        layer = self.layer(instruction)
         needs = layer.needs(part.region, part.term)
         xs = zip(instruction.x, needs.inputs, layer.inputs, strict=True)
         call = Call(
@@ -186,16 +204,14 @@ class Binder:
             clock=self.machine.clock,
         )
         self.calls[instruction.micro, instruction.part] = call
-        return layer.forward(self.kernels, call)
+        return call
 
     def backward(self, instruction: Backward) -> Op:
-        part = self.parts[instruction.micro, instruction.part]
         call = self.calls[instruction.micro, instruction.part]
         call.dy = [self.array(view) for view in instruction.dy]
         call.dx = [self.array(view) for view in instruction.dx]
         call.dw = [self.array(view) for view in instruction.dw]
-        layer = self.program.micros[instruction.micro].graph.net.nodes[part.node].layer
-        return layer.backward(self.kernels, call)
+        return self.layer(instruction).backward(self.kernels, call)
 
     def array(self, view: Any) -> Array:
         return None if view is None else self.arrays(view)

@@ -16,7 +16,7 @@ def test_the_table_has_a_row_per_layer_and_worker(job: Path, netpart: Netpart) -
     answer = netpart("check", job, "--workers", 2, "--set", "conv.partition_dim=1")
     lines = answer.out.splitlines()
     assert answer.code == 0
-    assert lines[0] == "small: 4 layers on 2 workers, batch 8"
+    assert lines[0].startswith("small: 4 layers on 2 workers, batch 8, ")
     assert [line.split()[0] for line in lines[2:8]] == ["layer", "data", "conv", "ip", "loss", "total"]
     assert lines[4].split()[:6] == ["conv", "Convolution", "8×4×6×6", "channels", "2+2", "0,1"]
     assert [line.split()[0] for line in lines[9:12]] == ["worker", "0", "1"]
@@ -46,7 +46,7 @@ def test_missing_data_does_not_hide_the_table(job: Path, netpart: Netpart) -> No
     )
     answer = netpart("check", job)
     assert answer.code == 1
-    assert answer.out.splitlines()[0] == "small: 4 layers on 1 worker, batch 8"
+    assert answer.out.splitlines()[0].startswith("small: 4 layers on 1 worker, batch 8, ")
     assert f"error: {job}:9:18: data: " in answer.out
 
 

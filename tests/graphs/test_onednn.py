@@ -15,6 +15,9 @@ from netpart.proto.reader import load
 from tests.graphs.test_zoo import MADE, ZOO, fewest, name
 
 SLOW = [conf for conf in ZOO if conf in MADE and "-small" not in conf.stem]
+ROWS = 4
+"""Rows of a mini-batch, so that every net fits."""
+
 PLAIN = ("ref", "simple")
 """How the names of plain loops begin."""
 
@@ -27,6 +30,9 @@ pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
 @pytest.mark.parametrize("cut", [False, True])
 def test_no_layer_is_left_to_plain_loops(conf: Path, cut: bool, folder: Path) -> None:
     job = load(conf).proto
+    for layer in job.neuralnet.layer:
+        if layer.HasField("store_conf"):
+            layer.store_conf.batchsize[:] = [ROWS]
     whole = partition(job, max(2, fewest(job)), folder) if cut else partition_job(job, 1, folder, uncut=True)
     for player in Ensemble(whole, kernels=Kernels).players:
         kernels = player.machine.kernels

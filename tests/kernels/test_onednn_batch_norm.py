@@ -40,3 +40,38 @@ def test_agrees_with_the_reference(
     for got, right in zip(played(fast(), order, x, dy, affine, wanted), expected, strict=True):
         if right is not None:
             near(got, right, 2e-4)
+
+
+def played_in_parts(kernels: Kernels, order: str, x: Array, dy: Array, affine: int) -> list[Array | None]:
+    """The same of a tensor that is one of two: the pieces around an exchange of moments."""
+    c, count = x.shape[1], 2 * max(1, x[:, :1].size)
+    x_, upper, y, dx, through, unit = (lying(order, a) for a in (x, dy, *(rubbish(*x.shape) for _ in range(4))))
+    s, w, b = (normal(i, c).astype("float32") for i in range(3))
+    m, dm = (lying("plain", rubbish(1, c, 2)) for _ in range(2))
+    mean, variance, rstd, dw, db = (lying("plain", rubbish(1, c)).reshape(c) for _ in range(5))
+    w_, b_, dw_, db_ = (a if affine > i else None for i, a in ((0, w), (1, b), (0, dw), (1, db)))
+    play(kernels.moments(x_, s, m, count))
+    m[..., 1] += 1 + m[..., 0] ** 2
+    play(kernels.moment_norm(x_, s, m, mean, variance, w_, b_, y, unit, rstd, EPSILON))
+    play(kernels.moment_norm_gradient(x_, m, mean, variance, w_, unit, rstd, upper, dm, dw_, db_, dx, EPSILON))
+    play(kernels.moments_gradient(x_, s, dm, through, count))
+    return [m, y, dx, dm, dw_, db_, through]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.integers(0, 6), max_size=3), st.integers(1, 4), st.integers(0, 20), ORDERS, st.integers(0, 2)
+)  # fmt: skip
+def test_parts_agree_with_the_reference(space: list[int], rows: int, channels: int, order: str, affine: int) -> None:
+    x, dy = 2 + normal(1, rows, channels, *space), normal(2, rows, channels, *space)
+    expected = played_in_parts(REFERENCE, "plain", x, dy, affine)
+    for got, right in zip(played_in_parts(fast(), order, x, dy, affine), expected, strict=True):
+        if right is not None:
+            near(got, right, 2e-4)
+
+
+def test_channels_last_is_done_by_onednn() -> None:
+    x, dy, kernels = normal(1, 2, 16, 5, 5), normal(2, 2, 16, 5, 5), fast()
+    played(kernels, "last", x, dy, 2, True)
+    played_in_parts(kernels, "last", x, dy, 2)
+    assert not kernels.refusals

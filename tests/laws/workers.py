@@ -33,9 +33,10 @@ def reference(job: JobProto) -> Partition:
 
 
 class ChannelsLast(Kernels):
-    """The reference kernels, given the memory orders that faster ones ask for."""
+    """The reference kernels, given the memory orders and the fused activations that faster ones ask for."""
 
     channels_last = True
+    fuses = ("relu", "sigmoid", "tanh", "softplus")
 
 
 def check_law(cut: Partition, order: int, kernels: type[Kernels] = Kernels) -> Ensemble:

@@ -14,7 +14,7 @@ from netpart.program.arena import ALIGN, NONE, lifetimes, lowest_gap, plan_arena
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Copy, Instruction, Zero
-from netpart.program.sharing import Sharing
+from netpart.program.sharing import Sharing, layers_of
 from netpart.spec import whole
 from tests.laws.nets import Example, examples
 
@@ -49,7 +49,7 @@ def test_it_does_in_the_programs_of_random_nets(example: Example) -> None:
     for worker in range(example.workers):
         compiled = compile_worker(partition, worker)
         for program in compiled.phases.values():
-            places = Sharing(compiled.buffers, program.instructions, program.micros).find()
+            places = Sharing(compiled.buffers, program.instructions, layers_of(program.micros, worker)).find()
             offsets, _ = assert_apart(compiled.buffers, program.instructions, places)
             assert offsets == program.offsets
             assert_read_values_live(compiled.buffers, program.instructions)

@@ -97,7 +97,7 @@ class Calls:
 
     def op(self) -> Op:
         """The calls as an Op."""
-        runs, temporaries, owned = tuple(self.runs), tuple(self.temporaries), tuple(self.owned)
+        runs, temporaries, owned = tuple(self.runs), tuple(self.temporaries), (self.stream, *self.owned)
 
         def run(*scratch: Array, owned: Any = owned) -> None:
             for memory, array in zip(temporaries, scratch, strict=True):

@@ -35,6 +35,7 @@ class Kernels(
     """Takes arrays of any strides; float32 tensors with space are best given channels-last."""
 
     channels_last: ClassVar[bool] = True
+    fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh")
 
     @property
     def implementations(self) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
             square = calls.temporary(source.desc)
             eltwise(calls, Algorithm.SQUARE, source, square)
             post = Attributes().eltwise(Algorithm.LINEAR, 1.0, knorm)
-            _product(calls, square, _band(x.shape[1], local_size, alpha / local_size), kept, post, {})
+            _product(calls, square, _band(x.shape[1], local_size, alpha / local_size), kept, post)
             _divide_by_power(calls, source, kept, target)
 
         arrays = x, y, scale, offset, local_size, alpha, beta, knorm
@@ -50,13 +50,12 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
 
         def describe(calls: Calls) -> None:
             source, result, kept, above, below = _places(beta, x, y, scale, dy, dx)
-            ratio = calls.temporary(source.desc)
-            _divide_by_power(calls, above, kept, below)
+            ratio, part = calls.temporary(source.desc), calls.temporary(source.desc)
             post = Attributes().binary(Algorithm.BINARY_DIV, kept.desc)
             binary(calls, Algorithm.BINARY_MUL, above, result, ratio, post, {operand(0): kept})
-            post = Attributes().binary(Algorithm.BINARY_MUL, source.desc).sum()
-            band = _band(x.shape[1], local_size, -2 * alpha * beta / local_size)
-            _product(calls, ratio, band, below, post, {operand(0): source})
+            _product(calls, ratio, _band(x.shape[1], local_size, -2 * alpha * beta / local_size), part)
+            binary(calls, Algorithm.BINARY_MUL, part, source, part)
+            _divide_by_power(calls, above, kept, below, part)
 
         arrays = x, y, scale, dy, dx, offset, local_size, alpha, beta, knorm
         return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn_gradient(*arrays))
@@ -80,14 +79,17 @@ def _band(channels: int, local_size: int, factor: float) -> Memory:
     return Memory.of((factor * near).astype("float32"))
 
 
-def _product(calls: Calls, a: Memory, b: Memory, y: Memory, post: Attributes, others: Args) -> None:
+def _product(calls: Calls, a: Memory, b: Memory, y: Memory, post: Attributes | None = None) -> None:
     """Then y = post(a b)."""
     desc = PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc, attributes=post)
-    calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y, **others})
+    calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y})
 
 
-def _divide_by_power(calls: Calls, x: Memory, scale: Memory, y: Memory) -> None:
-    """Then y = x · scale^-0.75 = x / sqrt(scale · sqrt(scale)), in one pass."""
+def _divide_by_power(calls: Calls, x: Memory, scale: Memory, y: Memory, more: Memory | None = None) -> None:
+    """Then y = x · scale^-0.75 + more = x / sqrt(scale · sqrt(scale)) + more, in one pass."""
     post = Attributes().eltwise(Algorithm.SQRT).binary(Algorithm.BINARY_MUL, scale.desc).eltwise(Algorithm.SQRT)
     post = post.eltwise(Algorithm.POW, 1.0, -1.0).binary(Algorithm.BINARY_MUL, x.desc)
-    same(calls, scale, y, post, {operand(1): scale, operand(4): x})
+    others: Args = {operand(1): scale, operand(4): x}
+    if more is not None:
+        post, others = post.binary(Algorithm.BINARY_ADD, more.desc), {**others, operand(5): more}
+    same(calls, scale, y, post, others)

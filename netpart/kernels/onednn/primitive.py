@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from netpart.errors import NetpartError
 from netpart.kernels.onednn.library import Handle, Owner, Refused, library
 from netpart.kernels.onednn.memory import NOWHERE, Desc
 from netpart.kernels.onednn.names import Algorithm, Arg, Query
@@ -71,14 +70,12 @@ class PrimitiveDesc(Owner):
         return (name.value or b"").decode()
 
     def arg(self, arg: Arg | int) -> Desc:
-        """How the primitive wants argument ``arg`` to lie. Raises NetpartError if it has no such argument."""
+        """How the primitive wants argument ``arg`` to lie; of no bytes if it has no such argument."""
         lib = library()
         query = lib.calls.dnnl_primitive_desc_query_md
-        query.restype = ctypes.c_void_p
-        found = query(self.handle, Query.ARGUMENT, int(arg))
-        if not found:
-            raise NetpartError(f"oneDNN: expected {self.kind} to have an argument {arg!r}, but it has none")
-        return Desc(lib.create("dnnl_memory_desc_clone", Handle(found)))
+        query.restype = Handle
+        found = Handle(query(self.handle, Query.ARGUMENT, int(arg)))
+        return Desc(lib.create("dnnl_memory_desc_clone", found))
 
     def _ask(self, query: Query, index: int, result: Any) -> None:
         library().call("dnnl_primitive_desc_query", self.handle, query, index, result)
