@@ -46,7 +46,7 @@ class Calls:
 
     def __init__(self, stream: Stream) -> None:
         self.stream, self.temporaries = stream, list[Memory]()
-        self.owned: list[object] = [stream]
+        self.owned: list[object] = []
         self.bound: list[tuple[str, str]] = []
         self.runs: list[Callable[[], int | None]] = []
 
