@@ -14,7 +14,7 @@ test check cover bench-partition bench-bridges bench-planners: export OPENBLAS_N
 test check cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test check lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
 	bench-planners bench-cpu bench-workers bench-start clean
 
 help: ## list these commands
@@ -99,6 +99,9 @@ $(PEERS): $(STAMP)
 
 bench-bridges: $(PEERS) ## compare bridges and all-reduces of one host with memcpy, ZeroMQ, gloo and MPI
 	$(BIN)/python -m benchmarks.bridges
+
+bench-simulator: env ## hold simulated steps of two workers against real ones
+	$(BIN)/python -m benchmarks.simulator $(ARGS)
 
 bench-planners: env ## compare planners with what is proved, on 100 random problems (20 minutes)
 	$(BIN)/python -m benchmarks.planners

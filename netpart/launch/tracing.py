@@ -87,7 +87,8 @@ def add_memory(message: TraceProto, player: Player) -> None:
     }  # fmt: skip
     message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in parts.items())
     message.peak.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in highest.buffers)
-    message.peak_at = player.bound["train"].actions[highest.instruction].name
+    actions = player.bound["train"].actions
+    message.peak_at = actions[highest.instruction].name if actions else "nothing"
 
 
 def memory_of(message: TraceProto) -> WorkerMemory:

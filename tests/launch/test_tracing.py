@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from netpart.graph.partition import partition_job
 from netpart.launch.profile import WARM_UP, Profiled, profile
-from netpart.launch.tracing import decode, encode
+from netpart.launch.tracing import decode, encode, memory_plan
 from netpart.plan.timeline import STEP
+from netpart.program.compile import compile_worker
 from netpart.program.instructions import Channel, Way
 from netpart.proto.reader import load
-from netpart.worker.player import Traced
+from netpart.worker.player import Player, Traced
 from tests.end2end.running import mlp
+from tests.graph.jobs import data, job, layer, product
 
 STEPS = 4
 
@@ -72,3 +75,9 @@ def test_memory_is_told_part_by_part(found: Profiled) -> None:
         assert row.parts["parameters"] == row.parts["state"] > 0
         assert 0 < sum(row.peak.values()) <= row.parts["arena"]
         assert row.peak_at.split()[0] in ("forward", "backward", "send", "receive", "copy", "add", "zero")
+
+
+def test_a_worker_without_work_has_a_memory_plan() -> None:
+    """A mini-batch of one row leaves the second of two workers idle."""
+    one_row = job(data(rows=1), product("top", "data", 4), layer("loss", "kSoftmaxLoss", "top", "data"))
+    assert memory_plan(Player(compile_worker(partition_job(one_row, 2), 1), None)).peak_at == "nothing"

@@ -1,0 +1,109 @@
+"""How near a simulated step comes to a real one: two workers of a thread each, in settings that it never saw.
+
+    python -m benchmarks.simulator              some minutes; benchmarks/results/simulator.json
+    python -m benchmarks.simulator --quick      a look whether everything works; writes nothing
+
+What the simulation knows is what it measures without a second worker at work: its kernels, played one worker after
+another, and the link between two processes. The measured step is the median of a profiled run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+
+from benchmarks.nets import NETS, job, smaller
+from benchmarks.rows import RESULTS, Row, finish, write
+from netpart.collectives.price import Link
+from netpart.launch.links import measure_link
+from netpart.launch.profile import profile
+from netpart.launch.simulate import simulate
+from netpart.plan.partition import partition
+from netpart.proto.job_pb2 import Schedule
+from netpart.proto.reader import Job, loads
+
+THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
+WORKERS, STEPS, PACKAGES = 2, 12, ("netpart", "numpy")
+ERROR_GOAL, TAU_GOAL = 0.10, 0.9
+CHAIN = "COLUMN_ROW", "GATHER_SCATTER", "NAIVE"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A net under a scheme, with so many micro-batches in an order."""
+
+    net: str
+    scheme: str
+    micro_batches: int = 1
+    order: str = "ONE_F_ONE_B"
+
+    def __str__(self) -> str:
+        pieces = f", {self.micro_batches} micro-batches, {self.order}" if self.micro_batches > 1 else ""
+        return f"{NETS[self.net].title}, {self.scheme}{pieces}"
+
+    def job(self, quick: bool) -> Job:
+        """The job of this setting."""
+        net = smaller(NETS[self.net]) if quick else NETS[self.net]
+        proto = job(net, 1)
+        proto.neuralnet.micro_batches = min(self.micro_batches, net.batch)
+        proto.neuralnet.schedule = Schedule.Order.Value(self.order)  # type: ignore[assignment]
+        proto.num_openblas_threads = 1
+        proto.deadline = 300
+        return loads(f"{proto}", str(self), overrides=[f"neuralnet.scheme={self.scheme}"])
+
+
+SETTINGS = [
+    *(Setting(net, "DATA") for net in ("lenet", "cifar", "mlp", "resnet18", "unet3d", "gpt")),
+    *(Setting("mlp", scheme) for scheme in CHAIN),
+    *(Setting(net, "PIPELINE", 4) for net in ("lenet", "mlp", "resnet18")),
+    Setting("mlp", "PIPELINE", 4, "GPIPE"), Setting("cifar", "PIPELINE", 2), Setting("lenet", "ONE_WEIRD_TRICK"),
+]  # fmt: skip
+
+
+def main() -> int:
+    """Simulates and measures every setting, prints, writes the results; 1 if a goal was missed."""
+    parser = argparse.ArgumentParser(description="hold simulated steps against real ones")
+    parser.add_argument("--quick", action="store_true", help="small nets, few steps; writes nothing")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "simulator.json")
+    args = parser.parse_args()
+    if any(os.environ.get(name) != "1" for name in THREADS):  # what reads them has been imported: begin again
+        again = [sys.executable, "-m", "benchmarks.simulator", *sys.argv[1:]]
+        return subprocess.run(again, env=os.environ | dict.fromkeys(THREADS, "1"), check=False).returncode
+    link, steps = measure_link(), 3 if args.quick else STEPS
+    print(f"link: {link}")
+    rows = [compare(setting, link, steps, args.quick) for setting in SETTINGS]
+    errors, tau = [abs(row.netpart / row.peer - 1) for row in rows], kendall(rows)
+    print(f"median error {median(errors):.1%} of {len(rows)} settings, Kendall's tau {tau:.2f}")
+    rows.append(Row("median error", "what is allowed", median(errors), ERROR_GOAL, "of the step", 1.0))
+    rows.append(Row("discordance, 1 - tau", "what is allowed", max(1 - tau, 1e-3), 1 - TAU_GOAL, "", 1.0))
+    if args.quick:
+        return 0
+    write(args.output, rows, PACKAGES, {"link": vars(link), "load_at_start": os.getloadavg()[0]})
+    return finish(rows[-2:])
+
+
+def compare(setting: Setting, link: Link, steps: int, quick: bool) -> Row:
+    """One setting: the predicted step beside the measured one."""
+    found = setting.job(quick)
+    cut = partition(found.proto, WORKERS, found.folder, phases=("train",))
+    simulated = simulate(cut, steps, link).profile.step_seconds
+    row = Row(str(setting), "measured", simulated, profile(found, WORKERS, steps).profile.step_seconds)
+    print(f"{row.work}: {row.netpart * 1e3:.2f} ms predicted, {row.peer * 1e3:.2f} measured", flush=True)
+    return row
+
+
+def kendall(rows: list[Row]) -> float:
+    """Kendall's tau: the pairs that are ranked right, less those that are ranked wrong, over all."""
+    pairs = list(combinations(rows, 2))
+    right = sum((a.netpart < b.netpart) == (a.peer < b.peer) for a, b in pairs)
+    return 2 * right / len(pairs) - 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
