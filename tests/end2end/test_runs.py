@@ -16,6 +16,7 @@ from netpart.launch.ensemble import Ensemble
 from netpart.launch.events import Event, Measured, Saved, Summary
 from netpart.launch.run import run
 from netpart.launch.summary import predicted
+from netpart.program.kernels import kernels_of
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load, loads
 from tests.end2end.running import Run, mlp
@@ -48,7 +49,7 @@ def ensemble_of(job: Job, workers: int, steps: int, uncut: bool = False) -> Ense
     proto.CopyFrom(job.proto)
     if uncut:
         proto.neuralnet.micro_batches = 1
-    ensemble = Ensemble(partition_job(proto, workers, uncut=uncut))
+    ensemble = Ensemble(partition_job(proto, workers, uncut=uncut), kernels=kernels_of(proto))
     ensemble.initialise()
     for step in range(steps):
         ensemble.step("train", step)
