@@ -9,6 +9,7 @@ from netpart.kernels.onednn.calls import Args, Calls, Fast
 from netpart.kernels.onednn.lowered import Lowered, pays
 from netpart.kernels.onednn.memory import Desc, Memory, dims
 from netpart.kernels.onednn.names import Algorithm, Arg, Prop
+from netpart.kernels.onednn.portions import MOST, channel_sums, places
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op, Window
 
@@ -76,17 +77,20 @@ class Convolution(reference.Convolution, Fast):
         def describe(calls: Calls) -> None:
             if pays(dw, dy, window, groups):
                 return Lowered(calls, x, dw, dy, window).weights(dy, dw, db)
-            problem = _Problem(x, dw, db, dy, window, groups)
+            many = db is not None and places(dy.shape) > MOST
+            problem = _Problem(x, dw, None if many else db, dy, window, groups)
             desc, target = problem.gradient(), problem.weights(dw)
             made = calls.target(target, desc.arg(Arg.DIFF_WEIGHTS))
             args: Args = {
                 Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
                 Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
                 Arg.DIFF_WEIGHTS: made,
-                Arg.DIFF_BIAS: None if db is None else Memory.of(db),
+                Arg.DIFF_BIAS: None if db is None or many else Memory.of(db),
             }
             calls.add(desc, args)
             calls.reorder(made, target)
+            if db is not None and many:
+                channel_sums(calls, calls.ordered(Memory.of(dy), Desc.last(dy.shape)), dy.shape, db)
 
         return self.attempt(
             describe, lambda: super(Convolution, self).convolution_weights(x, dy, dw, db, window, groups)
