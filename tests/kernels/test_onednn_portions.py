@@ -68,8 +68,8 @@ def test_a_batch_norm_of_many_places(of: Callable[..., dict[str, Array]], shape:
         close(found[name], right)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_gradient_of_a_bias_of_many_places(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("shape", [*SHAPES, (2, 1, 39, 31, 29)])
+def test_gradients_of_a_convolution_of_many_places(shape: tuple[int, ...]) -> None:
     x, dy = tensors(shape)
     c, axes, kernels = shape[1], len(shape) - 2, fast()
     window = Window((1,) * axes, (1,) * axes, ((0, 0),) * axes)
@@ -77,6 +77,8 @@ def test_the_gradient_of_a_bias_of_many_places(shape: tuple[int, ...]) -> None:
     play(kernels.convolution_weights(lying("last", x), lying("last", dy), dw, db, window))
     assert not kernels.refusals
     close(db, dy.astype("float64").sum(axis=(0, *range(2, dy.ndim))))
+    rows = (np.moveaxis(a, 1, 0).reshape(c, -1).astype("float64") for a in (dy, x))
+    close(dw.reshape(c, c), np.inner(*rows))
 
 
 @pytest.mark.parametrize("shape", [(1, 3, 1), (1, 3, MOST), (2, 3, MOST), (5, 3, MOST, 2), (3, 3, MOST - 1)])
