@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
+from netpart.kernels.onednn import strips
 from netpart.kernels.op import Array, Window
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import normal, play, rubbish
@@ -53,6 +56,17 @@ def played(kernels: Kernels, orders: tuple[str, str], case: Case, activation: Ki
     play(kernels.convolution_data(upper, weights, dx, window, groups))
     play(kernels.convolution_weights(source, upper, dw, db, window, groups))
     return [y, dx, dw, db]
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(), ORDERS, ORDERS, st.integers(1, 40))
+def test_strips_agree_with_the_reference(case: Case, below: str, above: str, most: int) -> None:
+    wanted = played(REFERENCE, ("plain", "plain"), case, None)
+    with patch.object(strips, "MOST", most):
+        found = played(fast(), (below, above), case, None)
+    for got, expected in zip(found, wanted, strict=True):
+        if expected is not None:
+            near(got, expected)
 
 
 @settings(max_examples=300, deadline=None)

@@ -61,3 +61,18 @@ def test_nobody_wants_the_winners() -> None:
     play(kernels.pooling(x, y, None, Window((2, 2), (2, 2), ((0, 0), (0, 0))), "MAX", 4))
     assert not kernels.refusals
     near(y, x.reshape(2, 16, 3, 2, 3, 2).max(axis=(3, 5)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 20), st.sampled_from([-7.0, 0.0, 5.0]), st.data())
+def test_of_equal_numbers_the_first_wins_and_padding_never(
+    axes: int, channels: int, value: float, data: st.DataObject
+) -> None:
+    """Bit by bit; 0 and -0 are equal."""
+    sizes, outs, window = data.draw(windows(axes, longest=9))
+    random = np.random.default_rng(1)
+    x = value * random.choice([-1.0, 1.0] if value == 0 else [1.0], (2, channels, *sizes))
+    case = x.astype("float32"), random.integers(1, 9, (2, channels, *outs)).astype("float32"), window
+    wanted = played(REFERENCE, ("plain", "plain"), case, "MAX", 1)
+    for got, right in zip(played(fast(), ("last", "last"), case, "MAX", 1), wanted, strict=True):
+        np.testing.assert_array_equal(got, right)

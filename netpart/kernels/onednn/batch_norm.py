@@ -13,8 +13,9 @@ from collections.abc import Callable
 from netpart.kernels import batch_norm as reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.normalisation import Box
+from netpart.kernels.onednn.affine import affine
 from netpart.kernels.onednn.calls import Calls, Fast
-from netpart.kernels.onednn.channels import GIVEN, OWN, affine, normalise, normalise_gradient
+from netpart.kernels.onednn.channels import GIVEN, OWN, normalise, normalise_gradient
 from netpart.kernels.onednn.library import Refused
 from netpart.kernels.op import Array, Op
 

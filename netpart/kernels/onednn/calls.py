@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from netpart.errors import NetpartError
 from netpart.kernels.onednn.library import IN_ORDER, Owner, Refused, library
-from netpart.kernels.onednn.memory import Desc, Memory
+from netpart.kernels.onednn.memory import Desc, Memory, address
 from netpart.kernels.onednn.names import Arg, Status
 from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array, Op
@@ -52,6 +52,25 @@ class Calls:
 
     def add(self, desc: PrimitiveDesc, args: Args) -> None:
         """Then runs the primitive on ``args``."""
+        self.runs.append(self._bind(desc, args))
+
+    def along(
+        self, pieces: Sequence[tuple[PrimitiveDesc, int]], args: Mapping[int, Memory], wholes: Mapping[int, Memory]
+    ) -> None:
+        """Then runs each primitive as often as it says, every run one piece further through ``wholes``.
+
+        ``args`` are of the largest piece and the same in every run.
+        """
+        first = dict.fromkeys(wholes, 0)
+        for desc, times in pieces:
+            parts = {arg: Memory(desc.arg(arg)) for arg in (*args, *wholes)}
+            moves = [(parts[arg], whole, first[arg], parts[arg].desc.nbytes) for arg, whole in wholes.items()]
+            stays = [(parts[arg], memory, 0, 0) for arg, memory in args.items()]
+            self.owned += [*args.values(), *wholes.values()]
+            self.runs.append(partial(_walk, self._bind(desc, {**parts}), stays, moves, times))
+            first = {arg: first[arg] + times * parts[arg].desc.nbytes for arg in wholes}
+
+    def _bind(self, desc: PrimitiveDesc, args: Args) -> Callable[[], int]:
         lib = library()
         given = {arg: memory for arg, memory in args.items() if memory is not None}
         pad = desc.arg(Arg.SCRATCHPAD)
@@ -60,8 +79,8 @@ class Calls:
         array = (_Argument * len(given))(*(_Argument(int(arg), m.handle) for arg, m in given.items()))
         primitive = Owner(lib.create("dnnl_primitive_create", desc.handle), "dnnl_primitive_destroy")
         self.owned += [primitive, array, *given.values()]
-        self.runs.append(partial(lib.execute, primitive.handle, self.stream.handle, len(given), array))
         self.bound.append((desc.kind, desc.implementation))
+        return partial(lib.execute, primitive.handle, self.stream.handle, len(given), array)
 
     def then(self, run: Callable[[], object]) -> None:
         """Then calls ``run``, for what is no primitive."""
@@ -110,6 +129,25 @@ class Calls:
 
         self.stream.implementations += self.bound
         return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])
+
+
+_Move = tuple[Memory, Memory, int, int]
+"""A part, of which memory, its first byte there, and how many bytes it moves on from run to run."""
+
+
+def _walk(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move], times: int) -> int:
+    """Calls ``run`` again and again, with ``moves`` moved on every time."""
+    place, handle = library().place, ctypes.c_void_p
+    for part, whole, *_ in stays:
+        place(part.handle, handle(address(whole.array)))
+    starts = [(part.handle, address(whole.array) + first, step) for part, whole, first, step in moves]
+    for i in range(times):
+        for moved, start, step in starts:
+            place(moved, handle(start + i * step))
+        status = run()
+        if status:
+            return status
+    return Status.SUCCESS
 
 
 class Fast(Verbs):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from netpart.kernels import convolution as reference
 from netpart.kernels.activation import Kind
+from netpart.kernels.onednn import strips
 from netpart.kernels.onednn.activation import factors, forward
 from netpart.kernels.onednn.calls import Args, Calls, Fast
 from netpart.kernels.onednn.lowered import Lowered, pays
 from netpart.kernels.onednn.memory import Desc, Memory, dims
 from netpart.kernels.onednn.names import Algorithm, Arg, Prop
+from netpart.kernels.onednn.portions import MOST, channel_sums, places
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op, Window
 
@@ -76,21 +80,42 @@ class Convolution(reference.Convolution, Fast):
         def describe(calls: Calls) -> None:
             if pays(dw, dy, window, groups):
                 return Lowered(calls, x, dw, dy, window).weights(dy, dw, db)
-            problem = _Problem(x, dw, db, dy, window, groups)
-            desc, target = problem.gradient(), problem.weights(dw)
-            made = calls.target(target, desc.arg(Arg.DIFF_WEIGHTS))
-            args: Args = {
-                Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
-                Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
-                Arg.DIFF_WEIGHTS: made,
-                Arg.DIFF_BIAS: None if db is None else Memory.of(db),
-            }
-            calls.add(desc, args)
-            calls.reorder(made, target)
+            narrow = strips.pays(x, dy, groups)
+            apart = db is not None and (narrow or places(dy.shape) > MOST)
+            if narrow:
+                _strip_by_strip(calls, x, dy, dw, window)
+            else:
+                _weights(calls, x, dy, dw, None if apart else db, window, groups)
+            if db is not None and apart:
+                channel_sums(calls, calls.ordered(Memory.of(dy), Desc.last(dy.shape)), dy.shape, db)
 
         return self.attempt(
             describe, lambda: super(Convolution, self).convolution_weights(x, dy, dw, db, window, groups)
         )
+
+
+def _weights(calls: Calls, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int) -> None:
+    """Then dw and db."""
+    problem = _Problem(x, dw, db, dy, window, groups)
+    desc, target = problem.gradient(), problem.weights(dw)
+    made = calls.target(target, desc.arg(Arg.DIFF_WEIGHTS))
+    args: Args = {
+        Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
+        Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
+        Arg.DIFF_WEIGHTS: made,
+        Arg.DIFF_BIAS: None if db is None else Memory.of(db),
+    }
+    calls.add(desc, args)
+    calls.reorder(made, target)
+
+
+def _strip_by_strip(calls: Calls, x: Array, dy: Array, dw: Array, window: Window) -> None:
+    """Then dw, the sum of those of the strips."""
+    found = strips.strips(x, dy, window)
+    parts: Array = np.empty((len(found), *dw.shape), dw.dtype)
+    for part, (seen, made, of_strip) in zip(parts, found, strict=True):
+        _weights(calls, seen, made, part, None, of_strip, 1)
+    calls.then(lambda: np.copyto(dw, parts.sum(axis=0, dtype=np.float64), casting="same_kind"))
 
 
 class _Problem:

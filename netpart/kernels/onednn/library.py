@@ -29,6 +29,7 @@ class Library:
         """Raises OSError if the library or what it needs (libgomp) cannot be loaded."""
         self.path, self.calls = path, ctypes.CDLL(path)
         self.execute = self.calls.dnnl_primitive_execute
+        self.place = self.calls.dnnl_memory_set_data_handle
         self.calls.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.engine = self.create("dnnl_engine_create", CPU, ctypes.c_size_t(0))
 

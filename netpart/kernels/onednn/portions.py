@@ -1,0 +1,80 @@
+"""Sums over many places, portion by portion.
+
+oneDNN adds up the places of a channel one after another in float32, so that its rounding grows with their number: half
+a million squares lose four of seven digits. Portions lose little, and what they add up to is added in float64.
+Variances are put together as in Chan et al., Algorithms for Computing the Sample Variance, 1983, equation 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels.onednn.calls import Calls
+from netpart.kernels.onednn.memory import Desc, Memory, dense
+from netpart.kernels.onednn.names import Arg
+from netpart.kernels.onednn.primitive import PrimitiveDesc
+from netpart.kernels.op import Array
+from netpart.spec import Shape
+
+MOST = 1024
+"""Places that oneDNN may add up in one go."""
+
+
+def places(shape: Shape) -> int:
+    """Elements of a channel of a tensor (batch, channels, ...)."""
+    return shape[0] * prod(shape[2:])
+
+
+def portions(shape: Shape) -> list[tuple[int, int]]:
+    """(places, how many such portions): as many full ones as there are, and what is left."""
+    full, rest = divmod(places(shape), MOST)
+    return [(size, times) for size, times in ((MOST, full), (rest, 1)) if size and times]
+
+
+def portion(shape: Shape, size: int) -> Desc:
+    """``size`` places of a tensor that lies channels-last."""
+    return Desc.last((1, shape[1], 1, size))
+
+
+class Sums:
+    """A row of float32 numbers, one for each channel, from every portion."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.sizes = np.array([size for size, times in portions(shape) for _ in range(times)], np.float64)[:, None]
+        self.rows: Array = np.empty((len(self.sizes), shape[1]), np.float32)
+
+    def total(self, out: Array) -> Callable[[], Any]:
+        """What puts the sum of the rows in ``out``."""
+        return lambda: np.copyto(out, self.rows.sum(axis=0, dtype=np.float64), casting="same_kind")
+
+
+def channel_sums(calls: Calls, source: Memory, shape: Shape, out: Array) -> None:
+    """Then ``out`` (C,) = what all places of ``source`` add up to; it lies channels-last."""
+    rows, ones = Sums(shape), Memory.of(np.ones((1, MOST), np.float32))
+    found = [(_product(size, shape[1]), times) for size, times in portions(shape)]
+    calls.along(found, {Arg.SRC: ones}, {Arg.WEIGHTS: source, Arg.DST: Memory.of(rows.rows)})
+    calls.then(rows.total(out))
+
+
+def _product(size: int, channels: int) -> PrimitiveDesc:
+    """A row of ones times ``size`` places."""
+    shapes = (1, size), (size, channels), (1, channels)
+    row, matrix, sums = (Desc.strided(shape, dense(shape)) for shape in shapes)
+    return PrimitiveDesc("matmul", row, matrix, None, sums)
+
+
+def together(means: Sums, variances: Sums, mean: Array, variance: Array) -> Callable[[], None]:
+    """What makes ``mean`` and ``variance`` of those of the portions."""
+    shares = means.sizes / means.sizes.sum()
+
+    def run() -> None:
+        centre = (means.rows * shares).sum(axis=0)
+        spread = ((variances.rows + (means.rows - centre) ** 2) * shares).sum(axis=0)
+        np.copyto(mean, centre, casting="same_kind")
+        np.copyto(variance, spread, casting="same_kind")
+
+    return run

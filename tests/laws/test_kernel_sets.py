@@ -1,0 +1,120 @@
+"""The law of kernel sets: in float32 oneDNN's kernels err as the reference kernels do, tensor by tensor.
+
+The yardstick is the reference's own error against float64 from the same weights (tests/laws/yardstick.py). What more is
+asked of a cut, decisions.md 17 says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from netpart.graph.partition import Partition, partition_job
+from netpart.kernels.onednn.kernels import Kernels as Fast
+from netpart.kernels.onednn.library import refusal
+from netpart.kernels.op import Array, Op, chain
+from netpart.launch.ensemble import Ensemble
+from netpart.plan.partition import partition
+from netpart.proto.job_pb2 import JobProto, LayerType
+from netpart.proto.reader import load
+from netpart.resources import zoo_folder
+from netpart.verify.bench import Bench
+from netpart.verify.compare import uncut
+from tests.laws.nets import Example, examples
+from tests.laws.workers import reference
+from tests.laws.yardstick import EPS, Yardstick
+
+pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
+
+STEPS = 3
+ZOO = {
+    "mnist/conv": ("data@train.store_conf.batchsize[0]=16",),
+    "unet/unet3d-small": (),
+    "mobilenet/mobilenetv2-small": (),
+    "densenet/densenet121-small": (),
+    "resnet/resnet18-small": (),
+    "gpt/tiny": ("text.text_conf.batchsize=2", "text.text_conf.window=24"),
+}
+"""Small nets, and what makes them smaller."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A place from which ../../data holds a text, as it does from graphs/FAMILY."""
+    root = tmp_path_factory.mktemp("zoo")
+    (root / "data").mkdir()
+    (root / "data" / "python.txt").write_bytes(5 * Path(__file__).read_bytes())
+    (root / "graphs" / "family").mkdir(parents=True)
+    return root / "graphs" / "family"
+
+
+def job_of(name: str, dtype: str = "FLOAT32") -> JobProto:
+    """A job of the zoo; its images are noise, in which ties are rare."""
+    job = load(zoo_folder() / f"{name}.conf", [*ZOO[name], f"dtype={dtype}"]).proto
+    for conf in job.neuralnet.layer:
+        if conf.type == LayerType.kRecordInput:
+            conf.type = LayerType.kSyntheticInput
+            conf.synthetic_conf.classes = 10
+            for field in ("backend", "path", "shuffle", "std_value"):
+                conf.store_conf.ClearField(field)
+    return job
+
+
+def sets(name: str, folder: Path) -> tuple[Partition, Partition]:
+    """A job of the zoo, uncut: in float64 and in float32."""
+    return uncut(job_of(name, "FLOAT64"), folder), uncut(job_of(name), folder)
+
+
+def check(yardstick: Yardstick) -> int:
+    """Holds every tensor of some steps against its bound; returns how many there were."""
+    count = 0
+    for step in range(STEPS):
+        for found in yardstick.step(step):
+            assert found.holds, f"step {step}: {found}"
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", ZOO)
+def test_the_zoo_errs_as_the_reference_does(name: str, workers: int, folder: Path) -> None:
+    exact, whole = sets(name, folder)
+    cut = whole if workers == 1 else partition(job_of(name), workers, folder, "data")
+    yardstick = Yardstick(exact, whole, cut)
+    outputs = sum(len(node.layer.outputs) for node in yardstick.net.nodes)
+    assert check(yardstick) > STEPS * outputs, "near ties in every step: no gradient was compared"
+
+
+class Coarse(Fast):
+    """Kernels whose convolutions lose five bits."""
+
+    def convolution(self, x: Array, w: Array, b: Array | None, y: Array, *rest: Any) -> Op:
+        right = super().convolution(x, w, b, y, *rest)
+        return chain(right, Op(lambda: np.multiply(y, np.float32(1 + 64 * EPS), out=y)))
+
+
+def test_five_lost_bits_are_noticed(folder: Path) -> None:
+    exact, whole = sets("resnet/resnet18-small", folder)
+    found = list(Yardstick(exact, whole, whole, Coarse).step(0))
+    assert [f.name for f in found if not f.holds][:1] == ["conv1 0"]
+
+
+@given(example=examples())
+@settings(max_examples=40)
+def test_random_nets_err_as_the_reference_does(example: Example) -> None:
+    job = JobProto()
+    job.CopyFrom(example.job)
+    job.dtype = JobProto.FLOAT32
+    check(Yardstick(reference(example.job), reference(job), partition_job(job, example.workers)))
+
+
+@pytest.mark.parametrize("name", ["mnist/conv", "resnet/resnet18-small", "gpt/tiny"])
+def test_two_workers_are_one_to_rounding(name: str, folder: Path) -> None:
+    whole, cut = uncut(job_of(name), folder), partition(job_of(name), 2, folder, "data")
+    bench = Bench(Ensemble(cut, keep=True, kernels=Fast), Ensemble(whole, keep=True, kernels=Fast))
+    for comparison in bench.play(STEPS):
+        assert comparison.holds, comparison
