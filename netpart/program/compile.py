@@ -6,6 +6,8 @@ where it is wanted. Copies appear only where a kernel needs contiguous memory th
 
 from __future__ import annotations
 
+from itertools import chain
+
 from netpart.graph.partition import Micro, Partition
 from netpart.kernels.reference import Kernels
 from netpart.program.arena import ALIGN, lifetimes, plan_arena
@@ -18,6 +20,7 @@ from netpart.program.memory import Memory
 from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
+from netpart.program.recompute import Pass, least
 from netpart.program.schedule import Stages, turns_of
 from netpart.program.sharing import Sharing, layers_of
 from netpart.proto.element import float_size
@@ -64,22 +67,31 @@ def compile_phase(
     backwards = [BackwardCompiler(forward) for forward in forwards]
     order, trains = parameters.partition.job.neuralnet.schedule, micros[0].graph.net.backward
     turns = turns_of(worker, stages, Schedule.Order.Name(order), trains)
+    first, last = list[Instruction](), list[Instruction]()
     if trains:
-        passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
-        parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
-        program.instructions += parameters.start(code)
-    for turn in turns:
-        compiler = (backwards if turn.backward else forwards)[turn.micro]
-        program.instructions += compiler.run(turn.stage)
+        ways = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
+        parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in ways)
+        first = parameters.start(code)
+    passes = [Pass(t, (backwards if t.backward else forwards)[t.micro].run(t.stage)) for t in turns]
     if trains:
-        program.instructions += parameters.finish(code)
-        program.instructions = early(memory.buffers, program.instructions, parameters.read_by_updates())
+        last = parameters.finish(code)
+    layers = layers_of(micros, worker)
+
+    def listed(passes: list[Pass]) -> list[Instruction]:
+        found = [*first, *chain.from_iterable(each.instructions for each in passes), *last]
+        return early(memory.buffers, found, parameters.read_by_updates()) if trains else found
+
+    def planned(instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
+        places = Sharing(memory.buffers, instructions, layers).find()
+        return places, *plan_arena(memory.buffers, instructions, width, places)
+
+    if trains and parameters.partition.job.neuralnet.recompute:
+        passes = least(memory, passes, width, lambda option: planned(listed(option))[-1])
+    program.instructions = listed(passes)
     if keep:
         program.offsets, program.arena = side_by_side(memory, program.instructions, width)
     else:
-        layers = layers_of(micros, worker)
-        places = Sharing(memory.buffers, program.instructions, layers).find()
-        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width, places)
+        places, program.offsets, program.arena = planned(program.instructions)
         program.instructions = fused(program.instructions, layers, places, kernels)
     return program
 
