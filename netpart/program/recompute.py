@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from netpart.program.buffers import ARENA, View
@@ -91,13 +92,12 @@ class Recomputation:
 
     def dropped(self, count: int) -> list[Segment]:
         """The segments that are done again: all but the last of a pass whose backward follows at once."""
-        segments, turns = list[Segment](), [turn for turn, _ in self.plain]
-        touched = Counter[int]()
-        for turn, following in zip(turns, [*turns[1:], None], strict=True):
-            if not turn.backward:
-                pieces = self.split(self.runs[turn], count)
-                touched.update(b for each in pieces for b in each.own)
-                segments += pieces[:-1] if following == turn._replace(backward=True) else pieces
+        segments, touched = list[Segment](), Counter[int]()
+        following = {a.turn: b.turn for a, b in pairwise(self.plain)}
+        for turn, run in self.runs.items():
+            pieces = self.split(run, count)
+            touched.update(b for each in pieces for b in each.own)
+            segments += pieces[:-1] if following.get(turn) == turn._replace(backward=True) else pieces
         once = {b for b, times in touched.items() if times == 1} - self.stays
         return [Segment(run, own & once) for run, own in segments]
 
@@ -119,7 +119,7 @@ class Recomputation:
             if id(segment) not in copies:
                 run = self.needed(segment)
                 copies[id(segment)] = fresh = self.copied(run)
-                yield from (elsewhere(i, fresh) for i in run)
+                yield from (elsewhere(uncounted(i), fresh) for i in run)
             yield elsewhere(instruction, copies[id(segment)])
 
     def needed(self, segment: Segment) -> list[Move]:
@@ -138,6 +138,11 @@ class Recomputation:
             buffer = self.memory.buffers[b]
             found[b] = self.memory.new(buffer.name, buffer.shape, buffer.dtype, order=buffer.order).buffer
         return found
+
+
+def uncounted(instruction: Move) -> Move:
+    """``instruction`` without what a step may add up once only."""
+    return replace(instruction, metrics=None) if isinstance(instruction, Forward) else instruction
 
 
 def elsewhere(instruction: T, fresh: Mapping[int, int]) -> T:
