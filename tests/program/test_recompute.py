@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.choose import named, refusal
+from netpart.kernels.counting import CountingKernels
 from netpart.kernels.reference import Kernels
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
+from netpart.plan.table import tabulate
 from netpart.program.communication import communications
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward, Instruction
@@ -24,6 +26,7 @@ from netpart.program.recompute import Pass, Recomputation, repeated
 from netpart.program.schedule import GPIPE, ONE_F_ONE_B
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import load
+from netpart.worker.machine import ALIGN
 from tests.graph.jobs import data, job, layer, product
 from tests.house.tree import ROOT
 from tests.laws.nets import Example, examples
@@ -123,6 +126,24 @@ def test_a_chain_goes_forward_less_than_twice(layers: int) -> None:
     assert 0 < len(calls) < layers
     assert len({(i.micro, i.part) for i in calls}) == len(calls)
     assert all(i.metrics is None for i in calls)
+
+
+def test_its_flops_are_those_that_the_kernels_count() -> None:
+    counted, cuts = list[int](), both(partition_job(deep(16), 1))
+    for cut in cuts:
+        ensemble = Ensemble(cut, kernels=CountingKernels)
+        ensemble.initialise()
+        ensemble.step("train", 0)
+        counted.append(ensemble.players[0].machine.kernels.flops)
+    plain, again = map(tabulate, cuts)
+    assert again.recomputed_flops == again.flops - plain.flops == counted[1] - counted[0] > 0
+    assert sum(worker.flops for worker in again.workers) == again.flops
+
+
+def test_what_is_predicted_is_allocated() -> None:
+    cut = both(partition_job(deep(36), 1))[1]
+    machine = Ensemble(cut).players[0].machine
+    assert machine.memory.nbytes == compile_worker(cut, 0).arena_bytes + ALIGN
 
 
 def test_it_is_computed_right_before_it_is_read() -> None:
