@@ -79,6 +79,9 @@ def print_tables(table: plan.Table) -> None:
     Table(WORKERS, [worker_cells(row, table.flops) for row in table.workers]).print()
     if table.multiply_adds:
         print(f"\n{count_text(table.multiply_adds)} multiply-adds a row, in products and convolutions forward.")
+    if table.recomputed_flops:
+        share = table.recomputed_flops / table.flops
+        print(f"\n{count_text(table.recomputed_flops)} of the FLOPs ({share:.1%}) compute activations again.")
     print(f"\n{FOOTNOTE}")
 
 

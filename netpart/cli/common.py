@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
-PIPELINE = ("stages", "replicas", "micro_batches", "order")
+PIPELINE = ("stages", "replicas", "micro_batches", "order", "recompute")
 DTYPES = ("float32", "float64")
 ORDERS = ("1f1b", "gpipe")
 KERNELS = ("auto", "reference", "onednn")
@@ -37,6 +37,10 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--micro-batches", type=positive, metavar="M", help="cut the mini-batch into M, one after another"
     )
+    parser.add_argument(
+        "--recompute", action="store_true", default=None,
+        help="compute activations again before backward instead of holding them",
+    )  # fmt: skip
     parser.add_argument("--order", choices=ORDERS, help="order of the micro-batches (default: the job's, or 1f1b)")
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's, or else auto)"
@@ -114,7 +118,7 @@ def set_pipeline(job: Job, args: argparse.Namespace) -> None:
     from netpart.proto.job_pb2 import Schedule
 
     net = job.proto.neuralnet
-    for name in ("stages", "replicas", "micro_batches"):
+    for name in ("stages", "replicas", "micro_batches", "recompute"):
         if getattr(args, name) is not None:
             setattr(net, name, getattr(args, name))
     if (args.stages or args.replicas) and args.scheme is None:

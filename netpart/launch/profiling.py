@@ -25,6 +25,7 @@ def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS)
     plain.CopyFrom(job)
     plain.neuralnet.ClearField("scheme")
     plain.neuralnet.micro_batches = 1
+    plain.neuralnet.recompute = False
     partition = partition_job(plain, 1, folder, ("train",), uncut=True)
     ensemble = Ensemble(partition, kernels=kernels_of(job))
     ensemble.initialise()

@@ -17,6 +17,7 @@ from netpart.program.communication import Phases, communications
 from netpart.program.compile import compile_worker
 from netpart.program.kernels import choice, kernels_of
 from netpart.program.program import WorkerProgram
+from netpart.program.recompute import repeated
 from netpart.program.rehearse import rehearse
 from netpart.program.wire import wire_bytes
 from netpart.spec import Shape, size
@@ -69,7 +70,8 @@ class Table:
     """A partitioned training net in numbers; ``rows`` is its mini-batch.
 
     ``multiply_adds`` are those of the products and convolutions that one row passes forward in the uncut net: what
-    papers call its FLOPs. ``kernels`` are those of the job on this host, in words.
+    papers call its FLOPs. ``kernels`` are those of the job on this host, in words. Of the FLOPs, ``recomputed_flops``
+    compute activations again.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Table:
     multiply_adds: int
     layers: tuple[LayerRow, ...]
     workers: tuple[WorkerRow, ...]
+    recomputed_flops: int = 0
 
     @property
     def parameters(self) -> int:
@@ -106,19 +109,25 @@ def tabulate(partition: Partition) -> Table:
     bytes_of, sends = moved(partition, entries), Counter[int]()
     for entry in entries:
         sends[entry.source] += entry.nbytes
-    layers = [
-        replace(row, moved=bytes_of[row.name], memory=row.memory + parameters[row.name])
-        for row in layer_rows(partition)
-    ]
     workers, spoken, kernels = list[WorkerRow](), list[Phases](), kernels_of(partition.job)
+    again = Counter[int]()
     for worker in range(partition.workers):
         program = compile_worker(partition, worker, slots, kernels=kernels)
-        workers.append(worker_row(partition, program, sends[worker]))
+        more = recomputed(partition, program)
+        workers.append(worker_row(partition, program, sends[worker], more.total()))
         spoken.append(communications(program))
+        again += more
     rehearse(spoken)
     net = micros[0].graph.net
+    layers = [
+        replace(
+            row, forward_flops=row.forward_flops + again[node.index], moved=bytes_of[row.name],
+            memory=row.memory + parameters[row.name],
+        )
+        for node, row in zip(net.nodes, layer_rows(partition), strict=True)
+    ]  # fmt: skip
     rows, products, kernel = micros[-1].rows[1], multiply_adds(net), str(choice(partition.job))
-    return Table(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers))
+    return Table(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers), again.total())
 
 
 def multiply_adds(net: Net) -> int:
@@ -164,9 +173,20 @@ def parameter_bytes(partition: Partition, slots: int) -> Counter[str]:
     return found
 
 
-def worker_row(partition: Partition, program: WorkerProgram, sent: int) -> WorkerRow:
-    """The row of one worker; its memory is what its compiled programs will allocate, and shared memory."""
-    flops, parts, worker = 0, 0, program.worker
+def recomputed(partition: Partition, program: WorkerProgram) -> Counter[int]:
+    """FLOPs of what one worker computes again in a step, by node."""
+    found, micros = Counter[int](), partition.phases["train"]
+    for call in repeated(program.phases["train"].instructions):
+        graph = micros[call.micro].graph
+        part = graph.parts[call.part]
+        found[part.node] += price(graph, part).forward
+    return found
+
+
+def worker_row(partition: Partition, program: WorkerProgram, sent: int, again: int) -> WorkerRow:
+    """The row of one worker, which computes ``again`` FLOPs twice; its memory is what its compiled programs will
+    allocate, and shared memory."""
+    flops, parts, worker = again, 0, program.worker
     for micro in partition.phases["train"]:
         for part in micro.graph.of_worker(worker):
             if part.kind == LAYER:

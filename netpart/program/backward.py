@@ -128,8 +128,8 @@ class BackwardCompiler:
         dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
         if any(v is not None for v in (*dx, *dw)):
             call, again = self.forward.calls[part.index], node.layer.rereads
-            reads = (*(call.x if "x" in again else ()), *call.w, *(call.y if "y" in again else ()), *call.aux)
-            self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), reads))
+            x, reads = call.x if "x" in again else (), (*call.w, *(call.y if "y" in again else ()), *call.aux)
+            self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), x, reads))
         self.out += after + weights_after
         self.parameters.complete(self.forward.micro, part, self.forward.phase, self.out)
 

@@ -6,6 +6,8 @@ where it is wanted. Copies appear only where a kernel needs contiguous memory th
 
 from __future__ import annotations
 
+from itertools import chain
+
 from netpart.graph.partition import Micro, Partition
 from netpart.kernels.reference import Kernels
 from netpart.program.arena import ALIGN, lifetimes, plan_arena
@@ -18,6 +20,7 @@ from netpart.program.memory import Memory
 from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
+from netpart.program.recompute import Pass, least
 from netpart.program.schedule import Stages, turns_of
 from netpart.program.sharing import Sharing, layers_of
 from netpart.proto.element import float_size
@@ -38,7 +41,7 @@ def compile_worker(
     memory = Memory()
     parameters = ParameterMemory(memory, partition, worker)
     phases = {
-        phase: compile_phase(phase, micros, worker, memory, parameters, width, keep, kernels)
+        phase: PhaseCompiler(phase, micros, worker, memory, parameters, width, kernels).compile(keep)
         for phase, micros in partition.phases.items()
     }
     return WorkerProgram(
@@ -47,41 +50,67 @@ def compile_worker(
     )  # fmt: skip
 
 
-def compile_phase(
-    phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, width: int,
-    keep: bool, kernels: type[Kernels],
-) -> Program:  # fmt: skip
-    """The passes of all micro-batches in the order of the schedule, then the updates."""
-    program = Program(phase, micros)
-    code = PHASE_CODES[phase]
-    program.metrics = plan_metrics(micros)
-    made = {id(micro.graph): Stages(micro.graph) for micro in micros}
-    stages = [made[id(micro.graph)] for micro in micros]
-    forwards = [
-        ForwardCompiler(s, worker, m, code, memory, parameters, program, orders(s.graph.net, kernels))
-        for m, s in enumerate(stages)
-    ]
-    backwards = [BackwardCompiler(forward) for forward in forwards]
-    order, trains = parameters.partition.job.neuralnet.schedule, micros[0].graph.net.backward
-    turns = turns_of(worker, stages, Schedule.Order.Name(order), trains)
-    if trains:
-        passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
-        parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
-        program.instructions += parameters.start(code)
-    for turn in turns:
-        compiler = (backwards if turn.backward else forwards)[turn.micro]
-        program.instructions += compiler.run(turn.stage)
-    if trains:
-        program.instructions += parameters.finish(code)
-        program.instructions = early(memory.buffers, program.instructions, parameters.read_by_updates())
-    if keep:
-        program.offsets, program.arena = side_by_side(memory, program.instructions, width)
-    else:
-        layers = layers_of(micros, worker)
-        places = Sharing(memory.buffers, program.instructions, layers).find()
-        program.offsets, program.arena = plan_arena(memory.buffers, program.instructions, width, places)
-        program.instructions = fused(program.instructions, layers, places, kernels)
-    return program
+class PhaseCompiler:
+    """Compiles one phase: the passes of all micro-batches in the order of the schedule, then the updates."""
+
+    def __init__(
+        self, phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, width: int,
+        kernels: type[Kernels],
+    ) -> None:  # fmt: skip
+        self.micros, self.worker, self.memory, self.parameters = micros, worker, memory, parameters
+        self.width, self.kernels, self.code = width, kernels, PHASE_CODES[phase]
+        self.net, self.trains = parameters.partition.job.neuralnet, micros[0].graph.net.backward
+        self.program = Program(phase, micros, metrics=plan_metrics(micros))
+        self.layers = layers_of(micros, worker)
+        self.before: list[Instruction] = []
+        self.behind: list[Instruction] = []
+
+    def compile(self, keep: bool) -> Program:
+        """The Program; ``keep`` as in ``compile_worker``."""
+        program, memory, passes = self.program, self.memory, self.passes()
+        if self.trains and self.net.recompute:
+            passes = least(memory, passes, self.width, lambda option: self.planned(self.listed(option))[-1])
+        program.instructions = self.listed(passes)
+        if keep:
+            program.offsets, program.arena = side_by_side(memory, program.instructions, self.width)
+        else:
+            places, program.offsets, program.arena = self.planned(program.instructions)
+            program.instructions = fused(program.instructions, self.layers, places, self.kernels)
+        return program
+
+    def passes(self) -> list[Pass]:
+        """All passes of this worker in order; notes what comes ``before`` and ``behind`` them."""
+        made = {id(micro.graph): Stages(micro.graph) for micro in self.micros}
+        stages = [made[id(micro.graph)] for micro in self.micros]
+        forwards = [self.forward(m, s) for m, s in enumerate(stages)]
+        backwards = [BackwardCompiler(forward) for forward in forwards]
+        turns = turns_of(self.worker, stages, Schedule.Order.Name(self.net.schedule), self.trains)
+        if self.trains:
+            passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
+            self.parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
+            self.before = self.parameters.start(self.code)
+        found = [Pass(t, (backwards if t.backward else forwards)[t.micro].run(t.stage)) for t in turns]
+        if self.trains:
+            self.behind = self.parameters.finish(self.code)
+        return found
+
+    def forward(self, micro: int, stages: Stages) -> ForwardCompiler:
+        """The compiler of one micro-batch."""
+        order = orders(stages.graph.net, self.kernels)
+        return ForwardCompiler(
+            stages, self.worker, micro, self.code, self.memory, self.parameters, self.program, order
+        )  # fmt: skip
+
+    def listed(self, passes: list[Pass]) -> list[Instruction]:
+        """The instructions of a step with these ``passes``."""
+        found = [*self.before, *chain.from_iterable(each.instructions for each in passes), *self.behind]
+        return early(self.memory.buffers, found, self.parameters.read_by_updates()) if self.trains else found
+
+    def planned(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
+        """Which buffers lie in the place of another; the offsets of all; bytes of the arena."""
+        buffers = self.memory.buffers
+        places = Sharing(buffers, instructions, self.layers).find()
+        return places, *plan_arena(buffers, instructions, self.width, places)
 
 
 def plan_metrics(micros: list[Micro]) -> list[MetricSlot]:

@@ -56,7 +56,8 @@ class Forward:
 class Backward:
     """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted.
 
-    ``reads`` are the views of forward that backward may look at again, and that must outlive it.
+    ``x`` are the inputs if backward may look at them again, else (); ``reads`` the other views of forward that it may
+    look at. Both must outlive it.
     """
 
     micro: int
@@ -64,6 +65,7 @@ class Backward:
     dy: tuple[View | None, ...]
     dx: tuple[View | None, ...]
     dw: tuple[View | None, ...]
+    x: tuple[View | None, ...]
     reads: tuple[View | None, ...]
 
 

@@ -135,7 +135,7 @@ def only_read(instruction: Instruction) -> Iterator[View]:
     if isinstance(instruction, Forward):
         yield from (v for v in (*instruction.x, *instruction.w) if v is not None)
     elif isinstance(instruction, Backward):
-        yield from (v for v in (*instruction.dy, *instruction.reads) if v is not None)
+        yield from (v for v in (*instruction.dy, *instruction.x, *instruction.reads) if v is not None)
     elif isinstance(instruction, Copy | Add | Send | AddSquares):
         yield instruction.source
 

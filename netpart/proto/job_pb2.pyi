@@ -362,7 +362,7 @@ class CDProto(_message.Message):
     def __init__(self, cd_k: _Optional[int] = ...) -> None: ...
 
 class NetProto(_message.Message):
-    __slots__ = ("layer", "partition_dim", "layer_group", "unroll_len", "scheme", "micro_batches", "remainder", "replicas", "schedule", "stages")
+    __slots__ = ("layer", "partition_dim", "layer_group", "unroll_len", "scheme", "micro_batches", "remainder", "replicas", "schedule", "stages", "recompute")
     Extensions: _python_message._ExtensionDict
     LAYER_FIELD_NUMBER: _ClassVar[int]
     PARTITION_DIM_FIELD_NUMBER: _ClassVar[int]
@@ -374,6 +374,7 @@ class NetProto(_message.Message):
     REPLICAS_FIELD_NUMBER: _ClassVar[int]
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     STAGES_FIELD_NUMBER: _ClassVar[int]
+    RECOMPUTE_FIELD_NUMBER: _ClassVar[int]
     layer: _containers.RepeatedCompositeFieldContainer[_layer_pb2.LayerProto]
     partition_dim: int
     layer_group: _containers.RepeatedCompositeFieldContainer[LayerGroupProto]
@@ -384,7 +385,8 @@ class NetProto(_message.Message):
     replicas: int
     schedule: Schedule.Order
     stages: int
-    def __init__(self, layer: _Optional[_Iterable[_Union[_layer_pb2.LayerProto, _Mapping]]] = ..., partition_dim: _Optional[int] = ..., layer_group: _Optional[_Iterable[_Union[LayerGroupProto, _Mapping]]] = ..., unroll_len: _Optional[int] = ..., scheme: _Optional[_Union[_cut_pb2.Scheme, str]] = ..., micro_batches: _Optional[int] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., replicas: _Optional[int] = ..., schedule: _Optional[_Union[Schedule.Order, str]] = ..., stages: _Optional[int] = ...) -> None: ...
+    recompute: bool
+    def __init__(self, layer: _Optional[_Iterable[_Union[_layer_pb2.LayerProto, _Mapping]]] = ..., partition_dim: _Optional[int] = ..., layer_group: _Optional[_Iterable[_Union[LayerGroupProto, _Mapping]]] = ..., unroll_len: _Optional[int] = ..., scheme: _Optional[_Union[_cut_pb2.Scheme, str]] = ..., micro_batches: _Optional[int] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., replicas: _Optional[int] = ..., schedule: _Optional[_Union[Schedule.Order, str]] = ..., stages: _Optional[int] = ..., recompute: bool = ...) -> None: ...
 
 class Schedule(_message.Message):
     __slots__ = ()

@@ -74,4 +74,5 @@ def uncut(job: JobProto, folder: Path | None = None) -> Partition:
     plain = JobProto()
     plain.CopyFrom(job)
     plain.neuralnet.micro_batches = 1
+    plain.neuralnet.recompute = False
     return partition_job(plain, 1, folder, uncut=True)

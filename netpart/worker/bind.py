@@ -208,6 +208,9 @@ class Binder:
 
     def backward(self, instruction: Backward) -> Op:
         call = self.calls[instruction.micro, instruction.part]
+        if instruction.x:
+            arrays = map(self.array, instruction.x)
+            call.x = [was if now is None else now for was, now in zip(call.x, arrays, strict=True)]
         call.dy = [self.array(view) for view in instruction.dy]
         call.dx = [self.array(view) for view in instruction.dx]
         call.dw = [self.array(view) for view in instruction.dw]

@@ -10,6 +10,7 @@ import pytest
 from netpart.cli.check import workers_text
 from netpart.program.forward import ForwardCompiler
 from tests.cli.conftest import JOB, Netpart
+from tests.house.tree import ROOT
 
 
 def test_the_table_has_a_row_per_layer_and_worker(job: Path, netpart: Netpart) -> None:
@@ -29,6 +30,15 @@ def test_json_has_the_numbers(job: Path, netpart: Netpart) -> None:
     conv = found["layers"][1]
     assert (conv["cut"], conv["workers"], conv["parameters"]) == ("batch 4+4", [0, 1], 4 * 3 * 9 + 4)
     assert (found["warnings"], found["errors"]) == ([], [])
+
+
+def test_what_is_computed_again_is_said(netpart: Netpart) -> None:
+    job = ROOT / "graphs" / "resnet" / "resnet18-small.conf"
+    plain, again = (json.loads(netpart("check", job, "--json", *more).out) for more in ((), ("--recompute",)))
+    assert plain["recomputed_flops"] == 0 < again["recomputed_flops"]
+    assert again["workers"][0]["memory"] < plain["workers"][0]["memory"]
+    assert "compute activations again." in netpart("check", job, "--recompute").out
+    assert "compute activations again." not in netpart("check", job).out
 
 
 def test_the_cure_of_a_warning_cures_it(job: Path, netpart: Netpart) -> None:

@@ -27,6 +27,7 @@ def reference(job: JobProto) -> Partition:
     """The uncut net on one worker, with one micro-batch; a batch norm has the statistics of its micro-batch."""
     plain = JobProto()
     plain.CopyFrom(job)
+    plain.neuralnet.recompute = False
     if not any(layer.type == LayerType.kBM for layer in job.neuralnet.layer):
         plain.neuralnet.micro_batches = 1
     return partition_job(plain, 1, uncut=True)

@@ -77,7 +77,7 @@ def assert_read_values_live(buffers: list[Buffer], instructions: list[Instructio
     lives = lifetimes(buffers, instructions)
     for time, instruction in enumerate(instructions):
         if isinstance(instruction, Backward):
-            for view in instruction.reads:
+            for view in (*instruction.x, *instruction.reads):
                 if view is not None and buffers[view.buffer].kind == ARENA:
                     first, last = lives[view.buffer]
                     assert first <= time <= last
