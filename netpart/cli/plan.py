@@ -108,8 +108,8 @@ def plan_profile(args: argparse.Namespace) -> int:
     """Plans for a profile: prints its table."""
     from netpart.errors import ConfigError
     from netpart.plan.devices import alike
-    from netpart.plan.layer_profile import read_profile
-    from netpart.plan.profiled import pipelines
+    from netpart.plan.net_profile import read_profile
+    from netpart.plan.pipelines import pipelines
 
     for option in ("output", "picture", "partitions", "micro_batches", "take"):
         if getattr(args, option) is not None:
@@ -194,7 +194,7 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
         devices = devices_of(args, args.workers, otherwise)
     counted = profile = loads(build_net(job.proto, "train", job.folder), itemsize(job))
     if args.by == "profile":
-        from netpart.launch.profiling import layer_seconds
+        from netpart.launch.layer_seconds import layer_seconds
 
         profile = measured_loads(counted, layer_seconds(job.proto, job.folder), places.product_speed())
     task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit)

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from netpart.errors import ConfigError
-from netpart.plan.layer_profile import Profile
+from netpart.plan.net_profile import NetProfile
 from netpart.units import counted
 
 CONVOLUTION, FOLLOWER = re.compile("conv", re.IGNORECASE), re.compile("batch_?norm|bn|bm|relu", re.IGNORECASE)
@@ -30,7 +30,7 @@ class Block:
     work: float
 
 
-def blocks(profile: Profile, count: int | None = None, least: int = 1) -> list[Block]:
+def blocks(profile: NetProfile, count: int | None = None, least: int = 1) -> list[Block]:
     """The blocks of ``profile``: ``count`` of them with the largest as small as can be, or as the net has them, but
     ``least`` at least if there are as many layers.
 
@@ -47,7 +47,7 @@ def blocks(profile: Profile, count: int | None = None, least: int = 1) -> list[B
     return [Block(range(bounds[a], bounds[b]), done[bounds[b]] - done[bounds[a]]) for a, b in pairwise(chosen)]
 
 
-def inner_bounds(profile: Profile) -> list[int]:
+def inner_bounds(profile: NetProfile) -> list[int]:
     """Where one block ends and the next begins; a run that computes nothing goes with what follows."""
     average = profile.work / len(profile.layers)
     kinds: list[str] = []
@@ -62,7 +62,7 @@ def inner_bounds(profile: Profile) -> list[int]:
     return found[1:]
 
 
-def kind_of(profile: Profile, i: int, before: str, average: float) -> str:
+def kind_of(profile: NetProfile, i: int, before: str, average: float) -> str:
     """What layer ``i`` is to the one before it: "heavy", "follower" of a convolution, or "light"."""
     layer = profile.layers[i]
     if CONVOLUTION.search(layer.kind):
