@@ -15,6 +15,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from netpart.errors import ConfigError
+from netpart.plan.chain import cut_chain
 from netpart.plan.net_profile import NetProfile
 from netpart.units import counted
 
@@ -77,12 +78,4 @@ def evenly(done: Sequence[float], parts: int) -> list[int]:
     """Indices of ``done``, sums of work so far, that cut it into ``parts`` runs with the largest as small as can be."""
     sums = np.asarray(done)
     work = np.where(np.tri(len(sums), k=-1, dtype=bool).T, sums[None, :] - sums[:, None], np.inf)
-    best, splits = np.where(np.arange(len(sums)) == 0, 0.0, np.inf), []
-    for _ in range(parts):
-        with_run = np.maximum(best[:, None], work)
-        splits.append(with_run.argmin(axis=0))
-        best = with_run.min(axis=0)
-    found = [len(sums) - 1]
-    for split in reversed(splits):
-        found.append(int(split[found[-1]]))
-    return found[::-1]
+    return cut_chain(work, parts)

@@ -15,10 +15,11 @@ from netpart.plan.exact import Proof, exact
 from netpart.plan.gabra import Evolution, gabra
 from netpart.plan.greedy import greedy
 from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Knapsacks, Plan, knapsacks
-from netpart.plan.layouts import data_by_speed, on_workers
 from netpart.plan.local_search import polished
 from netpart.plan.net_profile import NetProfile
 from netpart.plan.schemes import SCHEMES, Scheme
+from netpart.plan.schemes.data import data_by_speed
+from netpart.plan.schemes.on_workers import on_workers
 from netpart.plan.stages import best_pipeline
 
 SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
