@@ -11,15 +11,14 @@ the plan for parameters; building the uncut net is not.
 from __future__ import annotations
 
 import json
-import os
-import platform
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+from benchmarks.rows import RESULTS as FOLDER
+from benchmarks.rows import write_report
 from netpart.graph.build import build_net
 from netpart.graph.partition import collector_off, partition_net
 from netpart.graph.passes.place import place
@@ -33,7 +32,8 @@ RE_LAYOUT = 100
 LIMIT_SECONDS, LIMIT_MB = 10.0, 1000.0
 """What 10 000 layers may take."""
 COLUMNS = ("layers", "parts", "buckets", "seconds", "wall_seconds", "mb", "us_per_part", "growth")
-RESULTS = Path(__file__).parent / "results" / "partition.json"
+PACKAGES = ("netpart", "networkx")
+RESULTS = FOLDER / "partition.json"
 
 
 def chain(layers: int) -> JobProto:
@@ -107,20 +107,11 @@ def main() -> int:
         row["growth"] = round(row["seconds"] / rows[-1]["seconds"], 1) if rows else 1.0
         rows.append(row)
         print(" ".join(f"{row[column]:>12}" for column in COLUMNS), flush=True)
-    write(rows)
+    write_report(RESULTS, PACKAGES, {"rows": rows})
     middle = next(row for row in rows if row["layers"] == 10_000)
     within = middle["seconds"] <= LIMIT_SECONDS and middle["mb"] <= LIMIT_MB
     print(f"10 000 layers: {'within' if within else 'beyond'} {LIMIT_SECONDS:.0f} s and {LIMIT_MB:.0f} MB")
     return 0 if within else 1
-
-
-def write(rows: list[dict[str, Any]]) -> None:
-    """Writes the measurements with all that they depend on."""
-    versions = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
-    machine = {"processor": platform.machine(), "cores": len(os.sched_getaffinity(0))}
-    report = {"date": date.today().isoformat(), "machine": machine, "versions": versions, "rows": rows}
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

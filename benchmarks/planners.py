@@ -13,20 +13,16 @@ one core that is busy, so that others' work on the machine does not count.
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
-from importlib.metadata import version
-from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
-from benchmarks.rows import processor
+from benchmarks.rows import RESULTS as FOLDER
+from benchmarks.rows import write_report
 from netpart.plan.exact import exact
 from netpart.plan.gabra import gabra
 from netpart.plan.greedy import greedy
@@ -37,7 +33,7 @@ PACKAGES = ("netpart", "numpy", "ortools")
 HEURISTICS: dict[str, Callable[[Knapsacks], Plan]] = {"greedy": greedy, "gabra": lambda problem: gabra(problem).plan}
 MOST_GAP, MOST_BEHIND, MOST_SECONDS = 0.01, 0.02, 5.0
 """What GABRA's mean gap on the profit, the best heuristic's gap to CP-SAT on the makespan, and GABRA's time may be."""
-RESULTS = Path(__file__).parent / "results" / "planners.json"
+RESULTS = FOLDER / "planners.json"
 
 Row = dict[str, Any]
 
@@ -132,25 +128,11 @@ def main() -> int:
     found = summary(rows)
     print_summary(found)
     if len(rows) == PROBLEMS * len(OBJECTIVES):
-        write(rows, found)
+        settings = {"partitions": PARTITIONS, "devices": DEVICES, "problems": PROBLEMS, "cp_sat_seconds": LIMIT}
+        write_report(RESULTS, PACKAGES, {"settings": settings, "summary": found, "rows": rows})
     goals = missed(found, len(rows) // len(OBJECTIVES))
     print(f"missed: {', '.join(goals)}" if goals else "all goals reached")
     return int(bool(goals))
-
-
-def write(rows: list[Row], found: Row) -> None:
-    """Writes everything as JSON."""
-    report = {
-        "date": date.today().isoformat(),
-        "machine": {"processor": processor(), "cores": len(os.sched_getaffinity(0))},
-        "versions": {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
-        | {name: version(name) for name in PACKAGES},
-        "settings": {"partitions": PARTITIONS, "devices": DEVICES, "problems": PROBLEMS, "cp_sat_seconds": LIMIT},
-        "summary": found,
-        "rows": rows,
-    }
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

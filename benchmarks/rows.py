@@ -54,14 +54,20 @@ class Row:
 
 def write(path: Path, rows: Sequence[Row], packages: Sequence[str], more: Mapping[str, Any] | None = None) -> None:
     """Writes ``rows``, the versions of ``packages``, and ``more``."""
-    report = about(packages) | {"rows": [row.as_json() for row in rows], **(more or {})}
+    write_report(path, packages, {"rows": [row.as_json() for row in rows], **(more or {})})
+
+
+def write_report(path: Path, packages: Sequence[str], found: Mapping[str, Any]) -> None:
+    """Writes what a benchmark ``found`` that compares otherwise than in rows, with all that it depends on."""
+    report = about(packages) | dict(found)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def about(packages: Sequence[str]) -> dict[str, Any]:
     """What figures of today depend on: the machine, and the versions of Python, the system and ``packages``."""
-    versions = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
+    release, _, _ = platform.release().partition("-")
+    versions = {"python": platform.python_version(), "system": f"{platform.system()} {release}"}
     return {
         "date": date.today().isoformat(),
         "machine": {"processor": processor(), "cores": CORES},

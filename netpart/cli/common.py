@@ -83,12 +83,13 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
 
     ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
     """
+    from netpart.plan.partition import set_scheme
     from netpart.proto.job_pb2 import Collectives, KernelSet
     from netpart.proto.reader import load
 
     job = args.loaded = load(args.job, args.set)
     if args.scheme is not None:
-        set_scheme(job, args.scheme)
+        set_scheme(job.proto, args.scheme)
     set_pipeline(job, args)
     if args.collectives is not None:
         job.proto.collectives = Collectives.Algorithm.Value(args.collectives.upper())  # type: ignore[assignment]
@@ -105,16 +106,9 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     return job
 
 
-def set_scheme(job: Job, text: str) -> None:
-    """Gives ``job`` the scheme that ``text`` names; raises ConfigError with the nearest names."""
-    from netpart.plan.partition import known_scheme
-    from netpart.proto.cut_pb2 import Scheme
-
-    job.proto.neuralnet.scheme = Scheme.Value(known_scheme(text))  # type: ignore[assignment]
-
-
 def set_pipeline(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` the pipeline that the options ask for: --stages and --replicas are of no use without one."""
+    from netpart.plan.partition import set_scheme
     from netpart.proto.job_pb2 import Schedule
 
     net = job.proto.neuralnet
@@ -122,7 +116,7 @@ def set_pipeline(job: Job, args: argparse.Namespace) -> None:
         if getattr(args, name) is not None:
             setattr(net, name, getattr(args, name))
     if (args.stages or args.replicas) and args.scheme is None:
-        set_scheme(job, "pipeline")
+        set_scheme(job.proto, "pipeline")
     if args.order is not None:
         net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE)[ORDERS.index(args.order)]
 

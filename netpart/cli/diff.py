@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 HELP = "show how two jobs, or one job with and without some options, differ in cuts, bytes, FLOPs and memory"
 EPILOG = """With one JOB, the options say what is compared with it as it is written; with two, they hold for both.
---workers, --scheme and --collectives may be given twice: once for each side. exit code: 0 the plans are the same,
-1 they differ, 2 something is wrong."""
-EACH = ("workers", "scheme", "collectives")
+All but --set may be given twice: once for each side. exit code: 0 the plans are the same, 1 they differ, 2 something
+is wrong."""
+EACH = ("workers", "scheme", "stages", "replicas", "micro_batches", "order", "collectives")
 """Options that each side may have its own of."""
 LAYERS = ("layer", "before", "after")
 NUMBERS = ("a training step", "", ">before", ">after", ">ratio")
@@ -25,16 +25,18 @@ TROUBLE = 2
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import COLLECTIVES, positive
+    from netpart.cli.common import COLLECTIVES, ORDERS, positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("diff", help=HELP, description=HELP, epilog=EPILOG)
     parser.add_argument("job", metavar="JOB", help="the job before")
     parser.add_argument("other", metavar="JOB2", nargs="?", help="the job after (default: the same job, with options)")
-    parser.add_argument("--workers", type=positive, action="append", default=[], metavar="N", help="cut over N workers")
-    parser.add_argument("--scheme", action="append", default=[], metavar="NAME", help="place all layers at once")
-    parser.add_argument(
-        "--collectives", choices=COLLECTIVES, action="append", default=[], help="how collectives are carried out"
-    )
+    parser.add_argument("--workers", type=positive, action="append", metavar="N", help="cut over N workers")
+    parser.add_argument("--scheme", action="append", metavar="NAME", help="place all layers at once")
+    parser.add_argument("--stages", type=positive, action="append", metavar="K", help="a pipeline of K stages")
+    parser.add_argument("--replicas", type=positive, action="append", metavar="R", help="workers of each stage")
+    parser.add_argument("--micro-batches", type=positive, action="append", metavar="M", help="pieces of the mini-batch")
+    parser.add_argument("--order", choices=ORDERS, action="append", help="order of the micro-batches")
+    parser.add_argument("--collectives", choices=COLLECTIVES, action="append", help="how collectives are carried out")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change a field")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
     parser.set_defaults(trouble=TROUBLE)
@@ -70,9 +72,9 @@ def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
     """What an option says for each side: given once, it holds for both of two jobs, or for one job's after."""
     from netpart.errors import ConfigError
 
-    given = getattr(args, name)
+    given = getattr(args, name) or []
     if len(given) > 2:
-        raise ConfigError(f"--{name}", "one or two", f"{len(given)}", "there are two sides")
+        raise ConfigError(f"--{name.replace('_', '-')}", "one or two", f"{len(given)}", "there are two sides")
     if not given:
         return None, None
     return (given[0] if args.other or len(given) == 2 else None), given[-1]
@@ -80,9 +82,7 @@ def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
 
 def side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
     """One side, as ``load_job`` wants its options."""
-    from netpart.cli.common import PIPELINE
-
-    unset = dict.fromkeys((*PIPELINE, "kernels", "dtype", "seed"))
+    unset = dict.fromkeys(("kernels", "dtype", "seed"))
     return argparse.Namespace(job=job, set=changes, **unset, **options)
 
 

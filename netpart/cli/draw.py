@@ -36,8 +36,11 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.common import itemsize, load_job, workers_of
     from netpart.cli.note import note
     from netpart.draw import render
+    from netpart.errors import ConfigError
 
-    chosen = args.format or format_of(args.output)
+    chosen = args.format or ("svg" if args.schedule and args.output is None else format_of(args.output))
+    if args.schedule and chosen != "svg":
+        raise ConfigError("--schedule", "the format svg", chosen, "name a file that ends in .svg, or say --format svg")
     job = load_job(args, provide=False)
     workers = workers_of(args, job)
     if args.schedule:

@@ -29,10 +29,17 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--class", dest="target", type=count, metavar="C", help="to explain (default: what the net says)"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FILE",
+        "-o", "--output", type=output, required=True, metavar="FILE",
         help="map.nii.gz gets the map in the voxels of the scan, and map.png beside it a picture; map.png that alone",
     )  # fmt: skip
     return parser
+
+
+def output(text: str) -> Path:
+    """A file for a map, by its ending, as the option gives it."""
+    if not text.endswith((".nii", ".nii.gz", ".png")):
+        raise argparse.ArgumentTypeError(f"expected a name that ends with .nii, .nii.gz or .png, got {text!r}")
+    return Path(text)
 
 
 def call(args: argparse.Namespace) -> int:
@@ -64,8 +71,6 @@ def write(found: Explanation, path: Path) -> Path:
     if name != path.name and found.scan is not None:
         save_volume(path, found.in_scan.astype("float32"), found.scan.affine)
     picture = path if name == path.name else path.with_name(f"{name}.png")
-    if picture.suffix != ".png":
-        raise ConfigError("--output", "a file .nii, .nii.gz or .png", path.name)
     grey = found.sample.mean(axis=0) if found.scan is None else found.scan.read(tuple((0, n) for n in found.scan.shape))
     picture.parent.mkdir(parents=True, exist_ok=True)
     picture.write_bytes(png(overlay(grey, found.in_scan)))

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     With NETPART_DEBUG=1 in the environment errors keep their traceback.
     """
-    args = make_parser().parse_args(argv)
+    args = parse(argv)
     try:
         code = int(args.call(args))
         sys.stdout.flush()
@@ -54,6 +54,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line as its verb reads it; what the verb does not know ends the process, with its usage."""
+    args, unknown = make_parser().parse_known_args(argv)
+    if unknown:
+        verb: argparse.ArgumentParser = args.parser
+        verb.error(f"unknown: {' '.join(unknown)}; {verb.prog} --help explains all options")
+    return args
+
+
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all verbs."""
     parser = argparse.ArgumentParser(prog="netpart", description="Cuts a neural net over workers and trains it.")
@@ -61,7 +70,8 @@ def make_parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(metavar="VERB", required=True)
     for verb in VERBS:
         module = import_module(f"netpart.cli.{verb}")
-        module.add(subparsers).set_defaults(call=module.call)
+        parser_of_verb = module.add(subparsers)
+        parser_of_verb.set_defaults(call=module.call, parser=parser_of_verb)
     return parser
 
 

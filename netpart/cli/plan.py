@@ -13,30 +13,12 @@ if TYPE_CHECKING:
     from netpart.plan.devices import Devices
     from netpart.plan.planners import Task
     from netpart.plan.portfolio import Portfolio
-    from netpart.plan.portfolio import Row as Proposed
     from netpart.proto.reader import Job
 
 HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
 EPILOG = "Without JOB, --profile has the net: text as PipeDream's profiler writes it."
 UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
-PLANS = (
-    "",
-    "plan",
-    ">micro",
-    ">a step takes",
-    ">gap",
-    ">moves",
-    ">most memory",
-    ">profit",
-    ">gap",
-    ">makespan",
-    ">gap",
-)
 PIPELINES = ("", "plan", "replicas", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
-BLOCKS = (">block", "layers", ">work", "device")
-FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message. Those of
-profit (equation 5, to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved.
-Memory is that of the worker with the most."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
@@ -108,8 +90,8 @@ def plan_profile(args: argparse.Namespace) -> int:
     """Plans for a profile: prints its table."""
     from netpart.errors import ConfigError
     from netpart.plan.devices import alike
-    from netpart.plan.layer_profile import read_profile
-    from netpart.plan.profiled import pipelines
+    from netpart.plan.net_profile import read_profile
+    from netpart.plan.pipelines import pipelines
 
     for option in ("output", "picture", "partitions", "micro_batches", "take"):
         if getattr(args, option) is not None:
@@ -157,6 +139,7 @@ def plan_job(args: argparse.Namespace) -> int:
     if args.output:
         check_output(args.output)
     from netpart.cli.common import load_job
+    from netpart.cli.proposals import print_json, print_tables
     from netpart.plan.portfolio import Portfolio
 
     job = load_job(args, provide=args.by == "profile")
@@ -166,7 +149,7 @@ def plan_job(args: argparse.Namespace) -> int:
     if args.json:
         print_json(task, portfolio, best)
     else:
-        print_tables(args, job, portfolio, best)
+        print_tables(job, portfolio, best, args.objective if args.partitions else None)
     if args.picture:
         write_picture(args.picture, task)
     if args.output:
@@ -194,86 +177,11 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
         devices = devices_of(args, args.workers, otherwise)
     counted = profile = loads(build_net(job.proto, "train", job.folder), itemsize(job))
     if args.by == "profile":
-        from netpart.launch.profiling import layer_seconds
+        from netpart.launch.layer_seconds import layer_seconds
 
         profile = measured_loads(counted, layer_seconds(job.proto, job.folder), places.product_speed())
     task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit)
     return task, rates(counted, profile)
-
-
-def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
-    """Prints the devices, the blocks and the table as one JSON object."""
-    from dataclasses import asdict
-
-    layers = task.profile.layers
-    blocks = [{"layers": [layers[i].name for i in block.layers], "work": block.work} for block in task.blocks]
-    devices = [{**asdict(d), "memory": d.memory if d.memory < float("inf") else None} for d in task.devices.devices]
-    rows = [{k: v for k, v in asdict(row).items() if v != float("inf")} for row in portfolio.rows]
-    print(json.dumps({"devices": devices, "blocks": blocks, "plans": rows, "best": best.name}, indent=2))
-
-
-def print_tables(args: argparse.Namespace, job: Job, portfolio: Portfolio, best: Proposed) -> None:
-    """Prints what is planned, its blocks if they were asked for, and the table."""
-    from netpart.cli.table import Table
-
-    print(title(job, portfolio.task), end="\n\n")
-    if args.partitions:
-        Table(BLOCKS, list(block_cells(portfolio, args.objective))).print()
-        print()
-    able = [row for row in portfolio.rows if not row.refused]
-    Table(PLANS, [cells(row, row is best) for row in able]).print()
-    print(f"\n{FOOTNOTE}")
-    refused = [f"not {row.name}: {row.refused}" for row in portfolio.rows if row.refused]
-    print("\n".join(["", *refused]) if refused else "", end="\n" if refused else "")
-
-
-def title(job: Job, task: Task) -> str:
-    """What is planned, in one line."""
-    from netpart.units import count_text, counted
-
-    kinds = {(d.name, d.speed): 0 for d in task.devices.devices}
-    for device in task.devices.devices:
-        kinds[device.name, device.speed] += 1
-    named = ", ".join(f"{n} × {name} at {count_text(speed)}FLOP/s" for (name, speed), n in kinds.items())
-    return (
-        f"{job.name}: {counted(len(task.profile.layers), 'layer')} in {counted(len(task.blocks), 'block')} on {named}"
-    )
-
-
-def block_cells(portfolio: Portfolio, objective: str) -> Any:
-    """The blocks, with the device that the best allocation for ``objective`` (or the makespan) gives each."""
-    task, plan = portfolio.task, portfolio.allocated(objective)
-    for i, block in enumerate(task.blocks):
-        names = [task.profile.layers[k].name for k in block.layers]
-        layers = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-        device = "-" if plan is None else f"{plan[i]} {task.devices.devices[plan[i]].name}"
-        yield str(i), layers, f"{block.work / task.profile.work:.1%}", device
-
-
-def cells(row: Proposed, best: bool) -> tuple[str, ...]:
-    """One proposal as it is printed."""
-    from netpart.units import bytes_text, seconds_text
-
-    profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
-    makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
-    step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
-    return "*" if best else "", short(row.name), str(row.micro_batches), *step, *profit, *makespan
-
-
-def short(name: str) -> str:
-    """The names of a row's planners; of allocators each objective once: ``greedy+gabra profit+makespan``."""
-    allocators: dict[str, list[str]] = {}
-    others = []
-    for one in name.split(", "):
-        planner, _, objective = one.rpartition(" ")
-        if objective in ("profit", "makespan"):
-            allocators.setdefault(objective, []).append(planner)
-        else:
-            others.append(one)
-    alike: dict[str, list[str]] = {}
-    for objective, planners in allocators.items():
-        alike.setdefault("+".join(planners), []).append(objective)
-    return ", ".join(others + [f"{planners} {'+'.join(objectives)}" for planners, objectives in alike.items()])
 
 
 def write_picture(path: Path, task: Task) -> None:

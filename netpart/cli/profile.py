@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.launch.profile import Profiled
-    from netpart.plan.profile import LayerTime, Profile, WorkerMemory, WorkerTime
+    from netpart.plan.step_profile import LayerTime, StepProfile, WorkerMemory, WorkerTime
 
 HELP = "play some training steps on real workers, and show where their time and their memory go"
 LAYERS = ("layer", "type", ">forward", ">backward", ">update", ">share", ">FLOPs", ">GFLOP/s")
@@ -95,14 +95,14 @@ def drawn(found: Profiled, suffix: str) -> str:
     return to_svg(found.timeline.of_step(step), f"{found.profile.name}: one step of {found.profile.rows} rows, {took}")
 
 
-def print_json(profile: Profile) -> None:
+def print_json(profile: StepProfile) -> None:
     """Prints the figures as one JSON object."""
     from dataclasses import asdict
 
     print(json.dumps(asdict(profile), indent=2, ensure_ascii=False))
 
 
-def print_tables(profile: Profile) -> None:
+def print_tables(profile: StepProfile) -> None:
     """Prints what was profiled, then the layers, the workers and their memory."""
     from netpart.cli.table import Table
     from netpart.units import counted, seconds_text

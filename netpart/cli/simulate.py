@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def link(text: str) -> Link:
 
     try:
         latency, bandwidth = map(float, text.split(","))
-        if latency < 0 or bandwidth <= 0:
+        if not (0 <= latency < math.inf and bandwidth > 0):
             raise ValueError(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected seconds,bytes/s such as 50e-6,1e9, got {text!r}") from None
@@ -54,7 +55,7 @@ def speeds(text: str) -> list[float]:
     """Numbers above 0, as an option gives them."""
     try:
         found = [float(each) for each in text.split(",")]
-        if min(found) <= 0:
+        if not all(0 < each < math.inf for each in found):
             raise ValueError(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected numbers above 0 such as 1,0.5, got {text!r}") from None

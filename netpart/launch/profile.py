@@ -14,7 +14,7 @@ from netpart.launch.run import lead, make_options
 from netpart.launch.tracing import decode, memory_of
 from netpart.launch.transports import choose
 from netpart.plan.partition import partition
-from netpart.plan.profile import Profile, Profiler
+from netpart.plan.step_profile import Profiler, StepProfile
 from netpart.plan.timeline import Timeline
 from netpart.program.kernels import settle
 from netpart.proto.job_pb2 import JobProto
@@ -31,7 +31,7 @@ LAUNCHERS = ("local", "threads")
 class Profiled:
     """The figures of a run, and the ``timeline`` of its steps that they are made from."""
 
-    profile: Profile
+    profile: StepProfile
     timeline: Timeline
 
     @property

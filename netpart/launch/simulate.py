@@ -14,7 +14,7 @@ from netpart.graph.partition import Partition
 from netpart.launch.profile import WARM_UP, Profiled
 from netpart.launch.simulated import Clocks, SimulatedTransport, simulated_transports
 from netpart.launch.tracing import memory_plan
-from netpart.plan.profile import Profiler
+from netpart.plan.step_profile import Profiler
 from netpart.plan.timeline import STEP, Event, Timeline
 from netpart.program.compile import compile_worker
 from netpart.program.kernels import kernels_of

@@ -62,4 +62,6 @@ def read_summary(path: Path) -> Summary:
         known = {field.name for field in fields(Summary)}
         return Summary(**{key: value for key, value in found.items() if key in known})
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: expected a summary of `netpart run --summary`, got {error}") from error
+        got = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
+        hint = "run the job on one worker with --summary"
+        raise DataError(f"{path}: expected a summary of `netpart run --summary`, got {got}; {hint}") from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netpart.launch.control import Control
 from netpart.launch.loop import Loop
-from netpart.plan.profile import WorkerMemory
+from netpart.plan.step_profile import WorkerMemory
 from netpart.plan.timeline import STEP, Event
 from netpart.program.peak import peak
 from netpart.proto.control_pb2 import ClockProto, ControlProto, HeldProto, TracedProto, TraceProto

@@ -8,15 +8,19 @@ from itertools import chain
 from netpart.graph.graph import LAYER
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
+from netpart.graph.unsupported import AS_WRITTEN, scheme_name
 from netpart.plan.balance import uneven
+from netpart.plan.partition import is_written
 from netpart.plan.write import planned_for
+from netpart.proto.job_pb2 import Schedule
 from netpart.proto.reader import Job
 from netpart.units import counted
 
 
 def advice(partition: Partition) -> list[str]:
-    """Every warning about the training net: cuts that fell back, uneven cuts, idle workers, layers nobody reads."""
-    return list(chain(fallbacks(partition), uneven(partition), idle(partition), unread(partition)))
+    """Every warning about the training net: what has no effect, cuts that fell back, uneven cuts, idle workers, layers
+    nobody reads."""
+    return list(chain(unheeded(partition), fallbacks(partition), uneven(partition), idle(partition), unread(partition)))
 
 
 def recut(job: Job, workers: int) -> Iterator[str]:
@@ -27,6 +31,16 @@ def recut(job: Job, workers: int) -> Iterator[str]:
             f"{job.name} is a plan for {counted(planned, 'worker')}, cut over {workers}: what it leaves to defaults "
             f"is cut anew; partition the job that it was made from with --workers {workers}"
         )
+
+
+def unheeded(partition: Partition) -> Iterator[str]:
+    """What the job asks for and nothing follows from: a scheme where every cut is written, an order of one piece."""
+    scheme, net = scheme_name(partition.job), partition.job.neuralnet
+    if scheme != AS_WRITTEN and all(is_written(node.conf) for node in partition.graph.net.nodes):
+        own = "a partition_dim, location, cut or shard of its own"
+        yield f"scheme {scheme} places nothing, as every layer has {own}; take those away where it is to decide"
+    if net.schedule == Schedule.GPIPE and net.micro_batches <= 1:
+        yield "schedule GPIPE orders micro-batches, and there is one; cut the mini-batch with --micro-batches 4, say"
 
 
 def fallbacks(partition: Partition) -> Iterator[str]:

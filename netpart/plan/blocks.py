@@ -15,7 +15,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from netpart.errors import ConfigError
-from netpart.plan.layer_profile import Profile
+from netpart.plan.chain import cut_chain
+from netpart.plan.net_profile import NetProfile
 from netpart.units import counted
 
 CONVOLUTION, FOLLOWER = re.compile("conv", re.IGNORECASE), re.compile("batch_?norm|bn|bm|relu", re.IGNORECASE)
@@ -30,7 +31,7 @@ class Block:
     work: float
 
 
-def blocks(profile: Profile, count: int | None = None, least: int = 1) -> list[Block]:
+def blocks(profile: NetProfile, count: int | None = None, least: int = 1) -> list[Block]:
     """The blocks of ``profile``: ``count`` of them with the largest as small as can be, or as the net has them, but
     ``least`` at least if there are as many layers.
 
@@ -47,7 +48,7 @@ def blocks(profile: Profile, count: int | None = None, least: int = 1) -> list[B
     return [Block(range(bounds[a], bounds[b]), done[bounds[b]] - done[bounds[a]]) for a, b in pairwise(chosen)]
 
 
-def inner_bounds(profile: Profile) -> list[int]:
+def inner_bounds(profile: NetProfile) -> list[int]:
     """Where one block ends and the next begins; a run that computes nothing goes with what follows."""
     average = profile.work / len(profile.layers)
     kinds: list[str] = []
@@ -62,7 +63,7 @@ def inner_bounds(profile: Profile) -> list[int]:
     return found[1:]
 
 
-def kind_of(profile: Profile, i: int, before: str, average: float) -> str:
+def kind_of(profile: NetProfile, i: int, before: str, average: float) -> str:
     """What layer ``i`` is to the one before it: "heavy", "follower" of a convolution, or "light"."""
     layer = profile.layers[i]
     if CONVOLUTION.search(layer.kind):
@@ -77,12 +78,4 @@ def evenly(done: Sequence[float], parts: int) -> list[int]:
     """Indices of ``done``, sums of work so far, that cut it into ``parts`` runs with the largest as small as can be."""
     sums = np.asarray(done)
     work = np.where(np.tri(len(sums), k=-1, dtype=bool).T, sums[None, :] - sums[:, None], np.inf)
-    best, splits = np.where(np.arange(len(sums)) == 0, 0.0, np.inf), []
-    for _ in range(parts):
-        with_run = np.maximum(best[:, None], work)
-        splits.append(with_run.argmin(axis=0))
-        best = with_run.min(axis=0)
-    found = [len(sums) - 1]
-    for split in reversed(splits):
-        found.append(int(split[found[-1]]))
-    return found[::-1]
+    return cut_chain(work, parts)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from netpart.plan.knapsacks import Floats
-from netpart.plan.layer_profile import Profile
+from netpart.plan.net_profile import NetProfile
 
 MOST = 1500
 """Of a net with more cuts than that only those between two layers of its order are looked at."""
@@ -39,7 +39,7 @@ class Downsets:
         return np.asarray(outside & ~outside.T)
 
 
-def downsets(profile: Profile) -> Downsets:
+def downsets(profile: NetProfile) -> Downsets:
     """Every down-set of ``profile`` but the empty one; of nets with too many, the beginnings of the order."""
     count = len(profile.layers)
     found = enumerated(profile)
@@ -53,7 +53,7 @@ def downsets(profile: Profile) -> Downsets:
     return Downsets(members, members @ work, members @ parameters, crossing @ activation, complete)
 
 
-def enumerated(profile: Profile) -> list[int] | None:
+def enumerated(profile: NetProfile) -> list[int] | None:
     """All down-sets as bit masks, the smaller first; None if there are more than MOST."""
     needs = [sum(1 << s for s in set(sources)) for sources in profile.sources]
     level, found = {0}, list[int]()
@@ -67,6 +67,6 @@ def enumerated(profile: Profile) -> list[int] | None:
     return found
 
 
-def is_read_outside(profile: Profile, layer: int, mask: int) -> bool:
+def is_read_outside(profile: NetProfile, layer: int, mask: int) -> bool:
     """True if a layer that is not in ``mask`` reads ``layer``."""
     return any(not mask >> reader & 1 for reader in profile.readers[layer])

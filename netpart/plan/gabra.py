@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.plan.exchanges import polished
 from netpart.plan.knapsacks import Knapsacks, Plan
+from netpart.plan.local_search import polished
 from netpart.plan.repair import repaired
 
 POPULATION, GENERATIONS = 24, 300

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.plan.exchanges import polished
 from netpart.plan.knapsacks import Knapsacks, Plan
+from netpart.plan.local_search import polished
 from netpart.plan.repair import TRIES, busied, housed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
@@ -24,6 +24,10 @@ from netpart.spec import RECORD, Placement
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import LayerProto
 
+PIPELINE = "PIPELINE"
+OF_PIPELINE: tuple[Literal["stages", "replicas"], ...] = ("stages", "replicas")
+"""Fields of a net that belong to the scheme PIPELINE."""
+
 
 def partition(
     job: JobProto, workers: int, folder: Path | None = None, scheme: str | None = None,
@@ -36,6 +40,8 @@ def partition(
     """
     job = with_scheme(job, scheme) if scheme else job
     name = scheme_name(job)
+    if name != PIPELINE:
+        refuse_stages(job, name)
     if name == AS_WRITTEN:
         return partition_job(job, workers, folder, phases)
     found, share = SCHEMES.get(name, at=("neuralnet", "scheme")), workers
@@ -43,6 +49,14 @@ def partition(
         stages, share = stages_and_replicas(job, workers)
         found = staged(balanced(build_net(job, "train", folder), stages), share)
     return partition_by(found, job, workers, folder, name, phases, share)
+
+
+def refuse_stages(job: JobProto, scheme: str) -> None:
+    """Raises ConfigError if ``job`` asks for stages, which ``scheme`` does not make."""
+    for name in OF_PIPELINE:
+        if job.neuralnet.HasField(name):
+            hint = f"write scheme: {PIPELINE}, or leave {name} out"
+            raise ConfigError(f"neuralnet.{name}", f"the scheme {PIPELINE}", scheme, hint, at=("neuralnet", name))
 
 
 def stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
@@ -75,8 +89,16 @@ def with_scheme(job: JobProto, text: str) -> JobProto:
     """A copy of ``job`` that asks for the scheme ``text``; raises ConfigError as ``known_scheme`` does."""
     copy = JobProto()
     copy.CopyFrom(job)
-    copy.neuralnet.scheme = SchemeValue.Value(known_scheme(text))  # type: ignore[assignment]
+    set_scheme(copy, text)
     return copy
+
+
+def set_scheme(job: JobProto, text: str) -> None:
+    """Gives ``job`` the scheme ``text``; stages go with the old one. Raises what ``known_scheme`` raises."""
+    name = known_scheme(text)
+    job.neuralnet.scheme = SchemeValue.Value(name)  # type: ignore[assignment]
+    for field_name in OF_PIPELINE if name != PIPELINE else ():
+        job.neuralnet.ClearField(field_name)
 
 
 def known_scheme(text: str, who: str = "--scheme") -> str:

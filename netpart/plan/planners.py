@@ -12,13 +12,14 @@ from netpart.errors import NetpartError
 from netpart.plan.blocks import Block, blocks
 from netpart.plan.devices import Devices
 from netpart.plan.exact import Proof, exact
-from netpart.plan.exchanges import polished
 from netpart.plan.gabra import Evolution, gabra
 from netpart.plan.greedy import greedy
 from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Knapsacks, Plan, knapsacks
-from netpart.plan.layer_profile import Profile
-from netpart.plan.layouts import data_by_speed, on_workers
+from netpart.plan.local_search import polished
+from netpart.plan.net_profile import NetProfile
 from netpart.plan.schemes import SCHEMES, Scheme
+from netpart.plan.schemes.data import data_by_speed
+from netpart.plan.schemes.on_workers import on_workers
 from netpart.plan.stages import best_pipeline
 
 SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
@@ -33,7 +34,7 @@ class Task:
     fair share (None: the least of SLACKS that leaves a legal plan), ``limit`` the seconds that EXACT may take.
     """
 
-    profile: Profile
+    profile: NetProfile
     devices: Devices
     count: int | None = None
     slack: float | None = None

@@ -12,7 +12,7 @@ from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
 from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Plan
-from netpart.plan.partition import is_written, partition, partition_by
+from netpart.plan.partition import OF_PIPELINE, is_written, partition, partition_by
 from netpart.plan.planners import DATA, ONE, PLANNERS, Layout, Task
 from netpart.plan.predict import memory, predict
 from netpart.proto.job_pb2 import JobProto
@@ -182,8 +182,8 @@ class Portfolio:
 def freed(job: Job) -> Job:
     """``job`` without what it says about cuts, locations and schemes: all of that is to be planned."""
     proto = copied(job.proto)
-    proto.neuralnet.ClearField("scheme")
-    proto.neuralnet.ClearField("partition_dim")
+    for field in ("scheme", "partition_dim", *OF_PIPELINE):
+        proto.neuralnet.ClearField(field)
     for layer in proto.neuralnet.layer:
         for name in CUT:
             layer.ClearField(name)

@@ -19,7 +19,7 @@ import numpy as np
 from netpart.errors import ConfigError
 from netpart.plan.downsets import Downsets, downsets
 from netpart.plan.knapsacks import Floats
-from netpart.plan.layer_profile import Profile
+from netpart.plan.net_profile import NetProfile
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -50,7 +50,7 @@ class Pipeline:
         return sum(stage.replicas for stage in self.stages)
 
 
-def best_pipeline(profile: Profile, workers: int, bandwidth: float, straight: bool = False) -> Pipeline:
+def best_pipeline(profile: NetProfile, workers: int, bandwidth: float, straight: bool = False) -> Pipeline:
     """The pipeline over at most ``workers`` equal workers with the fastest slowest stage; of equals, the smallest.
 
     ``straight`` replicates no stage; ``bandwidth`` is in bytes a second.
@@ -63,7 +63,7 @@ def best_pipeline(profile: Profile, workers: int, bandwidth: float, straight: bo
     return Pipeline(tuple(search.stages(used)), float(search.best[used - 1, -1]))
 
 
-def data_parallel_seconds(profile: Profile, workers: int, bandwidth: float) -> float:
+def data_parallel_seconds(profile: NetProfile, workers: int, bandwidth: float) -> float:
     """What a single stage of ``workers`` replicas takes."""
     parameters = sum(layer.parameters for layer in profile.layers)
     return float(stage_seconds(np.array(profile.work), np.array(parameters), workers, bandwidth))

@@ -10,6 +10,7 @@ from pathlib import Path
 from netpart.errors import FieldPath
 from netpart.graph.partition import Partition
 from netpart.plan.cuts import place_text
+from netpart.plan.partition import OF_PIPELINE
 from netpart.plan.shares import Share, shards_text, shares
 from netpart.plan.spelling import Wanted, spell, wanted
 from netpart.plan.table import Table, tabulate
@@ -52,7 +53,8 @@ def planned(job: JobProto, partition: Partition) -> JobProto:
     """A copy of ``job`` with every layer's placement written on it, for the workers of ``partition``."""
     proto, places = JobProto(), wanted(partition)
     proto.CopyFrom(job)
-    proto.neuralnet.ClearField("scheme")
+    for field in ("scheme", *OF_PIPELINE):
+        proto.neuralnet.ClearField(field)
     proto.cluster.nworkers_per_group = partition.workers
     for i, conf in enumerate(proto.neuralnet.layer):
         if i in places:

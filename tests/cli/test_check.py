@@ -83,3 +83,13 @@ def test_a_terminal_gets_a_drawn_table(job: Path, netpart: Netpart, monkeypatch:
     answer = netpart("check", job)
     assert "───" in answer.out
     assert "kernel" not in answer.err
+
+
+def test_what_has_no_effect_is_told(netpart: Netpart, job: Path) -> None:
+    written = [word for name in ("data", "conv", "ip", "loss") for word in ("--set", f"{name}.location=0")]
+    answer = netpart("check", job, *written, "--workers", 2, "--scheme", "data", "--order", "gpipe")
+    assert "warning: scheme DATA places nothing, as every layer has a partition_dim, location, " in answer.out
+    assert "warning: schedule GPIPE orders micro-batches, and there is one; cut the mini-batch with" in answer.out
+    fine = netpart("check", job, "--workers", 2, "--scheme", "data", "--order", "gpipe", "--micro-batches", 2)
+    assert "places nothing" not in fine.out
+    assert "GPIPE" not in fine.out

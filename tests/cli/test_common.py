@@ -20,3 +20,22 @@ def test_an_algorithm_has_one_name_everywhere() -> None:
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_the_algorithm_that_is_named_is_the_one_that_is_taken(name: str, job: Path, netpart: Netpart) -> None:
     assert f"collectives: {name.upper()}\n" in netpart("partition", job, "--collectives", name).out
+
+
+@pytest.mark.parametrize("options", [("--scheme", "data", "--stages", 2), ("--set", "neuralnet.stages=2")])
+def test_stages_are_those_of_a_pipeline(options: tuple[object, ...], job: Path, netpart: Netpart) -> None:
+    answer = netpart("check", job, "--workers", 2, *options)
+    assert answer.code == 2
+    assert "neuralnet.stages: expected the scheme PIPELINE, got " in answer.err
+
+
+def test_another_scheme_leaves_the_stages_of_the_job_out(job: Path, netpart: Netpart) -> None:
+    stages = "--set", "neuralnet.scheme=PIPELINE", "--set", "neuralnet.stages=2", "--workers", 2
+    assert "stages:" not in netpart("partition", job, *stages).out
+    assert netpart("check", job, *stages, "--scheme", "data").code == 0
+
+
+def test_stages_and_replicas_make_up_the_workers(job: Path, netpart: Netpart) -> None:
+    answer = netpart("check", job, "--workers", 4, "--stages", 3)
+    assert answer.code == 2
+    assert "expected 4 workers as stages x replicas, got 3 x 1; change --workers, --stages or --replicas" in answer.err

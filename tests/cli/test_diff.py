@@ -75,3 +75,11 @@ def test_other_errors_are_no_difference_either(job: Path, netpart: Netpart, tmp_
     answer = netpart("diff", job, broken)
     assert answer.code == 2
     assert answer.err.startswith("error: ")
+
+
+def test_two_pipelines_are_compared(netpart: Netpart, job: Path) -> None:
+    answer = netpart("diff", job, "--workers", 2, "--workers", 4, "--stages", 2, "--stages", 4, "--micro-batches", 4)
+    assert answer.code == 1, answer.err
+    assert "on 3" in answer.out
+    refused = netpart("diff", job, *["--micro-batches", 2] * 3)
+    assert refused.err.startswith("error: --micro-batches: expected one or two, got 3")

@@ -56,3 +56,13 @@ def test_an_unknown_scheme_is_refused(job: Path, netpart: Netpart) -> None:
     answer = netpart("draw", job, "--scheme", "navie")
     assert answer.code == 2
     assert answer.err.startswith("error: --scheme: expected a known scheme, got 'NAVIE'; did you mean NAIVE? (all 8: ")
+
+
+def test_a_schedule_is_drawn_as_svg(netpart: Netpart, job: Path, tmp_path: Path) -> None:
+    pipeline = "--workers", 2, "--stages", 2, "--micro-batches", 4, "--schedule"
+    answer = netpart("draw", job, *pipeline)
+    assert answer.code == 0
+    assert "small: 1F1B of 4 micro-batches" in answer.out
+    refused = netpart("draw", job, *pipeline, "-o", tmp_path / "turns.txt")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--schedule: expected the format svg, got txt; name a file that ends in .svg" in refused.err

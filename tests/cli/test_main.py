@@ -51,6 +51,13 @@ def test_workers_are_counted_from_1(workers: str, job: Path, netpart: Netpart) -
     assert f"expected a whole number of 1 or more, got '{workers}'" in answer.err
 
 
+def test_an_unknown_option_is_answered_by_its_verb(job: Path, netpart: Netpart) -> None:
+    answer = netpart("check", job, "--sheme", "data")
+    assert answer.code == 2
+    assert answer.err.startswith("usage: netpart check ")
+    assert answer.err.endswith("error: unknown: --sheme data; netpart check --help explains all options\n")
+
+
 def test_a_seed_fits_its_field(job: Path, netpart: Netpart) -> None:
     answer = netpart("check", job, "--seed=-1")
     assert (answer.code, answer.err) == (2, "error: --seed: expected a whole number from 0 to 2^64 - 1, got -1\n")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from netpart.cli.plan import short
+from netpart.cli.proposals import short
 from netpart.proto.reader import load
 from tests.cli.conftest import Netpart
 from tests.plan.test_stages import PROFILES

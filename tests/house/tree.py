@@ -8,7 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MADE = {".git", ".venv", "__pycache__", "build", "dist", "data", "out"}
-"""What is not written by hand: at the root whatever .gitignore names, below it only caches."""
+"""What is not written by hand: at the root whatever .gitignore names, below it only caches.
+
+In a worktree .git is a file.
+"""
 
 
 def top_level_folders() -> list[Path]:
@@ -19,7 +22,7 @@ def top_level_folders() -> list[Path]:
 
 def text_files() -> Iterator[Path]:
     """Every file that a person wrote or that is committed as if, except those that are not text."""
-    yield from (p for p in ROOT.iterdir() if p.is_file() and not p.name.startswith(".coverage"))
+    yield from (p for p in ROOT.iterdir() if p.is_file() and p.name not in MADE and not p.name.startswith(".coverage"))
     for folder in [*top_level_folders(), ROOT / ".ci"]:
         yield from (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts and is_text(p))
 

@@ -12,18 +12,18 @@ from netpart.errors import ConfigError
 from netpart.graph.build import build_net
 from netpart.graph.net import Net
 from netpart.plan.blocks import Block, blocks
-from netpart.plan.layer_profile import Profile, Profiled
 from netpart.plan.loads import loads, measured_loads, rates
+from netpart.plan.net_profile import LayerProfile, NetProfile
 from netpart.plan.partition import partition
 from netpart.plan.table import tabulate
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder
 
 
-def chain(*layers: tuple[str, float]) -> Profile:
+def chain(*layers: tuple[str, float]) -> NetProfile:
     """Layers of a type and some work each."""
-    made = tuple(Profiled(f"{i}", kind, work, 0.0, 0.0, 0.0) for i, (kind, work) in enumerate(layers))
-    return Profile(made, tuple(pairwise(range(len(made)))))
+    made = tuple(LayerProfile(f"{i}", kind, work, 0.0, 0.0, 0.0) for i, (kind, work) in enumerate(layers))
+    return NetProfile(made, tuple(pairwise(range(len(made)))))
 
 
 def net_of(name: str) -> Net:
@@ -31,7 +31,7 @@ def net_of(name: str) -> Net:
     return build_net(job.proto, "train", job.folder)
 
 
-def kinds(profile: Profile, found: list[Block]) -> list[str]:
+def kinds(profile: NetProfile, found: list[Block]) -> list[str]:
     return [" ".join(profile.layers[i].kind for i in block.layers) for block in found]
 
 

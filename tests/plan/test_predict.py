@@ -7,11 +7,12 @@ import pytest
 from netpart.collectives.price import Link
 from netpart.graph.partition import Partition
 from netpart.plan.devices import Device, Devices, alike
-from netpart.plan.layouts import data_by_speed, on_workers
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition, partition_by
 from netpart.plan.predict import memory, predict
 from netpart.plan.schemes import SCHEMES
+from netpart.plan.schemes.data import data_by_speed
+from netpart.plan.schemes.on_workers import on_workers
 from netpart.plan.table import tabulate
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import loads

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.errors import ConfigError
-from netpart.plan.layer_profile import Profile, Profiled, read_profile
+from netpart.plan.net_profile import LayerProfile, NetProfile, read_profile
 from netpart.plan.stages import Pipeline, best_pipeline, data_parallel_seconds
 
 PROFILES = Path(__file__).parents[1] / "data" / "pipedream"
@@ -24,14 +24,14 @@ ORACLE = [
 """What PipeDream's optimizer answers."""
 
 
-def chain(seed: int, length: int) -> Profile:
+def chain(seed: int, length: int) -> NetProfile:
     random = np.random.default_rng(seed)
     figures = random.uniform([0, 0, 0, 0], [1, 2, 2, 4], (length, 4)).tolist()
-    layers = tuple(Profiled(f"l{i}", "Linear", *row) for i, row in enumerate(figures))
-    return Profile(layers, tuple((i, i + 1) for i in range(length - 1)))
+    layers = tuple(LayerProfile(f"l{i}", "Linear", *row) for i, row in enumerate(figures))
+    return NetProfile(layers, tuple((i, i + 1) for i in range(length - 1)))
 
 
-def best_of_all(profile: Profile, workers: int, bandwidth: float) -> float:
+def best_of_all(profile: NetProfile, workers: int, bandwidth: float) -> float:
     """The seconds of the fastest pipeline: every last stage, before every pipeline of what is left."""
     layers = profile.layers
 
@@ -54,7 +54,7 @@ def best_of_all(profile: Profile, workers: int, bandwidth: float) -> float:
     return seconds(len(layers), workers)
 
 
-def priced(profile: Profile, pipeline: Pipeline, bandwidth: float) -> float:
+def priced(profile: NetProfile, pipeline: Pipeline, bandwidth: float) -> float:
     """The slowest stage of a pipeline, worked out anew."""
     stage_of = {layer: k for k, stage in enumerate(pipeline.stages) for layer in stage.layers}
     slowest = 0.0

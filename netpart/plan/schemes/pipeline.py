@@ -6,12 +6,13 @@ N workers make K stages of R = N / K replicas; the replicas of a stage cut its l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from netpart.graph.net import Net, Node
-from netpart.plan.schemes.placing import BATCH, cut_on, readers
+from netpart.plan.chain import cut_chain
+from netpart.plan.schemes.on_workers import on_workers
 from netpart.spec import Placement
 
 POWER = 8
@@ -23,31 +24,11 @@ def pipeline(net: Net, workers: int) -> list[Placement]:
 
 
 def staged(stages: Mapping[str, int], replicas: int) -> Callable[[Net, int], list[Placement]]:
-    """The scheme whose layer ``name`` is in stage ``stages[name]``; another is where its last source is.
+    """The scheme whose layer ``name`` is in stage ``stages[name]``; others go where ``on_workers`` puts them.
 
     Replicas add 2(R-1) times the parameters to what is sent.
     """
-
-    def place(net: Net, workers: int) -> list[Placement]:
-        found = stages_of(net, stages)
-        return [on_stage(cut_on(node, BATCH, replicas), found[node.index] * replicas) for node in net.nodes]
-
-    return place
-
-
-def on_stage(placement: Placement, first: int) -> Placement:
-    """``placement`` on the workers from ``first``."""
-    return Placement(tuple(replace(shard, worker=first + shard.worker) for shard in placement.shards))
-
-
-def stages_of(net: Net, named: Mapping[str, int]) -> list[int]:
-    """The stage of each node; one that is not named goes with its sources, an input with its readers."""
-    found: list[int] = []
-    for node, reading in zip(net.nodes, readers(net), strict=True):
-        before = max((found[source.node] for source in node.sources), default=None)
-        behind = min((named[reader.name] for reader in reading if reader.name in named), default=0)
-        found.append(named.get(node.name, behind if before is None else before))
-    return found
+    return on_workers({name: tuple(range(k * replicas, (k + 1) * replicas)) for name, k in stages.items()})
 
 
 def balanced(net: Net, stages: int) -> dict[str, int]:
@@ -60,16 +41,8 @@ def balanced(net: Net, stages: int) -> dict[str, int]:
     done = np.cumsum([0, *(work(net, node) for node in net.nodes)])
     price = ((done[None, :] - done[:, None]) / max(1, done[-1])) ** POWER  # [a, b]: of the run of layers a to b - 1
     price[np.tril_indices(count + 1)] = np.inf
-    best, starts = price[0], []
-    for _ in range(min(stages, count) - 1):
-        total = best[:, None] + price
-        starts.append(total.argmin(axis=0))
-        best = total.min(axis=0)
-    found, end = dict.fromkeys((node.name for node in net.nodes), 0), count
-    for stage, start in reversed(list(enumerate(starts, start=1))):
-        found.update((node.name, stage) for node in net.nodes[start[end] : end])
-        end = start[end]
-    return found
+    runs = pairwise(cut_chain(price, min(stages, count), np.add))
+    return {node.name: stage for stage, (start, end) in enumerate(runs) for node in net.nodes[start:end]}
 
 
 def work(net: Net, node: Node) -> int:

@@ -1,4 +1,4 @@
-"""Profiles: what each layer of a net computes, hands on and keeps, and which layer reads which.
+"""Profiles of nets: what each layer computes, hands on and keeps, and which layer reads which.
 
 A profile is read from the text that PipeDream's profiler writes (Narayanan et al., SOSP 2019): a line for each layer
 and then one for each edge,
@@ -31,7 +31,7 @@ MILLI = 1e-3
 
 
 @dataclass(frozen=True)
-class Profiled:
+class LayerProfile:
     """A layer: its work forward and backward for a mini-batch (seconds, or FLOPs), bytes of output and parameters."""
 
     name: str
@@ -48,10 +48,10 @@ class Profiled:
 
 
 @dataclass(frozen=True)
-class Profile:
+class NetProfile:
     """Layers in an order in which each stands behind those that it reads."""
 
-    layers: tuple[Profiled, ...]
+    layers: tuple[LayerProfile, ...]
     edges: tuple[Edge, ...]
 
     @property
@@ -76,15 +76,15 @@ class Profile:
         return found
 
     def __repr__(self) -> str:
-        return f"Profile({len(self.layers)} layers, {len(self.edges)} edges)"
+        return f"NetProfile({len(self.layers)} layers, {len(self.edges)} edges)"
 
 
-def read_profile(path: Path) -> Profile:
+def read_profile(path: Path) -> NetProfile:
     """The profile in file ``path``; raises ConfigError, with its place, for a line that is neither layer nor edge.
 
     Inputs, whose time is that of loading data, and what is taken out of a tuple that nobody reads, are left out.
     """
-    layers, edges = dict[str, Profiled](), list[tuple[str, str, Position]]()
+    layers, edges = dict[str, LayerProfile](), list[tuple[str, str, Position]]()
     for number, line in enumerate(decode(read_bytes(path), str(path)).splitlines(), start=1):
         position = Position(str(path), number, 1)
         if edge := EDGE.fullmatch(line.rstrip()):
@@ -97,7 +97,7 @@ def read_profile(path: Path) -> Profile:
     return made(layers, list(named_edges(layers, edges)))
 
 
-def read_layer(line: str, position: Position) -> Profiled:
+def read_layer(line: str, position: Position) -> LayerProfile:
     """The layer of one line."""
     found = NODE.fullmatch(line)
     figures = dict(FIGURE.findall(found["figures"])) if found else {}
@@ -108,10 +108,12 @@ def read_layer(line: str, position: Position) -> Profiled:
     except (KeyError, ValueError) as error:
         expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {error}"
         raise ConfigError("profile", expected, repr(line[:60]), hint, position=position) from None
-    return Profiled(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
+    return LayerProfile(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
 
 
-def named_edges(layers: dict[str, Profiled], edges: Sequence[tuple[str, str, Position]]) -> Iterator[tuple[str, str]]:
+def named_edges(
+    layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str, Position]]
+) -> Iterator[tuple[str, str]]:
     """The edges by names; raises ConfigError for a name that is no layer's."""
     for source, target, position in edges:
         for name in (source, target):
@@ -120,17 +122,17 @@ def named_edges(layers: dict[str, Profiled], edges: Sequence[tuple[str, str, Pos
         yield source, target
 
 
-def made(layers: dict[str, Profiled], edges: Sequence[tuple[str, str]]) -> Profile:
+def made(layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str]]) -> NetProfile:
     """A profile of what takes part in training, in topological order; raises ConfigError for a cycle."""
     read = {source for source, _ in edges}
     kept = {n for n, layer in layers.items() if not is_idle(layer, n in read)}
     order = ordered([n for n in layers if n in kept], [e for e in edges if e[0] in kept and e[1] in kept])
     index = {name: i for i, name in enumerate(order)}
     between = sorted((index[s], index[t]) for s, t in edges if s in kept and t in kept)
-    return Profile(tuple(layers[name] for name in order), tuple(between))
+    return NetProfile(tuple(layers[name] for name in order), tuple(between))
 
 
-def is_idle(layer: Profiled, read: bool) -> bool:
+def is_idle(layer: LayerProfile, read: bool) -> bool:
     """True for what is no work of the net."""
     return layer.kind.startswith("Input") or (layer.kind.startswith("__getitem__") and not read)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netpart.plan.devices import Devices
-from netpart.plan.layer_profile import Profile
+from netpart.plan.net_profile import NetProfile
 from netpart.plan.stages import Pipeline, Stage, best_pipeline, data_parallel_seconds
 
 
@@ -25,7 +25,7 @@ class PipelineRow:
         return self.pipeline.seconds
 
 
-def pipelines(profile: Profile, devices: Devices) -> list[PipelineRow]:
+def pipelines(profile: NetProfile, devices: Devices) -> list[PipelineRow]:
     """Every plan for ``profile``, which is that of the fastest device, the fastest plan first; of equals, the simplest.
 
     All devices are taken for the slowest: replicas of a stage, and stages, go at its pace.
@@ -44,13 +44,13 @@ def pipelines(profile: Profile, devices: Devices) -> list[PipelineRow]:
     return sorted(rows, key=lambda r: r.seconds)
 
 
-def row(name: str, profile: Profile, pipeline: Pipeline, slowest: float, bound: float) -> PipelineRow:
+def row(name: str, profile: NetProfile, pipeline: Pipeline, slowest: float, bound: float) -> PipelineRow:
     """One plan in figures; its seconds are those of the slowest device."""
     timed = Pipeline(pipeline.stages, pipeline.seconds / slowest)
     return PipelineRow(name, timed, timed.seconds / bound - 1, moved(profile, pipeline), memory(profile, pipeline))
 
 
-def moved(profile: Profile, pipeline: Pipeline) -> float:
+def moved(profile: NetProfile, pipeline: Pipeline) -> float:
     """Bytes for each mini-batch: outputs that another stage reads with their gradients, and rings of all-reduces."""
     stage_of = {layer: k for k, stage in enumerate(pipeline.stages) for layer in stage.layers}
     crossing = {(s, stage_of[t]) for s, t in profile.edges if stage_of[s] != stage_of[t]}
@@ -58,12 +58,12 @@ def moved(profile: Profile, pipeline: Pipeline) -> float:
     return 2 * sum(profile.layers[source].activation for source, _ in crossing) + sum(sums)
 
 
-def parameters(profile: Profile, stage: Stage) -> float:
+def parameters(profile: NetProfile, stage: Stage) -> float:
     """Bytes of the parameters of a stage."""
     return sum(profile.layers[i].parameters for i in stage.layers)
 
 
-def memory(profile: Profile, pipeline: Pipeline) -> tuple[float, ...]:
+def memory(profile: NetProfile, pipeline: Pipeline) -> tuple[float, ...]:
     """Bytes of each worker: as many versions of its weights, and of its share of the activations, as mini-batches are
     on their way from its stage to the end, and a gradient."""
     found: list[float] = []

@@ -10,8 +10,8 @@ from netpart.collectives.price import Link
 from netpart.errors import ConfigError
 from netpart.plan.devices import Device, Devices, alike
 from netpart.plan.downsets import downsets
-from netpart.plan.layer_profile import read_profile
-from netpart.plan.profiled import pipelines
+from netpart.plan.net_profile import read_profile
+from netpart.plan.pipelines import pipelines
 
 FIGURES = "forward_compute_time=1.5, backward_compute_time=2.5, activation_size=10.0, parameter_size=4.0"
 TEXT = f"""node1 -- Input0 -- {FIGURES}

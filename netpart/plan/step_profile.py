@@ -91,7 +91,7 @@ class WorkerMemory:
 
 
 @dataclass(frozen=True)
-class Profile:
+class StepProfile:
     """A traced run of ``steps`` steps; ``step_seconds`` is the median of what the slowest worker took."""
 
     name: str
@@ -104,7 +104,7 @@ class Profile:
 
 
 class Profiler:
-    """Makes a Profile of the ``timeline`` of training steps of ``partition``."""
+    """Makes a StepProfile of the ``timeline`` of training steps of ``partition``."""
 
     def __init__(self, partition: Partition, timeline: Timeline) -> None:
         self.partition, self.timeline = partition, timeline
@@ -113,10 +113,10 @@ class Profiler:
         self.nodes = {part.name: part.node for micro in micros for part in micro.graph.parts if part.kind == LAYER}
         self.owners = owner_names(partition)
 
-    def profile(self, memory: Iterable[WorkerMemory]) -> Profile:
+    def profile(self, memory: Iterable[WorkerMemory]) -> StepProfile:
         """The figures."""
         net = self.partition.graph.net
-        return Profile(
+        return StepProfile(
             net.name, self.partition.phases["train"][-1].rows[1], len(self.steps),
             median(self.timeline.seconds(step) for step in self.steps),
             tuple(self.layer(node.index) for node in net.nodes),
@@ -177,4 +177,4 @@ class Profiler:
         return length(ways), length(common(ways, busy))
 
 
-__all__ = ["LayerTime", "Profile", "Profiler", "WorkerMemory", "WorkerTime"]
+__all__ = ["LayerTime", "Profiler", "StepProfile", "WorkerMemory", "WorkerTime"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.launch.profiling import layer_seconds
+from netpart.launch.layer_seconds import layer_seconds
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder
 

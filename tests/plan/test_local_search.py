@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.plan.exchanges import polished
 from netpart.plan.knapsacks import OBJECTIVES, Knapsacks
+from netpart.plan.local_search import polished
 from netpart.plan.repair import repaired
 from tests.plan.instances import instance
 

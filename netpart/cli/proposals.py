@@ -1,0 +1,105 @@
+"""The table of proposals that netpart plan prints, and the same as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.plan.planners import Task
+    from netpart.plan.portfolio import Portfolio
+    from netpart.plan.portfolio import Row as Proposed
+    from netpart.proto.reader import Job
+
+PLANS = (
+    "",
+    "plan",
+    ">micro",
+    ">a step takes",
+    ">gap",
+    ">moves",
+    ">most memory",
+    ">profit",
+    ">gap",
+    ">makespan",
+    ">gap",
+)
+BLOCKS = (">block", "layers", ">work", "device")
+FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message. Those of
+profit (equation 5, to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved.
+Memory is that of the worker with the most."""
+
+
+def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
+    """Prints the devices, the blocks and the table as one JSON object."""
+    from dataclasses import asdict
+
+    layers = task.profile.layers
+    blocks = [{"layers": [layers[i].name for i in block.layers], "work": block.work} for block in task.blocks]
+    devices = [{**asdict(d), "memory": d.memory if d.memory < float("inf") else None} for d in task.devices.devices]
+    rows = [{k: v for k, v in asdict(row).items() if v != float("inf")} for row in portfolio.rows]
+    print(json.dumps({"devices": devices, "blocks": blocks, "plans": rows, "best": best.name}, indent=2))
+
+
+def print_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str | None) -> None:
+    """Prints what is planned, the blocks allocated for ``objective`` (None: not the blocks), and the table."""
+    from netpart.cli.table import Table
+
+    print(title(job, portfolio.task), end="\n\n")
+    if objective:
+        Table(BLOCKS, list(block_cells(portfolio, objective))).print()
+        print()
+    able = [row for row in portfolio.rows if not row.refused]
+    Table(PLANS, [cells(row, row is best) for row in able]).print()
+    print(f"\n{FOOTNOTE}")
+    refused = [f"not {row.name}: {row.refused}" for row in portfolio.rows if row.refused]
+    print("\n".join(["", *refused]) if refused else "", end="\n" if refused else "")
+
+
+def title(job: Job, task: Task) -> str:
+    """What is planned, in one line."""
+    from netpart.units import count_text, counted
+
+    kinds = {(d.name, d.speed): 0 for d in task.devices.devices}
+    for device in task.devices.devices:
+        kinds[device.name, device.speed] += 1
+    named = ", ".join(f"{n} × {name} at {count_text(speed)}FLOP/s" for (name, speed), n in kinds.items())
+    return (
+        f"{job.name}: {counted(len(task.profile.layers), 'layer')} in {counted(len(task.blocks), 'block')} on {named}"
+    )
+
+
+def block_cells(portfolio: Portfolio, objective: str) -> Any:
+    """The blocks, with the device that the best allocation for ``objective`` (or the makespan) gives each."""
+    task, plan = portfolio.task, portfolio.allocated(objective)
+    for i, block in enumerate(task.blocks):
+        names = [task.profile.layers[k].name for k in block.layers]
+        layers = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+        device = "-" if plan is None else f"{plan[i]} {task.devices.devices[plan[i]].name}"
+        yield str(i), layers, f"{block.work / task.profile.work:.1%}", device
+
+
+def cells(row: Proposed, best: bool) -> tuple[str, ...]:
+    """One proposal as it is printed."""
+    from netpart.units import bytes_text, seconds_text
+
+    profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
+    makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
+    step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
+    return "*" if best else "", short(row.name), str(row.micro_batches), *step, *profit, *makespan
+
+
+def short(name: str) -> str:
+    """The names of a row's planners; of allocators each objective once: ``greedy+gabra profit+makespan``."""
+    allocators: dict[str, list[str]] = {}
+    others = []
+    for one in name.split(", "):
+        planner, _, objective = one.rpartition(" ")
+        if objective in ("profit", "makespan"):
+            allocators.setdefault(objective, []).append(planner)
+        else:
+            others.append(one)
+    alike: dict[str, list[str]] = {}
+    for objective, planners in allocators.items():
+        alike.setdefault("+".join(planners), []).append(objective)
+    return ", ".join(others + [f"{planners} {'+'.join(objectives)}" for planners, objectives in alike.items()])

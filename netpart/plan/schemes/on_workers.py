@@ -1,0 +1,45 @@
+"""Workers decided layer by layer, as pipelines and planners do, as a scheme that places a net."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from netpart.graph.net import Net, Node
+from netpart.plan.schemes.placing import BATCH, cut_on, readers
+from netpart.spec import Placement, one
+
+Workers = tuple[int, ...]
+
+
+def on_workers(of_layer: Mapping[str, Workers]) -> Callable[[Net, int], list[Placement]]:
+    """Each layer whole on its worker, or cut on the batch over its workers.
+
+    A layer that nobody decided about, an input or one of another phase, goes with the last of its sources to be
+    computed, or else with its first reader.
+    """
+
+    def scheme(net: Net, workers: int) -> list[Placement]:
+        return [over(node, found) for node, found in zip(net.nodes, completed(net, of_layer), strict=True)]
+
+    return scheme
+
+
+def completed(net: Net, of_layer: Mapping[str, Workers]) -> list[Workers]:
+    """The workers of every node."""
+    found = [of_layer.get(node.name, ()) for node in net.nodes]
+    for node in net.nodes:
+        sources = sorted(source.node for source in node.sources if found[source.node])
+        found[node.index] = found[node.index] or (found[sources[-1]] if sources else ())
+    for node, reading in reversed(list(zip(net.nodes, readers(net), strict=True))):
+        read_by = [found[r.index] for r in reading if found[r.index]]
+        found[node.index] = found[node.index] or (read_by[0] if read_by else (0,))
+    return found
+
+
+def over(node: Node, workers: Workers) -> Placement:
+    """``node`` cut on the batch over ``workers``, as evenly as can be; whole on a single one."""
+    if len(workers) == 1:
+        return one(workers[0], node.layer.output)
+    placement = cut_on(node, BATCH, len(workers))
+    return replace(placement, shards=tuple(replace(s, worker=workers[s.worker]) for s in placement.shards))

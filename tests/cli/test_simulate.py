@@ -1,0 +1,41 @@
+"""netpart simulate: the tables of a profile, and what its options refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Netpart
+
+LINK = "--link", "50e-6,1e9"
+
+
+def test_a_simulation_prints_the_tables_of_a_profile(netpart: Netpart, job: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    answer = netpart("simulate", job, "--workers", 2, "--steps", 1, *LINK, "--speeds", "1,0.5", "-o", trace)
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("small: 2 workers, batch 8, 1 step; a step takes ")
+    assert "link: 5e-05 s, 1e+09 bytes/s" in answer.err
+    assert {event["pid"] for event in json.loads(trace.read_text())["traceEvents"]} == {0, 1}
+
+
+@pytest.mark.parametrize("link", ["50e-6", "a,b", "-1,1e9", "0,0", "inf,1e9", "0,nan"])
+def test_a_link_is_seconds_and_bytes_a_second(link: str, netpart: Netpart, job: Path) -> None:
+    answer = netpart("simulate", job, f"--link={link}")
+    assert answer.code == 2
+    assert f"expected seconds,bytes/s such as 50e-6,1e9, got '{link}'" in answer.err
+
+
+@pytest.mark.parametrize("speeds", ["0,1", "1,", "inf,1", "1,nan"])
+def test_speeds_are_above_0(speeds: str, netpart: Netpart, job: Path) -> None:
+    answer = netpart("simulate", job, *LINK, "--speeds", speeds)
+    assert answer.code == 2
+    assert "expected numbers above 0 such as 1,0.5" in answer.err
+
+
+def test_every_worker_has_a_speed(netpart: Netpart, job: Path) -> None:
+    answer = netpart("simulate", job, "--workers", 2, *LINK, "--speeds", "1,1,1")
+    assert answer.code != 0
+    assert "expected 2 speeds above 0, one for each worker, got [1.0, 1.0, 1.0]" in answer.err
