@@ -70,14 +70,12 @@ class Recomputation:
         self.memory, self.plain, self.width = memory, passes, width
         backward = [i for each in passes for i in each.instructions if isinstance(i, Backward)]
         self.trained = {(i.micro, i.part) for i in backward}
-        self.reread = {v.buffer for i in backward for v in (*i.x, *i.reads) if v is not None}
-        self.runs: dict[Turn, list[Move]] = {}
-        self.stays = set[int]()
-        for turn, instructions in passes:
-            if not turn.backward:
-                self.runs[turn] = [i for i in instructions if isinstance(i, Move) and self.can(i)]
-                others = [i for i in instructions if not isinstance(i, Move) or not self.can(i)]
-                self.stays.update(b for i in others for b in written(i))
+        self.reread = {b for i in backward for b in reread(i)}
+        self.runs: dict[Turn, list[Move]] = {
+            turn: [i for i in instructions if isinstance(i, Move) and self.can(i)]
+            for turn, instructions in passes
+            if not turn.backward
+        }
 
     def can(self, instruction: Move) -> bool:
         """True for parts that backward goes through, and for what moves activations: not data, not parameters."""
@@ -98,13 +96,13 @@ class Recomputation:
             pieces = self.split(run, count)
             touched.update(b for each in pieces for b in each.own)
             segments += pieces[:-1] if following.get(turn) == turn._replace(backward=True) else pieces
-        once = {b for b, times in touched.items() if times == 1} - self.stays
+        once = {b for b, times in touched.items() if times == 1}
         return [Segment(run, own & once) for run, own in segments]
 
     def split(self, run: list[Move], count: int) -> list[Segment]:
         """``run`` in segments with all that they make and read."""
         buffers = self.memory.buffers
-        nbytes = {b: buffers[b].nbytes(self.width) for i in run for b in written(i) if b not in self.stays}
+        nbytes = {b: buffers[b].nbytes(self.width) for i in run for b in written(i)}
         pieces = split(run, nbytes, self.reread, count)
         return [Segment(piece, {b for i in piece for b in (*written(i), *read(i))}) for piece in pieces]
 
@@ -112,15 +110,15 @@ class Recomputation:
         """A backward pass that does each segment again before it first reads of it; ``of`` has those of the parts."""
         copies: dict[int, dict[int, int]] = {}
         for instruction in instructions:
-            segment = of.get((instruction.micro, instruction.part)) if isinstance(instruction, Backward) else None
-            if segment is None or not isinstance(instruction, Backward):
+            if not isinstance(instruction, Backward) or (instruction.micro, instruction.part) not in of:
                 yield instruction
                 continue
-            if id(segment) not in copies:
+            segment = of[instruction.micro, instruction.part]
+            if id(segment) not in copies and not segment.own.isdisjoint(reread(instruction)):
                 run = self.needed(segment)
                 copies[id(segment)] = fresh = self.copied(run)
                 yield from (elsewhere(uncounted(i), fresh) for i in run)
-            yield elsewhere(instruction, copies[id(segment)])
+            yield elsewhere(instruction, copies.get(id(segment), {}))
 
     def needed(self, segment: Segment) -> list[Move]:
         """What of a segment makes what backward reads of it."""
@@ -138,6 +136,11 @@ class Recomputation:
             buffer = self.memory.buffers[b]
             found[b] = self.memory.new(buffer.name, buffer.shape, buffer.dtype, order=buffer.order).buffer
         return found
+
+
+def reread(instruction: Backward) -> Iterator[int]:
+    """The buffers of forward that an instruction of a backward pass looks at again."""
+    yield from (view.buffer for view in (*instruction.x, *instruction.reads) if view is not None)
 
 
 def uncounted(instruction: Move) -> Move:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from netpart.program.instructions import Add, CollectiveStart, Copy, Forward, Instruction, Receive
+from netpart.program.instructions import Add, Copy, Forward
 
 Move = Forward | Copy | Add
 """What can be done again: it reads and writes memory alone."""
 
 
-def written(instruction: Instruction) -> Iterator[int]:
+def written(instruction: Move) -> Iterator[int]:
     """The buffers that an instruction of a forward pass writes to."""
-    match instruction:
-        case Forward(y=y, aux=aux):
-            yield from (view.buffer for view in (*y, *aux))
-        case Copy(target) | Add(target) | Receive(target):
-            yield target.buffer
-        case CollectiveStart(target=targets, pack=pack):
-            yield from (view.buffer for view in (*targets, pack) if view is not None)
+    if isinstance(instruction, Forward):
+        yield from (view.buffer for view in (*instruction.y, *instruction.aux))
+    else:
+        yield instruction.target.buffer
 
 
 def read(instruction: Move) -> Iterator[int]:
