@@ -79,7 +79,7 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
 
     ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
     """
-    from netpart.plan.partition import set_scheme
+    from netpart.graph.scheme import set_scheme
     from netpart.proto.job_pb2 import Collectives, KernelSet
     from netpart.proto.reader import load
 
@@ -104,7 +104,7 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
 
 def set_pipeline(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` the pipeline that the options ask for: --stages and --replicas are of no use without one."""
-    from netpart.plan.partition import set_scheme
+    from netpart.graph.scheme import set_scheme
     from netpart.proto.job_pb2 import Schedule
 
     net = job.proto.neuralnet
