@@ -57,12 +57,15 @@ def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False) -> No
     parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 
 
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Adds the option of how many cores a worker computes on."""
+SHARE = "the job's, or else its share of the host's cores"
+ALL = "as OMP_NUM_THREADS says, or else all cores"
+
+
+def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
+    """Adds the option of how many cores a worker computes on; ``default`` says what it does on without it."""
     parser.add_argument(
-        "--threads", type=positive, metavar="N",
-        help="threads of each worker's CPU kernels (default: the job's, or else its share of the host's cores)",
-    )  # fmt: skip
+        "--threads", type=positive, metavar="N", help=f"threads of each worker's CPU kernels (default: {default})"
+    )
 
 
 def keep_to(workers: int, threads: int | None) -> None:
