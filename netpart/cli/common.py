@@ -61,12 +61,15 @@ def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False) -> No
     parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 
 
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Adds the option of how many cores a worker computes on."""
+SHARE = "the job's, or else its share of the host's cores"
+ALL = "as OMP_NUM_THREADS says, or else all cores"
+
+
+def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
+    """Adds the option of how many cores a worker computes on; ``default`` says what it does on without it."""
     parser.add_argument(
-        "--threads", type=positive, metavar="N",
-        help="threads of each worker's CPU kernels (default: the job's, or else its share of the host's cores)",
-    )  # fmt: skip
+        "--threads", type=positive, metavar="N", help=f"threads of each worker's CPU kernels (default: {default})"
+    )
 
 
 def keep_to(workers: int, threads: int | None) -> None:
@@ -83,7 +86,7 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
 
     ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
     """
-    from netpart.plan.partition import set_scheme
+    from netpart.graph.scheme import set_scheme
     from netpart.proto.job_pb2 import Collectives, KernelSet
     from netpart.proto.reader import load
 
@@ -108,7 +111,7 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
 
 def set_pipeline(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` the pipeline that the options ask for: --stages and --replicas are of no use without one."""
-    from netpart.plan.partition import set_scheme
+    from netpart.graph.scheme import set_scheme
     from netpart.proto.job_pb2 import Schedule
 
     net = job.proto.neuralnet

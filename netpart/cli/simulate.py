@@ -16,7 +16,7 @@ of workers can be tried on one machine that has the memory of all of them."""
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, positive
+    from netpart.cli.common import ALL, add_job, add_threads, positive
     from netpart.cli.profile import output
 
     parser: argparse.ArgumentParser = subparsers.add_parser("simulate", help=HELP, description=HELP, epilog=EPILOG)
@@ -30,6 +30,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--speeds", type=speeds, default=[], metavar="S,S,...",
         help="speeds of the workers' devices, this machine being 1 (default: all 1)",
     )  # fmt: skip
+    add_threads(parser, ALL)
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
     parser.add_argument(
         "-o", "--output", type=output, metavar="F.json|F.svg",
@@ -64,8 +65,11 @@ def speeds(text: str) -> list[float]:
 
 def call(args: argparse.Namespace) -> int:
     """Simulates the job; 0 when that went to its end."""
-    from netpart.cli.common import load_job, workers_of
+    from netpart.cli.common import keep_to, load_job, workers_of
     from netpart.cli.note import note
+
+    if args.threads is not None:
+        keep_to(1, args.threads)
     from netpart.cli.profile import drawn, print_json, print_tables
     from netpart.launch.links import measure_link
     from netpart.launch.simulate import simulate

@@ -70,7 +70,7 @@ def call_schemes(args: argparse.Namespace, job: Job) -> int:
 
 def schemes(text: str) -> list[str]:
     """The names that --schemes gives; raises ConfigError with the nearest names for one that is none."""
-    from netpart.plan.partition import known_scheme
+    from netpart.graph.scheme import known_scheme
     from netpart.plan.schemes import SCHEMES
 
     if text.lower() == ALL:

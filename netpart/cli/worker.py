@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.cli.common import add_threads, count, keep_to
+from netpart.cli.common import ALL, add_threads, count, keep_to
 
 if TYPE_CHECKING:
     from netpart.launch.join import Invitation
@@ -32,7 +32,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--folder", type=Path, metavar="DIR", help="where relative data paths start on this host (default: as there)"
     )
-    add_threads(parser)
+    add_threads(parser, ALL)
     add_token(parser)
     return parser
 

@@ -26,7 +26,8 @@ from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
 from netpart.graph.passes.teams import join_teams
 from netpart.graph.passes.totals import ask_with_totals
-from netpart.graph.unsupported import refuse_scheme, refuse_unsupported
+from netpart.graph.scheme import refuse_scheme
+from netpart.graph.unsupported import refuse_unsupported
 from netpart.proto.element import float_size
 from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one

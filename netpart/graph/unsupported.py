@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from netpart.errors import ConfigError, FieldPath
-from netpart.proto.job_pb2 import AlgType, JobProto, Scheme
+from netpart.proto.job_pb2 import AlgType, JobProto
 
 
 class Limit(NamedTuple):
@@ -19,18 +19,11 @@ class Limit(NamedTuple):
 
 
 UNSET = "unset"
-AS_WRITTEN = "AS_WRITTEN"
-"""The scheme that is none: every layer as its partition_dim, location and cut say."""
 
 
 def algorithm(job: JobProto) -> str:
     """The name of the training algorithm, or UNSET."""
     return AlgType.Name(job.train_one_batch.alg) if job.train_one_batch.HasField("alg") else UNSET
-
-
-def scheme_name(job: JobProto) -> str:
-    """The name of the net's scheme."""
-    return Scheme.Name(job.neuralnet.scheme)
 
 
 LIMITS = (
@@ -45,13 +38,6 @@ LIMITS = (
         "parameter servers are not there yet; gradients are summed by an all-reduce",
     ),
 )  # fmt: skip
-
-
-def refuse_scheme(job: JobProto) -> None:
-    """Raises ConfigError if ``job`` has a scheme, where nobody is there to carry it out."""
-    name, at = scheme_name(job), ("neuralnet", "scheme")
-    if name != AS_WRITTEN:
-        raise ConfigError("neuralnet.scheme", AS_WRITTEN, name, "partition it with netpart.partition", at=at)
 
 
 def refuse_unsupported(job: JobProto) -> None:

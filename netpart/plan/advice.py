@@ -8,7 +8,7 @@ from itertools import chain
 from netpart.graph.graph import LAYER
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
-from netpart.graph.unsupported import AS_WRITTEN, scheme_name
+from netpart.graph.scheme import AS_WRITTEN, scheme_name
 from netpart.plan.balance import uneven
 from netpart.plan.partition import is_written
 from netpart.plan.write import planned_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
@@ -14,19 +14,14 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import PHASES, Partition, partition_job
 from netpart.graph.passes.place import follow_readers
 from netpart.graph.passes.placer import Fallback, LayerPlacer
-from netpart.graph.unsupported import AS_WRITTEN, scheme_name
+from netpart.graph.scheme import AS_WRITTEN, refuse_stages, scheme_name, set_scheme
 from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.pipeline import balanced, pipeline, staged
-from netpart.proto.cut_pb2 import Scheme as SchemeValue
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import LayerProto
-
-PIPELINE = "PIPELINE"
-OF_PIPELINE: tuple[Literal["stages", "replicas"], ...] = ("stages", "replicas")
-"""Fields of a net that belong to the scheme PIPELINE."""
 
 
 def partition(
@@ -40,8 +35,7 @@ def partition(
     """
     job = with_scheme(job, scheme) if scheme else job
     name = scheme_name(job)
-    if name != PIPELINE:
-        refuse_stages(job, name)
+    refuse_stages(job)
     if name == AS_WRITTEN:
         return partition_job(job, workers, folder, phases)
     found, share = SCHEMES.get(name, at=("neuralnet", "scheme")), workers
@@ -49,14 +43,6 @@ def partition(
         stages, share = stages_and_replicas(job, workers)
         found = staged(balanced(build_net(job, "train", folder), stages), share)
     return partition_by(found, job, workers, folder, name, phases, share)
-
-
-def refuse_stages(job: JobProto, scheme: str) -> None:
-    """Raises ConfigError if ``job`` asks for stages, which ``scheme`` does not make."""
-    for name in OF_PIPELINE:
-        if job.neuralnet.HasField(name):
-            hint = f"write scheme: {PIPELINE}, or leave {name} out"
-            raise ConfigError(f"neuralnet.{name}", f"the scheme {PIPELINE}", scheme, hint, at=("neuralnet", name))
 
 
 def stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
@@ -91,25 +77,6 @@ def with_scheme(job: JobProto, text: str) -> JobProto:
     copy.CopyFrom(job)
     set_scheme(copy, text)
     return copy
-
-
-def set_scheme(job: JobProto, text: str) -> None:
-    """Gives ``job`` the scheme ``text``; stages go with the old one. Raises what ``known_scheme`` raises."""
-    name = known_scheme(text)
-    job.neuralnet.scheme = SchemeValue.Value(name)  # type: ignore[assignment]
-    for field_name in OF_PIPELINE if name != PIPELINE else ():
-        job.neuralnet.ClearField(field_name)
-
-
-def known_scheme(text: str, who: str = "--scheme") -> str:
-    """The name of the scheme that ``text``, given by ``who``, means in upper or lower case.
-
-    Raises ConfigError with the nearest names.
-    """
-    name = text.upper().replace("-", "_")
-    if name != AS_WRITTEN:
-        SCHEMES.get(name, who=who)
-    return name
 
 
 def partition_phase(job: JobProto, workers: int, phase: str, folder: Path | None = None) -> Graph:

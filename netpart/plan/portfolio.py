@@ -11,8 +11,9 @@ from typing import Any
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
+from netpart.graph.scheme import OF_PIPELINE
 from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Plan
-from netpart.plan.partition import OF_PIPELINE, is_written, partition, partition_by
+from netpart.plan.partition import is_written, partition, partition_by
 from netpart.plan.planners import DATA, ONE, PLANNERS, Layout, Task
 from netpart.plan.predict import memory, predict
 from netpart.proto.job_pb2 import JobProto

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from netpart.errors import FieldPath
 from netpart.graph.partition import Partition
+from netpart.graph.scheme import OF_PIPELINE
 from netpart.plan.cuts import place_text
-from netpart.plan.partition import OF_PIPELINE
 from netpart.plan.shares import Share, shards_text, shares
 from netpart.plan.spelling import Wanted, spell, wanted
 from netpart.plan.table import Table, tabulate

@@ -43,6 +43,15 @@ def test_help_imports_nothing_large() -> None:
     assert not loaded_by(HELP) & HEAVY
 
 
+def test_options_are_read_before_numpy_which_some_of_them_are_about() -> None:
+    command = "['check', 'graphs/schemes/five-layers.conf', '--scheme', 'pipeline', '--stages', '2']"
+    assert "numpy" not in loaded_by(f"""
+from netpart.cli.common import load_job
+from netpart.cli.main import parse
+load_job(parse({command}))
+""")
+
+
 def test_help_answers_at_once() -> None:
     """0.15 s is what we aim for on an idle machine; the bound here leaves room for a busy one."""
     assert min(seconds_of(HELP) for _ in range(5)) < 0.5

@@ -19,11 +19,12 @@ from netpart.collectives import GRADIENT
 from netpart.errors import ConfigError
 from netpart.graph.invariants import check_graph
 from netpart.graph.partition import Partition
+from netpart.graph.scheme import known_scheme
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.advice import advice
 from netpart.plan.cuts import cut_text
 from netpart.plan.ledger import ledger
-from netpart.plan.partition import known_scheme, partition
+from netpart.plan.partition import partition
 from netpart.plan.schemes import SCHEMES
 from netpart.program.instructions import Way
 from netpart.proto.cut_pb2 import Scheme

@@ -1,0 +1,61 @@
+"""The scheme that a job names, as far as its text goes: what carries it out is in ``netpart.plan.schemes``.
+
+Options are read before NumPy is loaded, whose threads they may be about; so nothing here needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from netpart.errors import ConfigError
+from netpart.proto.job_pb2 import JobProto, Scheme
+from netpart.registry import Registry
+
+AS_WRITTEN = "AS_WRITTEN"
+"""The scheme that is none: every layer as its partition_dim, location and cut say."""
+PIPELINE = "PIPELINE"
+OF_PIPELINE: tuple[Literal["stages", "replicas"], ...] = ("stages", "replicas")
+"""Fields of a net that belong to the scheme PIPELINE."""
+NAMES: Registry[str] = Registry("scheme")
+
+for _name in Scheme.keys():  # noqa: SIM118 - an enum is no dict
+    if _name != AS_WRITTEN:
+        NAMES.add(_name)(_name)
+
+
+def scheme_name(job: JobProto) -> str:
+    """The name of the net's scheme."""
+    return Scheme.Name(job.neuralnet.scheme)
+
+
+def known_scheme(text: str, who: str = "--scheme") -> str:
+    """The name of the scheme that ``text``, given by ``who``, means in upper or lower case.
+
+    Raises ConfigError with the nearest names.
+    """
+    name = text.upper().replace("-", "_")
+    return name if name == AS_WRITTEN else NAMES.get(name, who=who)
+
+
+def set_scheme(job: JobProto, text: str) -> None:
+    """Gives ``job`` the scheme ``text``; stages go with the old one. Raises what ``known_scheme`` raises."""
+    name = known_scheme(text)
+    job.neuralnet.scheme = Scheme.Value(name)  # type: ignore[assignment]
+    for field in OF_PIPELINE if name != PIPELINE else ():
+        job.neuralnet.ClearField(field)
+
+
+def refuse_stages(job: JobProto) -> None:
+    """Raises ConfigError if ``job`` asks for stages, which its scheme does not make."""
+    scheme = scheme_name(job)
+    for name in OF_PIPELINE if scheme != PIPELINE else ():
+        if job.neuralnet.HasField(name):
+            hint = f"write scheme: {PIPELINE}, or leave {name} out"
+            raise ConfigError(f"neuralnet.{name}", f"the scheme {PIPELINE}", scheme, hint, at=("neuralnet", name))
+
+
+def refuse_scheme(job: JobProto) -> None:
+    """Raises ConfigError if ``job`` has a scheme, where nobody is there to carry it out."""
+    name, at = scheme_name(job), ("neuralnet", "scheme")
+    if name != AS_WRITTEN:
+        raise ConfigError("neuralnet.scheme", AS_WRITTEN, name, "partition it with netpart.partition", at=at)
