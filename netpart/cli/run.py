@@ -93,10 +93,10 @@ def call(args: argparse.Namespace) -> int:
         keep_to(workers_of(args, job), args.threads)
     from netpart.launch.run import run
     from netpart.launch.speedup import read_summary, speedup
-    from netpart.plan.advice import recut
+    from netpart.plan.advice import recut, unheeded
 
     serial = read_summary(args.against) if args.against else None
-    for warning in recut(job, workers_of(args, job)):
+    for warning in (*recut(job, workers_of(args, job)), *unheeded(job.proto)):
         note(f"warning: {warning}")
     if args.threads is not None:
         job.proto.num_openblas_threads = args.threads

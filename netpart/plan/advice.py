@@ -12,7 +12,8 @@ from netpart.graph.scheme import AS_WRITTEN, scheme_name
 from netpart.plan.balance import uneven
 from netpart.plan.partition import is_written
 from netpart.plan.write import planned_for
-from netpart.proto.job_pb2 import Schedule
+from netpart.proto.job_pb2 import JobProto, Schedule
+from netpart.proto.phase import in_phase
 from netpart.proto.reader import Job
 from netpart.units import counted
 
@@ -20,7 +21,9 @@ from netpart.units import counted
 def advice(partition: Partition) -> list[str]:
     """Every warning about the training net: what has no effect, cuts that fell back, uneven cuts, idle workers, layers
     nobody reads."""
-    return list(chain(unheeded(partition), fallbacks(partition), uneven(partition), idle(partition), unread(partition)))
+    return list(
+        chain(unheeded(partition.job), fallbacks(partition), uneven(partition), idle(partition), unread(partition))
+    )
 
 
 def recut(job: Job, workers: int) -> Iterator[str]:
@@ -33,10 +36,13 @@ def recut(job: Job, workers: int) -> Iterator[str]:
         )
 
 
-def unheeded(partition: Partition) -> Iterator[str]:
-    """What the job asks for and nothing follows from: a scheme where every cut is written, an order of one piece."""
-    scheme, net = scheme_name(partition.job), partition.job.neuralnet
-    if scheme != AS_WRITTEN and all(is_written(node.conf) for node in partition.graph.net.nodes):
+def unheeded(job: JobProto) -> Iterator[str]:
+    """What a job asks for and little follows from: a scheme where every cut is written, stages or an order of one
+    piece."""
+    scheme, net = scheme_name(job), job.neuralnet
+    if scheme == "PIPELINE" and net.micro_batches <= 1:
+        yield "one stage works at a time, as there is one micro-batch; cut the mini-batch with --micro-batches 4, say"
+    if scheme != AS_WRITTEN and all(is_written(layer) for layer in net.layer if in_phase(layer, "train")):
         own = "a partition_dim, location, cut or shard of its own"
         yield f"scheme {scheme} places nothing, as every layer has {own}; take those away where it is to decide"
     if net.schedule == Schedule.GPIPE and net.micro_batches <= 1:
