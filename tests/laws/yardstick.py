@@ -131,8 +131,9 @@ def found(name: str, values: Sequence[Values | None], least: float = 0.0) -> Fou
 
 def regret(right: Values, other: Values) -> float:
     """How much smaller than the largest candidates those are that ``other`` takes for the largest."""
-    taken = np.take_along_axis(right, other.argmax(0)[None], 0)
-    return float((right.max(0) - taken[0]).max(initial=0))
+    most, taken = right.max(0), np.take_along_axis(right, other.argmax(0)[None], 0)[0]
+    otherwise = most != taken  # not so where a window holds padding alone: infinity less infinity is no number
+    return float((most[otherwise] - taken[otherwise]).max(initial=0))
 
 
 def candidates(layer: Layer, xs: list[Values]) -> list[Values]:
