@@ -24,7 +24,7 @@ from netpart.graph.passes.norm import Norm, share_norm
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
-from netpart.graph.passes.teams import join_teams
+from netpart.graph.passes.teams import join_teams, one_team
 from netpart.graph.passes.totals import ask_with_totals
 from netpart.graph.scheme import refuse_scheme
 from netpart.graph.unsupported import refuse_unsupported
@@ -89,7 +89,7 @@ def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
         found.plan.agree = agreeing(*decided)
         graph = connect(*decided, workers)
         collect(graph)
-        join_teams([graph])
+        one_team(graph)
     if sys.flags.dev_mode:
         check_graph(graph)
     return graph
@@ -161,7 +161,8 @@ def micro_batches(
             net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
             graphs[hi - lo] = cut_net(net, job, workers, whole.rows, placer, fallbacks)
         micros.append(Micro(graphs[hi - lo], (lo, hi)))
-    join_teams(list(graphs.values()))
+    if count > 1:
+        join_teams(list(graphs.values()))
     return micros
 
 

@@ -108,6 +108,12 @@ SHAPES = {
         product("top", "sum", 4, "location: 2"),
         layer("loss", "kSoftmaxLoss", "top", "data", more="location: 2"),
     ],
+    "one input for all": [
+        data(rows=12, more="location: 0"), product("a", "data", 6, "location: 1"),
+        product("b", "data", 6, "location: 2"), layer("sum", "kAdd", "b", "a", more="location: 2"),
+        product("c", "sum", 6, "location: 1"), product("top", "c", 4, "location: 2"),
+        layer("loss", "kSoftmaxLoss", "top", "data", more="location: 2"),
+    ],
     "a stage twice": [
         data(rows=12, more="location: 0"), product("a", "data", 6, "location: 0"), product("b", "a", 6, "location: 1"),
         product("c", "b", 6, "location: 0"), product("top", "c", 4, "location: 2"),

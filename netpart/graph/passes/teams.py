@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from netpart.graph.graph import Graph, Teams
 
 
+def one_team(graph: Graph) -> None:
+    """Lets all workers go through the net together, as they do with one micro-batch: in the one global order."""
+    graph.teams = Teams((0,) * graph.workers, (0,) * len(graph.net.nodes))
+
+
 def join_teams(graphs: Sequence[Graph]) -> None:
     """Joins the workers that hold shards of one layer in any of ``graphs``, which are micro-batches of one net.
 
@@ -26,3 +31,15 @@ def join_teams(graphs: Sequence[Graph]) -> None:
     of_worker = tuple(find(worker) for worker in range(len(above)))
     for graph in graphs:
         graph.teams = Teams(of_worker, tuple(of_worker[p.shards[0].worker] for p in graph.placements))
+        part_between_teams(graph)
+
+
+def part_between_teams(graph: Graph) -> None:
+    """Leaves collectives between teams to their single bridges: a member waits for all others to start, and teams are
+    at different micro-batches. The bytes are the same."""
+    of_worker = graph.teams.of_worker
+    for part in graph.parts:
+        if part.collective is not None and len({of_worker[member] for member in part.collective.members}) > 1:
+            part.collective = None
+    kept = {id(part.collective) for part in graph.parts}
+    graph.collectives = [found for found in graph.collectives if id(found) in kept]
