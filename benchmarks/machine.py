@@ -9,15 +9,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 GEMM = """
+import os
 import numpy as np
+import torch
 from time import perf_counter
+torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 n = 2048
 a, b, c = (np.random.default_rng(1).random((n, n), np.float32) for _ in range(3))
-def seconds():
+tensors = [torch.from_numpy(each) for each in (a, b, c)]
+def seconds(product):
     began = perf_counter()
-    np.matmul(a, b, out=c)
+    product()
     return perf_counter() - began
-print(2 * n ** 3 / min(seconds() for _ in range(12)))
+products = lambda: np.matmul(a, b, out=c), lambda: torch.mm(*tensors[:2], out=tensors[2])
+print(2 * n ** 3 / min(seconds(product) for _ in range(12) for product in products))
 """
 IMPORTED = """
 import netpart.graph.subgraph, netpart.kernels.device, netpart.launch.entry, netpart.launch.member
@@ -37,7 +42,7 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def gemm(threads: int) -> float:
-    """FLOPs per second of a float32 product of square matrices: NumPy's, the best of a dozen."""
+    """FLOPs per second of a float32 product of square matrices: the best of a dozen, NumPy's or PyTorch's."""
     return float(printed(GEMM, threads))
 
 
