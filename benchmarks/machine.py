@@ -45,7 +45,7 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def gemm(threads: int) -> float:
-    """FLOPs per second of a float32 product of square matrices: the best of a dozen, by NumPy, PyTorch or netpart's kernels."""
+    """FLOPs per second of a float32 product of square matrices: the best of a dozen each by NumPy, PyTorch, netpart."""
     return float(printed(GEMM, threads))
 
 
