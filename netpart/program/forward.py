@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Part
 from netpart.program.buffers import Order, View
 from netpart.program.collected import GIVE, TAKE, collected
@@ -44,9 +46,17 @@ class ForwardCompiler:
         self.calls: dict[int, Forward] = {}
         self.out: list[Instruction] = []
 
+    @cached_property
+    def by_stage(self) -> dict[Stage, list[Part]]:
+        """The parts of each stage, in order."""
+        found: dict[Stage, list[Part]] = {}
+        for part in self.parts:
+            found.setdefault(self.stages.of(part), []).append(part)
+        return found
+
     def of(self, stage: Stage) -> list[Part]:
-        """The parts of one stage, in order."""
-        return [part for part in self.parts if self.stages.of(part) == stage]
+        """The parts of one stage, in order: none where the team has it and this worker does not."""
+        return self.by_stage.get(stage, [])
 
     def run(self, stage: Stage) -> list[Instruction]:
         """Instructions of the forward pass of one stage."""

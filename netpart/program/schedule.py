@@ -130,10 +130,15 @@ class Stages:
         if team not in self.of_team:
             return 1
         first, own = self.of_team[team][0], len(self.of_team[team])
-        longest = dict.fromkeys(self.before, 1)
+        return -(-self.behind[first] // own)
+
+    @cached_property
+    def behind(self) -> dict[Stage, int]:
+        """Stages of the longest way from each one, itself included, to the end of the net."""
+        longest: dict[Stage, int] = {}
         for stage in sorted(self.before, reverse=True):
             longest[stage] = 1 + max((longest[s] for s in self.after[stage]), default=0)
-        return -(-longest[first] // own)
+        return longest
 
 
 class Rehearsal:
