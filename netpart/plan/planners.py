@@ -19,11 +19,14 @@ from netpart.plan.local_search import polished
 from netpart.plan.net_profile import NetProfile
 from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.data import data_by_speed
+from netpart.plan.schemes.data_then import data_then
 from netpart.plan.schemes.on_workers import on_workers
 from netpart.plan.stages import best_pipeline
 
 SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 """Of the capacities, tried in this order where none is asked for."""
+VARIANTS = 32
+"""Blocks, at most, behind which a change of the cut is tried."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,12 @@ class Task:
 @dataclass(frozen=True)
 class Layout:
     """What a planner decided. ``pipelined``: it is a pipeline, which micro-batches keep busy. ``plan`` is the device of
-    each block, if it was those that it placed."""
+    each block, if it was those that it placed. Of ``variants`` one is taken instead if it is predicted to be faster."""
 
     scheme: Scheme
     pipelined: bool = False
     plan: Plan | None = None
+    variants: tuple[Scheme, ...] = ()
 
 
 Planner = Callable[[Task], Layout]
@@ -112,6 +116,15 @@ def by_scheme(name: str, task: Task) -> Layout:
 def by_speed(task: Task) -> Layout:
     """Data parallelism with more rows for faster devices."""
     return Layout(data_by_speed(task.devices.speeds))
+
+
+def data_until(name: str, task: Task) -> Layout:
+    """The scheme of that name, with the layers above some block cut on the batch instead."""
+    names = [layer.name for layer in task.profile.layers]
+    starts = [block.layers.start for block in blocks(task.profile)][1:]
+    some = starts[:: -(-len(starts) // VARIANTS)] if starts else []
+    scheme = SCHEMES.get(name)
+    return Layout(scheme, variants=tuple(data_then(frozenset(names[:start]), scheme) for start in some))
 
 
 def stages(task: Task, straight: bool = False) -> Layout:
@@ -167,6 +180,8 @@ PLANNERS: dict[str, Planner] = {
         for name in SCHEMES.names()
         if name not in ("SEQUENTIAL", "DATA", "PIPELINE")
     },
+    "data then gather-scatter": partial(data_until, "GATHER_SCATTER"),
+    "data then column-row": partial(data_until, "COLUMN_ROW"),
     "stages": stages,
     "straight stages": partial(stages, straight=True),
     **{

@@ -16,6 +16,7 @@ from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Plan
 from netpart.plan.partition import is_written, partition, partition_by
 from netpart.plan.planners import DATA, ONE, PLANNERS, Layout, Task
 from netpart.plan.predict import memory, predict
+from netpart.plan.schemes import Scheme
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
 from netpart.proto.writer import CUT
@@ -124,17 +125,18 @@ class Portfolio:
             yield self.proposal(name, layout)
 
     def proposal(self, name: str, layout: Layout) -> Proposal:
-        """A layout with the fastest number of micro-batches that fits the devices."""
+        """The fastest variant of a layout and number of micro-batches that fits the devices."""
         shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
-        tried = sorted((self.laid_out(name, layout, m) for m in shares), key=lambda p: p.row.seconds)
+        schemes = layout.scheme, *layout.variants
+        tried = sorted((self.laid_out(name, s, m) for s in schemes for m in shares), key=lambda p: p.row.seconds)
         fitted = map(self.fitted, tried)
         found = next((p for p in fitted if not p.row.refused), None) or self.fitted(tried[0])
         return replace(found, row=replace(found.row, **self.allocation(layout)), layout=layout)
 
-    def laid_out(self, name: str, layout: Layout, micro_batches: int) -> Proposal:
-        """A layout with so many micro-batches."""
+    def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
+        """A scheme with so many micro-batches."""
         job = with_micro_batches(self.job, micro_batches)
-        cut = partial(partition_by, layout.scheme, job.proto, len(self.task.devices), job.folder)
+        cut = partial(partition_by, scheme, job.proto, len(self.task.devices), job.folder)
         return self.tried(name, job, cut)
 
     def tried(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:

@@ -24,8 +24,9 @@ from netpart.launch.ensemble import Ensemble
 from netpart.plan.advice import advice
 from netpart.plan.cuts import cut_text
 from netpart.plan.ledger import ledger
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition, partition_by
 from netpart.plan.schemes import SCHEMES
+from netpart.plan.schemes.data_then import data_then
 from netpart.program.instructions import Way
 from netpart.proto.cut_pb2 import Scheme
 from netpart.proto.job_pb2 import JobProto
@@ -211,6 +212,18 @@ def test_every_scheme_computes_what_the_uncut_net_computes(
     check_bytes(check_law(found, order))
 
 
+@settings(max_examples=25)
+@given(draw=st.data(), workers=st.integers(2, 5), order=st.integers(0, 2**16))
+def test_a_change_of_the_cut_behind_any_layer_computes_the_same(draw: st.DataObject, workers: int, order: int) -> None:
+    sketch = draw.draw(nets())
+    names = [found.name for found in sketch.job.neuralnet.layer]
+    first = frozenset(names[: draw.draw(st.integers(0, len(names)))])
+    rest = SCHEMES.get(draw.draw(st.sampled_from(("GATHER_SCATTER", "COLUMN_ROW"))))
+    found = partition_by(data_then(first, rest), sketch.job, workers)
+    check_invariants(found)
+    check_bytes(check_law(found, order))
+
+
 CONVOLUTIONS = """
 layer { name: "conv" type: kConvolution srclayers: "data"
   convolution_conf { num_filters: 5 kernel: 3 } param { init { type: kGaussian } } param { init { type: kGaussian } } }
@@ -253,6 +266,14 @@ CUTS = {
 def test_what_a_scheme_makes_of_convolutions(scheme: str) -> None:
     found = partition(convolutions(), 2, scheme=scheme)
     assert [text_of(found, name) for name in ("data", "conv", "norm", "fc1", "loss")] == CUTS[scheme]
+
+
+def test_the_cut_changes_behind_any_layer() -> None:
+    rest = SCHEMES.get("GATHER_SCATTER")
+    for first, cuts in ((["data", "conv"], 2), (["data", "conv", "pool", "norm", "fc1"], 4), ([], 0)):
+        found = partition_by(data_then(first, rest), convolutions(), 2)
+        expected = ["batch 3+3"] * cuts + CUTS["GATHER_SCATTER"][cuts:]
+        assert [text_of(found, name) for name in ("data", "conv", "norm", "fc1", "loss")] == expected
 
 
 @pytest.mark.parametrize("scheme", NAMES)
