@@ -44,13 +44,17 @@ class Timed:
 
 
 def netpart(
-    prepared: Prepared, timed: Timed, steps: int, workers: int, threads: int, arguments: Sequence[str] = ()
+    prepared: Prepared, timed: Timed, steps: int, workers: int, threads: int, arguments: Sequence[str] = (),
+    plan: Path | None = None,
 ) -> None:  # fmt: skip
-    """Trains for ``steps`` steps with ``netpart run``; raises RuntimeError, with what it said, if that fails."""
+    """Trains for ``steps`` steps with ``netpart run``, as the job is or by a ``plan`` of it for as many steps.
+
+    Raises RuntimeError, with what it said, if that fails.
+    """
     prepared.write_job(steps)
     with TemporaryDirectory() as folder:
         summary, said = Path(folder) / "summary.json", Path(folder) / "said.txt"
-        call = [sys.executable, "-m", "netpart", "run", str(prepared.job), "--workers", str(workers)]
+        call = [sys.executable, "-m", "netpart", "run", str(plan or prepared.job), "--workers", str(workers)]
         options = ["--workspace", folder, "--summary", str(summary), *arguments]
         with said.open("w") as output:
             process = subprocess.Popen(
@@ -61,6 +65,15 @@ def netpart(
             raise RuntimeError(f"{' '.join([*call, *options])}: exit code {process.returncode}: {said.read_text()}")
         found = json.loads(summary.read_text(encoding="utf-8"))
     timed.add(found["step_seconds"], found["train"]["loss/loss"], peak)
+
+
+def recommended(prepared: Prepared, steps: int, workers: int, threads: int) -> Path:
+    """The plan that netpart recommends for runs of so many ``steps``, by what its kernels take here."""
+    prepared.write_job(steps)
+    found = prepared.folder / "plan.conf"
+    call = [sys.executable, "-m", "netpart", "plan", str(prepared.job), "--workers", str(workers), "--by", "profile"]
+    subprocess.run([*call, "-o", str(found)], env=environment(threads), stdout=subprocess.DEVNULL, cwd=ROOT, check=True)
+    return found
 
 
 def watched(process: subprocess.Popen[Any]) -> int:

@@ -1,13 +1,13 @@
 """Two workers of a thread each beside PyTorch: DistributedDataParallel, tensor parallelism; and beside one worker.
 
-    python -m benchmarks.workers                    about six minutes; benchmarks/results/workers.json
+    python -m benchmarks.workers                    about eight minutes; benchmarks/results/workers.json
     python -m benchmarks.workers --nets lenet,mlp
     python -m benchmarks.workers --quick            a look whether everything works; writes nothing without -o
 
-Nets are cut on their data, half of each mini-batch to either, as DDP does it over gloo; the perceptron also by the
-scheme that is fastest, and beside ColwiseParallel and RowwiseParallel with a ReLU between two products. What else holds
-is said in benchmarks.cpu. Where rows are normalised together netpart takes all rows of the mini-batch, which costs it
-messages, and DDP those of each process.
+Nets are cut on their data, half of each mini-batch to either, as DDP does it over gloo, and by the plan that netpart
+plan recommends; the perceptron also by the scheme that is fastest, and beside ColwiseParallel and RowwiseParallel with
+a ReLU between two products. What else holds is said in benchmarks.cpu. Where rows are normalised together netpart takes
+all rows of the mini-batch, which costs it messages, and DDP those of each process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.contenders import TORCH, Bench
-from benchmarks.contest import Peer, Timed, check_losses, netpart
+from benchmarks.contest import Peer, Timed, check_losses, netpart, recommended
 from benchmarks.cpu import LAST, MEMORY_GOAL, PLAIN
 from benchmarks.machine import imported
 from benchmarks.mlp import Work
@@ -31,9 +31,9 @@ from benchmarks.rows import RESULTS, Row, finish, write
 WORKERS, THREADS = 2, 1
 SCHEMES = ("COLUMN_ROW", "GATHER_SCATTER", "ALTSPLIT")
 """What the perceptron is cut by, beside its data."""
-MEAN_GOAL, SPEED_UP_GOAL, DDP_GOAL, TENSOR_GOAL = 1.3, 1.85, 2.0, 1.5
+MEAN_GOAL, SPEED_UP_GOAL, PLAN_GOAL, DDP_GOAL, TENSOR_GOAL = 1.3, 1.85, 1.8, 2.0, 1.5
 WIDTHS = 784, 2500, 2000, 1500, 1000, 500, 10
-DDP = "PyTorch DDP"
+DDP, ALONE = "PyTorch DDP", "netpart, 1 worker"
 
 
 def main() -> int:
@@ -60,8 +60,13 @@ def main() -> int:
 def net_rows(prepared: Prepared, base: int, args: argparse.Namespace) -> list[Row]:
     """All rows of one net; the first is that of data parallelism."""
     steps = prepared.steps(args.seconds, WORKERS * THREADS)
-    alone, theirs = Timed(), {layout: Timed() for layout in ((PLAIN, LAST) if prepared.net.conv else (PLAIN,))}
+    alone, planned, theirs = (
+        Timed(),
+        Timed(),
+        {layout: Timed() for layout in ((PLAIN, LAST) if prepared.net.conv else (PLAIN,))},
+    )
     schemes = {"DATA": Timed()} | ({} if prepared.net.name != "mlp" else {name: Timed() for name in SCHEMES})
+    plan = recommended(prepared, steps, WORKERS, THREADS)
     with Peer("torch_ddp", THREADS, prepared.folder, WORKERS) as peer:
         for _ in range(args.rounds):
             for scheme, timed in schemes.items():
@@ -69,15 +74,17 @@ def net_rows(prepared: Prepared, base: int, args: argparse.Namespace) -> list[Ro
             for layout, timed in theirs.items():
                 peer.play(timed, steps, layout)
             netpart(prepared, alone, steps, 1, THREADS, args.arguments)
+            netpart(prepared, planned, steps, WORKERS, THREADS, args.arguments, plan)
+    check_losses(prepared.net.title, schemes["DATA"], planned)
     if not (prepared.dropout or prepared.normalised):
         check_losses(prepared.net.title, schemes["DATA"], theirs[PLAIN])
-    rows = compared(prepared, base, schemes, theirs, alone)
+    rows = compared(prepared, base, schemes, theirs, alone, planned)
     print(*rows, sep="\n", flush=True)
     return rows
 
 
 def compared(
-    prepared: Prepared, base: int, schemes: dict[str, Timed], theirs: dict[str, Timed], alone: Timed
+    prepared: Prepared, base: int, schemes: dict[str, Timed], theirs: dict[str, Timed], alone: Timed, planned: Timed
 ) -> list[Row]:
     """The rows of what was timed."""
     ours, plain, about = schemes["DATA"], theirs[PLAIN], f"{prepared.net.title}, batch {prepared.net.batch}, 2 workers"
@@ -85,7 +92,9 @@ def compared(
     goal = SPEED_UP_GOAL if prepared.net.conv else None
     rows = [
         Row(f"{about}, DATA", DDP, ours.median, peer, "s/step"),
-        Row(f"{about}, DATA", "netpart, 1 worker", ours.median, alone.median, "s/step", goal),
+        Row(f"{about}, DATA", ALONE, ours.median, alone.median, "s/step", goal),
+        Row(f"{about}, recommended plan", ALONE, planned.median, alone.median, "s/step", PLAN_GOAL if goal else None),
+        Row(f"{about}, recommended plan", DDP, planned.median, peer, "s/step"),
         Row(f"{about}: memory of one", DDP, ours.peak, plain.peak, "B", MEMORY_GOAL),
         Row(f"{about}: memory beyond imports", DDP, ours.peak - base, plain.peak - plain.imported, "B", MEMORY_GOAL),
     ]
