@@ -60,15 +60,12 @@ def output(text: str) -> Path:
 
 def call(args: argparse.Namespace) -> int:
     """Profiles the job; 0 when that went to its end."""
-    from netpart.cli.common import keep_to, load_job, workers_of
+    from netpart.cli.common import load_job, set_threads
 
     job = load_job(args)
-    if args.launcher == "threads":
-        keep_to(workers_of(args, job), args.threads)
+    set_threads(job, args)
     from netpart.launch.profile import profile
 
-    if args.threads is not None:
-        job.proto.num_openblas_threads = args.threads
     if args.output:
         args.output.parent.mkdir(parents=True, exist_ok=True)
         args.output.touch()  # what cannot be written is known before the run, not after it
