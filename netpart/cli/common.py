@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
-PIPELINE = ("stages", "replicas", "micro_batches", "order", "recompute")
+CUT = ("workers", "scheme", "stages", "replicas", "micro_batches", "order", "recompute", "collectives")
+"""The options that say how a job is cut."""
+READ = ("kernels", "dtype", "seed")
+"""The options that say how it is read, but --set."""
 DTYPES = ("float32", "float64")
 ORDERS = ("1f1b", "gpipe")
 KERNELS = ("auto", "reference", "onednn")
@@ -27,9 +32,9 @@ def positive(text: str) -> int:
     return count(text, 1)
 
 
-def add_job(parser: argparse.ArgumentParser) -> None:
-    """Adds JOB and the options that say how it is read and cut."""
-    add_uncut_job(parser)
+def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
+    """Adds JOB and the options that say how it is read and cut, and what ``computes`` it if the verb cares."""
+    add_uncut_job(parser, computes=computes)
     parser.add_argument("--workers", type=positive, metavar="N", help="cut over N workers (default: as the job says)")
     parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
     parser.add_argument("--stages", type=positive, metavar="K", help="a pipeline of K stages, one after another")
@@ -47,18 +52,21 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, computes: bool = True) -> None:
     """Adds JOB, which may be ``optional``, and the options that say how it is read, but none that say how it is cut."""
-    parser.set_defaults(workers=None, scheme=None, collectives=None, **dict.fromkeys(PIPELINE))
+    parser.set_defaults(**dict.fromkeys(("kernels", "seed", *CUT)))
     nargs = "?" if optional else None
     parser.add_argument("job", nargs=nargs, metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
     parser.add_argument(
         "--set", action="append", default=[], metavar="PATH=VALUE",
         help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--kernels", choices=KERNELS, help="what computes on a CPU (default: the job's, or else auto)")
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
-    parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
+    if computes:
+        parser.add_argument(
+            "--kernels", choices=KERNELS, help="what computes on a CPU (default: the job's, or else auto)"
+        )
+        parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 
 
 SHARE = "the job's, or else its share of the host's cores"
@@ -151,6 +159,14 @@ def seed(number: int) -> int:
     if not 0 <= number < 1 << 64:
         raise ConfigError("--seed", "a whole number from 0 to 2^64 - 1", str(number))
     return number
+
+
+def typed(verb: str, args: argparse.Namespace, options: Mapping[str, object]) -> str:
+    """The command line of ``verb`` with ``options``, but those that are not given, as one would type it."""
+    given = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value not in (None, "")]
+    words = [word for flag, value in given for word in ((flag,) if value is True else (flag, str(value)))]
+    words += [word for change in args.set for word in ("--set", change)]
+    return shlex.join(["netpart", verb, args.job, *words])
 
 
 def workers_of(args: argparse.Namespace, job: Job) -> int:

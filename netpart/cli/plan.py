@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
 HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
 EPILOG = "Without JOB, --profile has the net: text as PipeDream's profiler writes it."
 UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
+SHAPING = (
+    "workers", "collectives", "devices", "bandwidth", "partitions", "by", "objective", "slack", "micro_batches", "take",
+    "limit",
+)  # fmt: skip
+"""The options that shape a plan, in the order in which it names them."""
 PIPELINES = ("", "plan", "replicas", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
 
 
@@ -217,25 +221,8 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
 
 def command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    defaults = {"by": "flops", "objective": "seconds", "limit": 5.0}
-    names = (
-        "workers",
-        "collectives",
-        "devices",
-        "bandwidth",
-        "partitions",
-        "by",
-        "objective",
-        "slack",
-        "micro_batches",
-        "take",
-    )
-    named = [(name, getattr(args, name)) for name in (*names, "limit", "dtype", "seed")]
-    options = [
-        word
-        for name, value in named
-        if value is not None and value != defaults.get(name)
-        for word in (f"--{name.replace('_', '-')}", f"{value:g}B/s" if name == "bandwidth" else str(value))
-    ]
-    options += [word for change in args.set for word in ("--set", change)]
-    return shlex.join(["netpart", "plan", args.job, *options])
+    from netpart.cli.common import READ, typed
+
+    given = {name: value for name, value in vars(args).items() if value != args.parser.get_default(name)}
+    bytes_a_second = {"bandwidth": f"{args.bandwidth:g}B/s"} if args.bandwidth else {}
+    return typed("plan", args, {name: given.get(name) for name in (*SHAPING, *READ)} | bytes_a_second)

@@ -22,6 +22,15 @@ def test_the_algorithm_that_is_named_is_the_one_that_is_taken(name: str, job: Pa
     assert f"collectives: {name.upper()}\n" in netpart("partition", job, "--collectives", name).out
 
 
+@pytest.mark.parametrize(
+    "words", [(verb, option) for verb in ("draw", "explain") for option in ("--kernels", "--seed")]
+)
+def test_a_verb_refuses_what_would_change_nothing(words: tuple[str, str], job: Path, netpart: Netpart) -> None:
+    answer = netpart(words[0], job, *(("ip",) if words[0] == "explain" else ()), words[1], "1")
+    assert (answer.code, answer.out) == (2, "")
+    assert f"unknown: {words[1]} 1; netpart {words[0]} --help explains all options" in answer.err
+
+
 @pytest.mark.parametrize("options", [("--scheme", "data", "--stages", 2), ("--set", "neuralnet.stages=2")])
 def test_stages_are_those_of_a_pipeline(options: tuple[object, ...], job: Path, netpart: Netpart) -> None:
     answer = netpart("check", job, "--workers", 2, *options)
