@@ -42,12 +42,17 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--transport", choices=("auto", "zeromq", "shm"), default="auto",
         help="what processes exchange tensors through (default: shared memory where the host has it)",
     )  # fmt: skip
+    add_output(parser, "traced")
+    return parser
+
+
+def add_output(parser: argparse.ArgumentParser, done: str) -> None:
+    """Adds the options of how what was ``done`` is shown."""
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
     parser.add_argument(
         "-o", "--output", type=output, metavar="F.json|F.svg",
-        help="write what was traced: all steps for ui.perfetto.dev, or a drawing of the median step",
+        help=f"write what was {done}: all steps for ui.perfetto.dev, or a drawing of the median step",
     )  # fmt: skip
-    return parser
 
 
 def output(text: str) -> Path:
@@ -66,17 +71,26 @@ def call(args: argparse.Namespace) -> int:
     set_threads(job, args)
     from netpart.launch.profile import profile
 
-    if args.output:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        args.output.touch()  # what cannot be written is known before the run, not after it
-    found = profile(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport)
+    check_output(args.output)
+    show(profile(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport), args)
+    return 0
+
+
+def check_output(path: Path | None) -> None:
+    """Raises OSError for a file that cannot be written: before it takes time to find out what to write."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def show(found: Profiled, args: argparse.Namespace) -> None:
+    """Prints and writes what was found, as the options say."""
     if args.output:
         args.output.write_text(drawn(found, args.output.suffix), encoding="utf-8")
     if args.json:
         print_json(found.profile)
     else:
         print_tables(found.profile)
-    return 0
 
 
 def drawn(found: Profiled, suffix: str) -> str:
