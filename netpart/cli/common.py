@@ -16,7 +16,6 @@ READ = ("kernels", "dtype", "seed")
 """The options that say how it is read, but --set."""
 DTYPES = ("float32", "float64")
 ORDERS = ("1f1b", "gpipe")
-KERNELS = ("auto", "reference", "onednn")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
@@ -63,6 +62,8 @@ def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, compu
     )  # fmt: skip
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
     if computes:
+        from netpart.kernels.choose import KERNELS
+
         parser.add_argument(
             "--kernels", choices=KERNELS, help="what computes on a CPU (default: the job's, or else auto)"
         )

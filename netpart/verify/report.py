@@ -98,7 +98,7 @@ class Report:
     dtype: str
     micro_batches: int
     comparisons: tuple[Comparison, ...]
-    kernels: str = "reference"
+    kernels: str
 
     @property
     def law(self) -> float:

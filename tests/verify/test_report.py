@@ -7,6 +7,7 @@ from math import inf
 
 import pytest
 
+from netpart.kernels.choose import REFERENCE
 from netpart.verify.difference import Difference
 from netpart.verify.report import BITWISE, REORDERED, SEMANTIC, Comparison, Report
 
@@ -19,7 +20,7 @@ def comparison(relative: float, terms: int = 10, layer: str = "a", kind: str = "
 
 
 def report(*comparisons: Comparison) -> Report:
-    return Report("net", 3, 2, "float64", 1, comparisons)
+    return Report("net", 3, 2, "float64", 1, comparisons, REFERENCE)
 
 
 @pytest.mark.parametrize(
