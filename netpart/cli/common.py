@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 CUT = ("workers", "scheme", "stages", "replicas", "micro_batches", "order", "recompute", "collectives")
 """The options that say how a job is cut."""
+NAMED = ("collectives", "kernels", "dtype")
+"""The options whose values are those of the job's fields, in small letters."""
 READ = ("kernels", "dtype", "seed")
 """The options that say how it is read, but --set."""
 DTYPES = ("float32", "float64")
@@ -116,21 +118,15 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
     """
     from netpart.graph.scheme import set_scheme
-    from netpart.proto.job_pb2 import Collectives, KernelSet
+    from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import load
 
     job = args.loaded = load(args.job, args.set)
     if args.scheme is not None:
         set_scheme(job.proto, args.scheme)
     set_pipeline(job, args)
-    if args.collectives is not None:
-        job.proto.collectives = Collectives.Algorithm.Value(args.collectives.upper())  # type: ignore[assignment]
-    if args.kernels is not None:
-        job.proto.kernels = KernelSet.Name.Value(args.kernels.upper())  # type: ignore[assignment]
-    if args.dtype is not None:
-        job.proto.dtype = (job.proto.FLOAT32, job.proto.FLOAT64)[DTYPES.index(args.dtype)]
-    if args.seed is not None:
-        job.proto.seed = seed(args.seed)
+    named = {name: value.upper() for name in NAMED if (value := getattr(args, name)) is not None}
+    job.proto.MergeFrom(JobProto(seed=seed(args.seed), **named))
     if provide:
         from netpart.cli.provide import provide as make_missing
 
@@ -153,11 +149,11 @@ def set_pipeline(job: Job, args: argparse.Namespace) -> None:
         net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE)[ORDERS.index(args.order)]
 
 
-def seed(number: int) -> int:
-    """``number``, which must fit the job's field; raises ConfigError."""
+def seed(number: int | None) -> int | None:
+    """``number``, which must fit the job's field if there is one; raises ConfigError."""
     from netpart.errors import ConfigError
 
-    if not 0 <= number < 1 << 64:
+    if number is not None and not 0 <= number < 1 << 64:
         raise ConfigError("--seed", "a whole number from 0 to 2^64 - 1", str(number))
     return number
 
