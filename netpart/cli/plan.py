@@ -43,6 +43,18 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--partitions", type=positive, metavar="n", help="blocks to allocate (default: as the net has them)"
     )
+    add_search(parser)
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
+    parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the plan to take to FILE")
+    return parser
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of what planners look for, and how long."""
+    from netpart.cli.common import positive
+
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
     )
@@ -58,11 +70,6 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--limit", type=share, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
     )
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
-    parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the plan to take to FILE")
-    return parser
 
 
 def bandwidth(text: str) -> float:
