@@ -84,6 +84,14 @@ def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
     )
 
 
+def add_transport(parser: argparse.ArgumentParser) -> None:
+    """Adds the option of what processes of one host exchange tensors through."""
+    parser.add_argument(
+        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
+        help="what processes exchange tensors through (default: shared memory where the host has it)",
+    )  # fmt: skip
+
+
 def keep_to(workers: int, threads: int | None) -> None:
     """Makes the kernels of this process, which are not loaded yet, use ``threads`` (None, 0: a share among workers)."""
     import os

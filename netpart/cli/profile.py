@@ -28,7 +28,7 @@ their way to a worker or from it, and overlapped is the share of that in which i
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, add_threads, positive
+    from netpart.cli.common import add_job, add_threads, add_transport, positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("profile", help=HELP, description=HELP)
     add_job(parser)
@@ -38,10 +38,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--launcher", choices=("local", "threads"), default="local",
         help="a process or a thread per worker (default: local)",
     )  # fmt: skip
-    parser.add_argument(
-        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
-        help="what processes exchange tensors through (default: shared memory where the host has it)",
-    )  # fmt: skip
+    add_transport(parser)
     add_output(parser, "traced")
     return parser
 

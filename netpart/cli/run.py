@@ -38,7 +38,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def add_places(parser: argparse.ArgumentParser) -> None:
     """Adds the options of who starts the workers, and how they meet."""
-    from netpart.cli.common import count
+    from netpart.cli.common import add_transport, count
     from netpart.cli.worker import add_token
 
     parser.add_argument(
@@ -49,10 +49,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
     )
-    parser.add_argument(
-        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
-        help="what processes exchange tensors through (default: shared memory where the host has it)",
-    )  # fmt: skip
+    add_transport(parser)
     parser.add_argument(
         "--listen", metavar="tcp://HOST:PORT", help="where workers of other hosts join: see docs/hosts.md"
     )
