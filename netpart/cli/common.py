@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
-PIPELINE = ("stages", "replicas", "micro_batches", "order", "recompute")
+CUT = ("workers", "scheme", "stages", "replicas", "micro_batches", "order", "recompute", "collectives")
+"""The options that say how a job is cut."""
+NAMED = ("collectives", "kernels", "dtype")
+"""The options whose values are those of the job's fields, in small letters."""
+READ = ("kernels", "dtype", "seed")
+"""The options that say how it is read, but --set."""
 DTYPES = ("float32", "float64")
 ORDERS = ("1f1b", "gpipe")
-KERNELS = ("auto", "reference", "onednn")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
@@ -27,9 +33,9 @@ def positive(text: str) -> int:
     return count(text, 1)
 
 
-def add_job(parser: argparse.ArgumentParser) -> None:
-    """Adds JOB and the options that say how it is read and cut."""
-    add_uncut_job(parser)
+def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
+    """Adds JOB and the options that say how it is read and cut, and what ``computes`` it if the verb cares."""
+    add_uncut_job(parser, computes=computes)
     parser.add_argument("--workers", type=positive, metavar="N", help="cut over N workers (default: as the job says)")
     parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
     parser.add_argument("--stages", type=positive, metavar="K", help="a pipeline of K stages, one after another")
@@ -47,22 +53,28 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, computes: bool = True) -> None:
     """Adds JOB, which may be ``optional``, and the options that say how it is read, but none that say how it is cut."""
-    parser.set_defaults(workers=None, scheme=None, collectives=None, **dict.fromkeys(PIPELINE))
+    parser.set_defaults(**dict.fromkeys(("kernels", "seed", *CUT)))
     nargs = "?" if optional else None
     parser.add_argument("job", nargs=nargs, metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
     parser.add_argument(
         "--set", action="append", default=[], metavar="PATH=VALUE",
         help="change a field, e.g. fc1.partition_dim=0 or updater.learning_rate.base_lr=0.1; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--kernels", choices=KERNELS, help="what computes on a CPU (default: the job's, or else auto)")
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
-    parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
+    if computes:
+        from netpart.kernels.choose import KERNELS
+
+        parser.add_argument(
+            "--kernels", choices=KERNELS, help="what computes on a CPU (default: the job's, or else auto)"
+        )
+        parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 
 
 SHARE = "the job's, or else its share of the host's cores"
 ALL = "as OMP_NUM_THREADS says, or else all cores"
+STARTED = "as OMP_NUM_THREADS says, or else its share of the host's cores if a launcher tells, or else all"
 
 
 def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
@@ -72,13 +84,40 @@ def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
     )
 
 
+def add_transport(parser: argparse.ArgumentParser) -> None:
+    """Adds the option of what processes of one host exchange tensors through."""
+    parser.add_argument(
+        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
+        help="what processes exchange tensors through (default: shared memory where the host has it)",
+    )  # fmt: skip
+
+
 def keep_to(workers: int, threads: int | None) -> None:
-    """Makes the kernels of this process, which are not loaded yet, use ``threads`` (None: a share among workers)."""
+    """Makes the kernels of this process, which are not loaded yet, use ``threads`` (None, 0: a share among workers)."""
     import os
 
     from netpart.launch.cores import shared
 
     os.environ.update(shared(workers, threads or 0))
+
+
+def keep_to_share(threads: int | None) -> None:
+    """The same for a process that a launcher may have started beside others: ``threads``, or else its share."""
+    import os
+
+    from netpart.launch.cores import adopted
+
+    os.environ.update(adopted(os.environ, threads or 0))
+
+
+def set_threads(job: Job, args: argparse.Namespace) -> None:
+    """Gives ``job`` the threads that the options ask for; workers that are threads of this process get theirs now."""
+    from netpart.launch.cores import asked_threads
+
+    if args.threads is not None:
+        job.proto.num_openblas_threads = args.threads
+    if args.launcher == "threads":
+        keep_to(workers_of(args, job), asked_threads(job.proto))
 
 
 def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
@@ -87,21 +126,15 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
     """
     from netpart.graph.scheme import set_scheme
-    from netpart.proto.job_pb2 import Collectives, KernelSet
+    from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import load
 
     job = args.loaded = load(args.job, args.set)
     if args.scheme is not None:
         set_scheme(job.proto, args.scheme)
     set_pipeline(job, args)
-    if args.collectives is not None:
-        job.proto.collectives = Collectives.Algorithm.Value(args.collectives.upper())  # type: ignore[assignment]
-    if args.kernels is not None:
-        job.proto.kernels = KernelSet.Name.Value(args.kernels.upper())  # type: ignore[assignment]
-    if args.dtype is not None:
-        job.proto.dtype = (job.proto.FLOAT32, job.proto.FLOAT64)[DTYPES.index(args.dtype)]
-    if args.seed is not None:
-        job.proto.seed = seed(args.seed)
+    named = {name: value.upper() for name in NAMED if (value := getattr(args, name)) is not None}
+    job.proto.MergeFrom(JobProto(seed=seed(args.seed), **named))
     if provide:
         from netpart.cli.provide import provide as make_missing
 
@@ -124,13 +157,21 @@ def set_pipeline(job: Job, args: argparse.Namespace) -> None:
         net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE)[ORDERS.index(args.order)]
 
 
-def seed(number: int) -> int:
-    """``number``, which must fit the job's field; raises ConfigError."""
+def seed(number: int | None) -> int | None:
+    """``number``, which must fit the job's field if there is one; raises ConfigError."""
     from netpart.errors import ConfigError
 
-    if not 0 <= number < 1 << 64:
+    if number is not None and not 0 <= number < 1 << 64:
         raise ConfigError("--seed", "a whole number from 0 to 2^64 - 1", str(number))
     return number
+
+
+def typed(verb: str, args: argparse.Namespace, options: Mapping[str, object]) -> str:
+    """The command line of ``verb`` with ``options``, but those that are not given, as one would type it."""
+    given = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value not in (None, "")]
+    words = [word for flag, value in given for word in ((flag,) if value is True else (flag, str(value)))]
+    words += [word for change in args.set for word in ("--set", change)]
+    return shlex.join(["netpart", verb, args.job, *words])
 
 
 def workers_of(args: argparse.Namespace, job: Job) -> int:

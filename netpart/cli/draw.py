@@ -21,7 +21,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     from netpart.cli.common import add_job
 
     parser: argparse.ArgumentParser = subparsers.add_parser("draw", help=HELP, description=HELP)
-    add_job(parser)
+    add_job(parser, computes=False)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, txt on the screen")
     parser.add_argument(

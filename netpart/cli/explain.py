@@ -28,7 +28,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     from netpart.cli.common import add_job
 
     parser: argparse.ArgumentParser = subparsers.add_parser("explain", help=HELP, description=HELP, epilog=EPILOG)
-    add_job(parser)
+    add_job(parser, computes=False)
     parser.add_argument("layer", metavar="LAYER", help="a layer, as the job names it")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
     return parser

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,6 @@ def check_output(path: Path) -> None:
 
 def command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    named = [(name, getattr(args, name)) for name in ("workers", "scheme", "collectives", "dtype", "seed")]
-    options = [word for name, value in named if value is not None for word in (f"--{name}", str(value))]
-    options += [word for change in args.set for word in ("--set", change)]
-    return shlex.join(["netpart", "partition", args.job, *options])
+    from netpart.cli.common import CUT, READ, typed
+
+    return typed("partition", args, {name: getattr(args, name) for name in (*CUT, *READ)})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
 HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
 EPILOG = "Without JOB, --profile has the net: text as PipeDream's profiler writes it."
 UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
+SHAPING = (
+    "workers", "collectives", "devices", "bandwidth", "partitions", "by", "objective", "slack", "micro_batches", "take",
+    "limit",
+)  # fmt: skip
+"""The options that shape a plan, in the order in which it names them."""
 PIPELINES = ("", "plan", "replicas", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
 
 
@@ -39,6 +43,18 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--partitions", type=positive, metavar="n", help="blocks to allocate (default: as the net has them)"
     )
+    add_search(parser)
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
+    parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the plan to take to FILE")
+    return parser
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of what planners look for, and how long."""
+    from netpart.cli.common import positive
+
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
     )
@@ -54,11 +70,6 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--limit", type=share, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
     )
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
-    parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the plan to take to FILE")
-    return parser
 
 
 def bandwidth(text: str) -> float:
@@ -217,25 +228,8 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
 
 def command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    defaults = {"by": "flops", "objective": "seconds", "limit": 5.0}
-    names = (
-        "workers",
-        "collectives",
-        "devices",
-        "bandwidth",
-        "partitions",
-        "by",
-        "objective",
-        "slack",
-        "micro_batches",
-        "take",
-    )
-    named = [(name, getattr(args, name)) for name in (*names, "limit", "dtype", "seed")]
-    options = [
-        word
-        for name, value in named
-        if value is not None and value != defaults.get(name)
-        for word in (f"--{name.replace('_', '-')}", f"{value:g}B/s" if name == "bandwidth" else str(value))
-    ]
-    options += [word for change in args.set for word in ("--set", change)]
-    return shlex.join(["netpart", "plan", args.job, *options])
+    from netpart.cli.common import READ, typed
+
+    given = {name: value for name, value in vars(args).items() if value != args.parser.get_default(name)}
+    bytes_a_second = {"bandwidth": f"{args.bandwidth:g}B/s"} if args.bandwidth else {}
+    return typed("plan", args, {name: given.get(name) for name in (*SHAPING, *READ)} | bytes_a_second)

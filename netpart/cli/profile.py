@@ -28,7 +28,7 @@ their way to a worker or from it, and overlapped is the share of that in which i
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, add_threads, positive
+    from netpart.cli.common import add_job, add_threads, add_transport, positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("profile", help=HELP, description=HELP)
     add_job(parser)
@@ -38,16 +38,18 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--launcher", choices=("local", "threads"), default="local",
         help="a process or a thread per worker (default: local)",
     )  # fmt: skip
-    parser.add_argument(
-        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
-        help="what processes exchange tensors through (default: shared memory where the host has it)",
-    )  # fmt: skip
+    add_transport(parser)
+    add_output(parser, "traced")
+    return parser
+
+
+def add_output(parser: argparse.ArgumentParser, done: str) -> None:
+    """Adds the options of how what was ``done`` is shown."""
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
     parser.add_argument(
         "-o", "--output", type=output, metavar="F.json|F.svg",
-        help="write what was traced: all steps for ui.perfetto.dev, or a drawing of the median step",
+        help=f"write what was {done}: all steps for ui.perfetto.dev, or a drawing of the median step",
     )  # fmt: skip
-    return parser
 
 
 def output(text: str) -> Path:
@@ -60,26 +62,32 @@ def output(text: str) -> Path:
 
 def call(args: argparse.Namespace) -> int:
     """Profiles the job; 0 when that went to its end."""
-    from netpart.cli.common import keep_to, load_job, workers_of
+    from netpart.cli.common import load_job, set_threads
 
     job = load_job(args)
-    if args.launcher == "threads":
-        keep_to(workers_of(args, job), args.threads)
+    set_threads(job, args)
     from netpart.launch.profile import profile
 
-    if args.threads is not None:
-        job.proto.num_openblas_threads = args.threads
-    if args.output:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        args.output.touch()  # what cannot be written is known before the run, not after it
-    found = profile(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport)
+    check_output(args.output)
+    show(profile(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport), args)
+    return 0
+
+
+def check_output(path: Path | None) -> None:
+    """Raises OSError for a file that cannot be written: before it takes time to find out what to write."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def show(found: Profiled, args: argparse.Namespace) -> None:
+    """Prints and writes what was found, as the options say."""
     if args.output:
         args.output.write_text(drawn(found, args.output.suffix), encoding="utf-8")
     if args.json:
         print_json(found.profile)
     else:
         print_tables(found.profile)
-    return 0
 
 
 def drawn(found: Profiled, suffix: str) -> str:

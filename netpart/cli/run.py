@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.launch.events import Event, Summary
+    from netpart.launch.meeting import Meeting
     from netpart.launch.speedup import Speedup
+    from netpart.proto.reader import Job
 
 THROUGH = {"memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ"}
 """Transports in words."""
@@ -23,13 +25,22 @@ HELP = "train a job on its workers; test, validate and save checkpoints as it sa
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     from netpart.cli.common import add_job, add_threads, count
-    from netpart.cli.worker import add_token
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
     add_job(parser)
     parser.add_argument("--steps", type=count, metavar="S", help="training steps (default: the job's train_steps)")
     add_threads(parser)
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where kernels run (default: auto)")
+    add_places(parser)
+    add_results(parser)
+    return parser
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of who starts the workers, and how they meet."""
+    from netpart.cli.common import add_transport, count
+    from netpart.cli.worker import add_token
+
     parser.add_argument(
         "--launcher", choices=("local", "threads", "mpi", "join", "env"), help="a process or a thread per worker on"
         " this host; processes that mpiexec starts; workers of other hosts that join; or this process is one of many"
@@ -38,10 +49,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
     )
-    parser.add_argument(
-        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
-        help="what processes exchange tensors through (default: shared memory where the host has it)",
-    )  # fmt: skip
+    add_transport(parser)
     parser.add_argument(
         "--listen", metavar="tcp://HOST:PORT", help="where workers of other hosts join: see docs/hosts.md"
     )
@@ -49,6 +57,10 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--local", type=count, default=0, metavar="K", help="of workers that join, start the first K here (default: 0)"
     )
     add_token(parser)
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of where results go, and what they are held against."""
     parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
     parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
@@ -63,7 +75,6 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         metavar="A",
         help="epochs count until a test has this accuracy (default: 0.9)",
     )
-    return parser
 
 
 def share(text: str) -> float:
@@ -79,27 +90,37 @@ def share(text: str) -> float:
 
 def call(args: argparse.Namespace) -> int:
     """Runs the job; 0 when it went to its end."""
-    from netpart.cli.common import keep_to, load_job, workers_of
+    from netpart.cli.common import keep_to_share, load_job
     from netpart.cli.meet import meeting_of, play_other_rank
-    from netpart.cli.note import note
 
-    if args.threads is not None:
-        keep_to(1, args.threads)
+    if args.launcher == "env":
+        keep_to_share(args.threads)
     if play_other_rank(args):
         return 0
     meeting = meeting_of(args)
     job = load_job(args)
-    if args.launcher == "threads":
-        keep_to(workers_of(args, job), args.threads)
-    from netpart.launch.run import run
+    set_run(job, args)
     from netpart.launch.speedup import read_summary, speedup
-    from netpart.plan.advice import recut, unheeded
 
     serial = read_summary(args.against) if args.against else None
-    for warning in (*recut(job, workers_of(args, job)), *unheeded(job.proto)):
-        note(f"warning: {warning}")
-    if args.threads is not None:
-        job.proto.num_openblas_threads = args.threads
+    warn(job, args)
+    if args.summary:
+        args.summary.parent.mkdir(parents=True, exist_ok=True)
+        args.summary.touch()  # what cannot be written is known before the run, not after it
+    summary = train(job, args, meeting)
+    print(closing(summary))
+    if serial is not None:
+        print(sooner(speedup(serial, summary, args.reach), args.reach))
+    if args.summary:
+        args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
+    return 0
+
+
+def set_run(job: Job, args: argparse.Namespace) -> None:
+    """Gives ``job`` what the options say of the run."""
+    from netpart.cli.common import set_threads
+
+    set_threads(job, args)
     if args.steps is not None:
         job.proto.train_steps = args.steps
     if args.resume:
@@ -107,21 +128,27 @@ def call(args: argparse.Namespace) -> int:
     if args.device:
         devices = {"auto": job.proto.AUTO, "cpu": job.proto.CPU, "cuda": job.proto.CUDA}
         job.proto.device = devices[args.device]
-    if args.summary:
-        args.summary.parent.mkdir(parents=True, exist_ok=True)
-        args.summary.touch()  # what cannot be written is known before the run, not after it
+
+
+def warn(job: Job, args: argparse.Namespace) -> None:
+    """Says what in the job will not do what one may expect."""
+    from netpart.cli.common import workers_of
+    from netpart.cli.note import note
+    from netpart.plan.advice import recut, unheeded
+
+    for warning in (*recut(job, workers_of(args, job)), *unheeded(job.proto)):
+        note(f"warning: {warning}")
+
+
+def train(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
+    """Runs the job, and shows how it goes."""
+    from netpart.launch.run import run
+
     with listener(job.proto.train_steps) as hear:
-        launcher = args.launcher or ("join" if meeting else "local")
-        summary = run(
-            job, args.workers, launcher=launcher, listener=hear, workspace=args.workspace, meeting=meeting,
-            hosts=args.hosts, transport=args.transport,
+        return run(
+            job, args.workers, launcher=args.launcher or ("join" if meeting else "local"), listener=hear,
+            workspace=args.workspace, meeting=meeting, hosts=args.hosts, transport=args.transport,
         )  # fmt: skip
-    print(closing(summary))
-    if serial is not None:
-        print(sooner(speedup(serial, summary, args.reach), args.reach))
-    if args.summary:
-        args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
-    return 0
 
 
 @contextmanager

@@ -17,7 +17,7 @@ of workers can be tried on one machine that has the memory of all of them."""
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     from netpart.cli.common import ALL, add_job, add_threads, positive
-    from netpart.cli.profile import output
+    from netpart.cli.profile import add_output
 
     parser: argparse.ArgumentParser = subparsers.add_parser("simulate", help=HELP, description=HELP, epilog=EPILOG)
     add_job(parser)
@@ -27,15 +27,11 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         help="latency and bandwidth of what connects workers, e.g. 50e-6,1e9 (default: measured between two processes)",
     )  # fmt: skip
     parser.add_argument(
-        "--speeds", type=speeds, default=[], metavar="S,S,...",
+        "--speeds", type=numbers, default=[], metavar="S,S,...",
         help="speeds of the workers' devices, this machine being 1 (default: all 1)",
     )  # fmt: skip
     add_threads(parser, ALL)
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
-    parser.add_argument(
-        "-o", "--output", type=output, metavar="F.json|F.svg",
-        help="write what was played: all steps for ui.perfetto.dev, or a drawing of the median step",
-    )  # fmt: skip
+    add_output(parser, "played")
     return parser
 
 
@@ -52,7 +48,7 @@ def link(text: str) -> Link:
     return Link(latency=latency, bandwidth=bandwidth)
 
 
-def speeds(text: str) -> list[float]:
+def numbers(text: str) -> list[float]:
     """Numbers above 0, as an option gives them."""
     try:
         found = [float(each) for each in text.split(",")]
@@ -70,22 +66,17 @@ def call(args: argparse.Namespace) -> int:
 
     if args.threads is not None:
         keep_to(1, args.threads)
-    from netpart.cli.profile import drawn, print_json, print_tables
+    from netpart.cli.profile import check_output, show
     from netpart.launch.links import measure_link
-    from netpart.launch.simulate import simulate
+    from netpart.launch.simulate import simulate, speeds_of
     from netpart.plan.partition import partition
 
     job = load_job(args)
     with job.explaining():
         cut = partition(job.proto, workers_of(args, job), job.folder, phases=("train",))
+    speeds = speeds_of(cut.workers, args.speeds)
+    check_output(args.output)
     used = args.link or measure_link()
     note(f"link: {used.latency:.3g} s, {used.bandwidth:.3g} bytes/s, {used.overhead:.3g} s at either end")
-    found = simulate(cut, args.steps, used, args.speeds)
-    if args.output:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        args.output.write_text(drawn(found, args.output.suffix), encoding="utf-8")
-    if args.json:
-        print_json(found.profile)
-    else:
-        print_tables(found.profile)
+    show(simulate(cut, args.steps, used, speeds), args)
     return 0

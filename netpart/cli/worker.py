@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.cli.common import ALL, add_threads, count, keep_to
+from netpart.cli.common import STARTED, add_threads, count, keep_to_share
 
 if TYPE_CHECKING:
     from netpart.launch.join import Invitation
@@ -32,7 +32,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--folder", type=Path, metavar="DIR", help="where relative data paths start on this host (default: as there)"
     )
-    add_threads(parser, ALL)
+    add_threads(parser, STARTED)
     add_token(parser)
     return parser
 
@@ -47,8 +47,7 @@ def add_token(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     """Works until the run ends; 0 when it went to its end."""
-    if args.threads is not None:
-        keep_to(1, args.threads)
+    keep_to_share(args.threads)
     from netpart.launch.adopt import adopt
     from netpart.launch.join import Invitation, host_and_port
 

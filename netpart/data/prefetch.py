@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.rows import RowSource
+from netpart.data.source import Outputs, RowSource
 from netpart.spec import Region, Shape
 
-Outputs = tuple[NDArray[Any] | None, NDArray[np.int32] | None]
-Place = tuple[int, int, Region | None]
+Place = tuple[int, int, Region]
 """First row, last row (excluded) and box of a read: each is read once per step."""
 
 
-class Prefetched:
+class Prefetched(RowSource):
     """Reads what ``source`` reads; a thread, which ends when this object is collected, reads one step ahead.
 
     Takes the memory of one more mini-batch. An error of the read ahead is raised when its rows are asked for.
@@ -28,37 +27,22 @@ class Prefetched:
         self._thread = ThreadPoolExecutor(1, "prefetch")
         self._ahead: dict[Place, tuple[int, Future[Outputs]]] = {}
 
-    def read(
-        self,
-        step: int,
-        lo: int,
-        hi: int,
-        data_out: NDArray[Any] | None,
-        label_out: NDArray[np.int32] | None,
-        box: Region | None = None,
-    ) -> None:
-        """Fills the outputs with rows ``lo`` to ``hi`` of the global mini-batch of ``step``, as the source would."""
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
         place = lo, hi, box
         coming, found = self._ahead.pop(place, (-1, None))
         if found is None or coming != step:
-            self._source.read(step, lo, hi, data_out, label_out, box)
+            self._source.fill(step, lo, hi, box, out)
         else:
-            data, label = found.result()
-            copy(data_out, data)
-            copy(label_out, label)
-        spare = like(data_out), like(label_out)
+            out.take(found.result())
+        spare = Outputs(*map(like, out))
         self._ahead[place] = step + 1, self._thread.submit(self._filled, step + 1, place, spare)
 
+    def labels(self, box: Region) -> Shape:
+        return self._source.labels(box)
+
     def _filled(self, step: int, place: Place, outputs: Outputs) -> Outputs:
-        lo, hi, box = place
-        self._source.read(step, lo, hi, *outputs, box)
+        self._source.fill(step, *place, outputs)
         return outputs
-
-
-def copy(out: NDArray[Any] | None, values: NDArray[Any] | None) -> None:
-    """Copies what was read ahead to where it is wanted, if it is."""
-    if out is not None and values is not None:
-        np.copyto(out, values)
 
 
 def like(out: NDArray[Any] | None) -> NDArray[Any] | None:

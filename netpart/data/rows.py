@@ -1,8 +1,8 @@
-"""RowReader: the rows of every global mini-batch, or any part of them, as arrays."""
+"""RowReader: the rows of a store, as arrays."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,31 +11,15 @@ from netpart.data.cache import RecordCache, Records
 from netpart.data.decode import Decode
 from netpart.data.mapped import Store
 from netpart.data.order import Permutation, RecordOrder
+from netpart.data.source import Outputs, RowSource
 from netpart.errors import DataError
-from netpart.spec import Region, Shape, contains, extent, whole
+from netpart.spec import Region, Shape
 
 BUDGET = 256 * 2**20
 """Bytes of decoded records that a reader keeps."""
 
 
-class RowSource(Protocol):
-    """What an input layer reads from."""
-
-    shape: Shape
-
-    def read(
-        self,
-        step: int,
-        lo: int,
-        hi: int,
-        data_out: NDArray[Any] | None,
-        label_out: NDArray[np.int32] | None,
-        box: Region | None = None,
-    ) -> None:
-        """Fills the outputs with rows ``lo`` to ``hi`` of the global mini-batch of ``step``."""
-
-
-class RowReader:
+class RowReader(RowSource):
     """Rows of a store in file order, wrapping at its end: row r of step s is record (skip + s·batch + r) mod n.
 
     ``batch`` is the *global* mini-batch, so every cut of it reads disjoint rows of the same records.
@@ -71,30 +55,14 @@ class RowReader:
         """The same as a slice, where they follow one another for sure."""
         return self._order.run(step, first, last) or self.indices(step, first, last)
 
-    def read(
-        self,
-        step: int,
-        lo: int,
-        hi: int,
-        data_out: NDArray[Any] | None,
-        label_out: NDArray[np.int32] | None,
-        box: Region | None = None,
-    ) -> None:
-        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
-
-        ``data_out``: (hi − lo, *box) float32 or float64; ``label_out``: (hi − lo,) int32. ``box``: the
-        region of the row's axes that ``data_out`` holds, by default all. Raises DataError if labels are
-        wanted and the store has none, ValueError if an output has another shape.
-        """
-        box = whole(self.shape) if box is None else box
-        check_outputs(self.shape, hi - lo, box, data_out, label_out)
-        crop = tuple(slice(a, b) if data_out is not None else slice(0, 0) for a, b in box)
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+        crop = tuple(slice(a, b) if out.data is not None else slice(0, 0) for a, b in box)
         values, labels = self._cache.take(self.records(step, lo, hi), crop)
-        if data_out is not None:
-            self._normalise(values, crop, data_out)
-        if label_out is not None:
+        if out.data is not None:
+            self._normalise(values, crop, out.data)
+        if out.label is not None:
             self._require_labels()
-            label_out[...] = labels
+            out.label[...] = labels
 
     def _normalise(self, values: NDArray[Any], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
         if self._plain:
@@ -115,14 +83,3 @@ class RowReader:
             raise DataError(
                 f"{self._path}: expected labels, got records without; set store_conf.has_label and store them"
             )
-
-
-def check_outputs(
-    row: Shape, rows: int, box: Region, data_out: NDArray[Any] | None, label_out: NDArray[Any] | None
-) -> None:
-    """Raises ValueError unless ``box`` lies in a row, ``data_out`` is (rows, *box) and ``label_out`` is (rows,)."""
-    if len(box) != len(row) or not contains(whole(row), box):
-        raise ValueError(f"box: expected a region of a row of shape {row}, got {box}")
-    for name, out, shape in (("data_out", data_out, (rows, *extent(box))), ("label_out", label_out, (rows,))):
-        if out is not None and out.shape != shape:
-            raise ValueError(f"{name}: expected shape {shape}, got {out.shape}")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 from netpart.data.nifti import Scan
 from netpart.data.order import Permutation, RecordOrder
 from netpart.data.resize import interpolation
-from netpart.data.rows import check_outputs
+from netpart.data.source import Outputs, RowSource
 from netpart.errors import DataError
-from netpart.spec import Region, Shape, whole
+from netpart.spec import Region, Shape
 
 Flip = Callable[[int, int, int], list[int]]
 """(step, first row, last row (excluded)) -> for every row 1 if it is mirrored, 0 if not."""
@@ -32,7 +31,7 @@ class Labelled:
     label: int
 
 
-class Scans:
+class Scans(RowSource):
     """Row r of step s is record s·batch + r of the table, wrapping at its end, as (1, *space).
 
     A volume is interpolated linearly to ``space``; ``normalise`` makes the mean of its voxels that are not 0 (what lies
@@ -49,28 +48,13 @@ class Scans:
         self._order = RecordOrder(len(table), batch, permutation=order)
         self._moments: dict[int, tuple[float, float]] = {}
 
-    def read(
-        self,
-        step: int,
-        lo: int,
-        hi: int,
-        data_out: NDArray[Any] | None,
-        label_out: NDArray[np.int32] | None,
-        box: Region | None = None,
-    ) -> None:
-        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
-
-        ``data_out``: (hi − lo, *box) float32 or float64; ``label_out``: (hi − lo,) int32. ``box``: the region of the
-        row's axes that ``data_out`` holds, by default all. Raises DataError for a scan that cannot be read.
-        """
-        box = whole(self.shape) if box is None else box
-        check_outputs(self.shape, hi - lo, box, data_out, label_out)
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
         records = self._order.records(step, lo, hi).tolist()
-        if label_out is not None:
-            label_out[...] = [self._table[record].label for record in records]
-        if data_out is not None and data_out.size:
+        if out.label is not None:
+            out.label[...] = [self._table[record].label for record in records]
+        if out.data is not None and out.data.size:
             mirrored = self._flip(step, lo, hi) if self._flip else [0] * len(records)
-            for row, record, flip in zip(data_out, records, mirrored, strict=True):
+            for row, record, flip in zip(out.data, records, mirrored, strict=True):
                 row[0] = self._volume(record, box[1:], bool(flip))
 
     def _volume(self, record: int, box: Region, flip: bool) -> NDArray[np.float32]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.resize import interpolation
-from netpart.data.rows import check_outputs
-from netpart.spec import Region, Shape, whole
+from netpart.data.source import Outputs, RowSource
+from netpart.spec import Region, Shape
 
 _COARSE = 8
 _PROTOTYPES = 2**64 - 1
@@ -19,7 +18,7 @@ _BUDGET = 64 * 2**20
 _STD = 65536 * (4 / 12) ** 0.5
 
 
-class Synthetic:
+class Synthetic(RowSource):
     """Row r of step s is the smooth random pattern of its class plus noise of standard deviation ``noise``.
 
     Rows depend only on (seed, stream, s·batch + r). Streams (training 0, test 1, ...) have different rows
@@ -34,35 +33,20 @@ class Synthetic:
         self._keep = max(_BUDGET // (4 * prod(shape)), 1)
         self._patterns: dict[int, NDArray[np.float32]] = {}
 
-    def labels(self, step: int, lo: int, hi: int) -> NDArray[np.int32]:
+    def classes_of(self, step: int, lo: int, hi: int) -> NDArray[np.int32]:
         """Classes of rows ``lo`` to ``hi`` of the mini-batch of ``step``: (hi − lo,) int32."""
         start = step * self._batch
         draws = [int(self._bits(self._stream, row).random_raw()) for row in range(start + lo, start + hi)]
         return np.array([draw % self.classes for draw in draws], np.int32)
 
-    def read(
-        self,
-        step: int,
-        lo: int,
-        hi: int,
-        data_out: NDArray[Any] | None,
-        label_out: NDArray[np.int32] | None,
-        box: Region | None = None,
-    ) -> None:
-        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
-
-        ``data_out``: (hi − lo, *box) float32 or float64; ``label_out``: (hi − lo,) int32. ``box``: the
-        region of the row's axes that ``data_out`` holds, by default all.
-        """
-        box = whole(self.shape) if box is None else box
-        check_outputs(self.shape, hi - lo, box, data_out, label_out)
-        labels = self.labels(step, lo, hi)
-        if label_out is not None:
-            label_out[...] = labels
-        if data_out is not None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+        classes = self.classes_of(step, lo, hi)
+        if out.label is not None:
+            out.label[...] = classes
+        if out.data is not None:
             crop = tuple(slice(a, b) for a, b in box)
-            for i, label in enumerate(labels.tolist()):
-                data_out[i] = self._row(step * self._batch + lo + i, label)[crop]
+            for i, label in enumerate(classes.tolist()):
+                out.data[i] = self._row(step * self._batch + lo + i, label)[crop]
 
     def _row(self, row: int, label: int) -> NDArray[np.float32]:
         bits = self._bits(self._stream, row)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.source import Outputs, RowSource
 from netpart.data.synthetic import normal, smooth, stream_bits
-from netpart.spec import Region, Shape, whole
+from netpart.spec import Region, Shape
 
 _MAPS, _COLOURS = 2**64 - 2, 2**64 - 3
 """Streams of the classes' maps and colours: no stream of rows has these numbers."""
 
 
-class SyntheticMasks:
+class SyntheticMasks(RowSource):
     """A row (channels, *space) shows a map of smooth regions, each in the colour of its class, and noise.
 
     Every row is the same map, shifted around on each spatial axis by an amount of its own. Rows depend only on
@@ -28,27 +29,18 @@ class SyntheticMasks:
         self.shape, self.classes = shape, classes
         self._batch, self._seed, self._noise, self._stream = batch, seed, np.float32(noise), stream
 
-    def read(
-        self,
-        step: int,
-        lo: int,
-        hi: int,
-        data_out: NDArray[Any] | None,
-        label_out: NDArray[np.int32] | None,
-        box: Region | None = None,
-    ) -> None:
-        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
-
-        ``data_out``: (hi − lo, *box) float32 or float64; ``label_out``: (hi − lo, places) int32.
-        """
-        crop = tuple(slice(a, b) for a, b in (whole(self.shape) if box is None else box))
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+        crop = tuple(slice(a, b) for a, b in box)
         for i in range(hi - lo):
             bits = stream_bits(self._seed, self._stream, step * self._batch + lo + i)
             classes = self._shifted(bits)
-            if label_out is not None:
-                label_out[i] = classes.reshape(-1)
-            if data_out is not None:
-                data_out[i] = (self._colours[:, classes] + self._noise * normal(bits, self.shape))[crop]
+            if out.label is not None:
+                out.label[i] = classes.reshape(-1)
+            if out.data is not None:
+                out.data[i] = (self._colours[:, classes] + self._noise * normal(bits, self.shape))[crop]
+
+    def labels(self, box: Region) -> Shape:
+        return (prod(self.shape[1:]),)
 
     def _shifted(self, bits: np.random.Philox) -> NDArray[np.int32]:
         space = self.shape[1:]

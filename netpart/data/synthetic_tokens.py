@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.source import Outputs, RowSource
 from netpart.data.synthetic import stream_bits
-from netpart.spec import Region, Shape
+from netpart.spec import Region, Shape, extent
 
 _STEP = 2654435761
 """Knuth's multiplier: odd, so that neighbours lie far apart in a vocabulary of any size."""
 
 
-class SyntheticTokens:
+class SyntheticTokens(RowSource):
     """A row of ``window`` tokens, and the token after each of them. A token is what its predecessor says, or any other.
 
     The second with probability noise / (1 + noise), uniformly. Rows depend only on (seed, stream, s·batch + r).
@@ -27,25 +26,14 @@ class SyntheticTokens:
         self._vocabulary, self._batch, self._seed, self._stream = vocabulary, batch, seed, stream
         self._surprise = noise / (1 + noise)
 
-    def read(
-        self,
-        step: int,
-        lo: int,
-        hi: int,
-        data_out: NDArray[Any] | None,
-        label_out: NDArray[np.int32] | None,
-        box: Region | None = None,
-    ) -> None:
-        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
-
-        Both outputs: (hi − lo, *box) int32; ``box``: the range of places in the window.
-        """
-        ((a, b),) = box or ((0, self.shape[0]),)
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+        ((a, b),) = box
         for i in range(hi - lo):
             row = self._row(step * self._batch + lo + i)
-            for out, part in ((data_out, row[:-1]), (label_out, row[1:])):
-                if out is not None:
-                    out[i] = part[a:b]
+            out.put(i, row[a:b], row[a + 1 : b + 1])
+
+    def labels(self, box: Region) -> Shape:
+        return extent(box)
 
     def _row(self, row: int) -> NDArray[np.int64]:
         words = np.asarray(stream_bits(self._seed, self._stream, row).random_raw(self.shape[0] + 1))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netpart.data.corpus import Corpus
-from netpart.spec import Region, Shape
+from netpart.data.source import Outputs, RowSource
+from netpart.spec import Region, Shape, extent
 
 Draw = Callable[[int, int, int, int], list[int]]
 """(step, first row, last row (excluded), bound) -> a number from ``range(bound)`` for every row."""
 
 
-class TextWindows:
+class TextWindows(RowSource):
     """Row r of step s is the window that starts where ``draw`` says for (s, r), within ``span`` of the corpus.
 
     ``span`` (first byte, last byte excluded) holds at least ``window`` + 1 bytes.
@@ -26,26 +25,15 @@ class TextWindows:
         self._corpus, self._draw = corpus, draw
         self._first, self._starts = span[0], span[1] - span[0] - window
 
-    def read(
-        self,
-        step: int,
-        lo: int,
-        hi: int,
-        data_out: NDArray[Any] | None,
-        label_out: NDArray[np.int32] | None,
-        box: Region | None = None,
-    ) -> None:
-        """Fills rows ``lo`` to ``hi`` (excluded) of the mini-batch of ``step``; None: not wanted.
-
-        Both outputs: (hi - lo, *box) int32, the bytes and the next bytes; ``box``: the range of places in the window.
-        """
-        ((a, b),) = box or ((0, self.shape[0]),)
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+        ((a, b),) = box
         for i, start in enumerate(self._draw(step, lo, hi, self._starts)):
             at = self._first + start
             values = np.frombuffer(self._corpus.read(at + a, at + b + 1), np.uint8)
-            for out, part in ((data_out, values[:-1]), (label_out, values[1:])):
-                if out is not None:
-                    out[i] = part
+            out.put(i, values[:-1], values[1:])
+
+    def labels(self, box: Region) -> Shape:
+        return extent(box)
 
 
 def spans(size: int, held_out: float) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:

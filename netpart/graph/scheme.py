@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from netpart.errors import ConfigError
-from netpart.proto.job_pb2 import JobProto, Scheme
+from netpart.proto.job_pb2 import JobProto, NetProto, Scheme
 from netpart.registry import Registry
 
 AS_WRITTEN = "AS_WRITTEN"
@@ -18,7 +18,7 @@ OF_PIPELINE: tuple[Literal["stages", "replicas"], ...] = ("stages", "replicas")
 """Fields of a net that belong to the scheme PIPELINE."""
 NAMES: Registry[str] = Registry("scheme")
 
-for _name in Scheme.keys():  # noqa: SIM118 - an enum is no dict
+for _name, _ in Scheme.items():
     if _name != AS_WRITTEN:
         NAMES.add(_name)(_name)
 
@@ -40,7 +40,7 @@ def known_scheme(text: str, who: str = "--scheme") -> str:
 def set_scheme(job: JobProto, text: str) -> None:
     """Gives ``job`` the scheme ``text``; stages go with the old one. Raises what ``known_scheme`` raises."""
     name = known_scheme(text)
-    job.neuralnet.scheme = Scheme.Value(name)  # type: ignore[assignment]
+    job.neuralnet.MergeFrom(NetProto(scheme=name))
     for field in OF_PIPELINE if name != PIPELINE else ():
         job.neuralnet.ClearField(field)
 

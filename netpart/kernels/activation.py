@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 from netpart.kernels.gates import GATES, sigmoid
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import Verbs
 
 Kind = Literal["relu", "relu6", "sigmoid", "tanh", "stanh", "elu", "softplus", "silu", "mish", "gelu", "gelu_tanh"]
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 SIX = 6
 """Where relu6 saturates (Howard et al., MobileNets, 2017)."""
 

@@ -17,33 +17,34 @@ from netpart.kernels.verbs import NOTHING
 
 
 class BatchNorm(Normalisation, Activation):
-    """x, y, unit, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b, dw, db (C,).
+    """x, y, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b, dw, db (C,).
 
-    w and b may be None, and so may gradients that nobody wants.
+    w and b may be None, and so may gradients that nobody wants. unit = (x - mean) · rstd is not kept: backward makes it
+    again, which costs less than as much memory as x.
     """
 
     def batch_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        unit: Array, rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
+        rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
-        """All the pieces at once, where x is all that its moments are taken over; y and unit are those of x[own].
+        """All the pieces at once, where x is all that its moments are taken over; y is that of x[own].
 
         The activation is computed on y in its place, and is one that may be; its gradient is another verb's.
         Of what it leaves, m is for the running statistics and the rest for ``batch_norm_gradient``.
         """
         return chain(
             self.moments(x, s, m, _elements(x)),
-            self.moment_norm(x[own], s, m, mean, variance, w, b, y, unit, rstd, epsilon, activation),
+            self.moment_norm(x[own], s, m, mean, variance, w, b, y, rstd, epsilon, activation),
         )
 
     def batch_norm_gradient(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, unit: Array, rstd: Array,
+        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
         dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
         epsilon: float,
     ) -> Op:  # fmt: skip
         """Overwrites dw, db and dx of ``batch_norm``; dm is room for the gradient of its moments."""
         upper = self.moment_norm_gradient(
-            x[own], m, mean, variance, w, unit, rstd, dy, None if dx is None else dm, dw, db, None, epsilon
+            x[own], m, mean, variance, w, rstd, dy, None if dx is None else dm, dw, db, None, epsilon
         )
         if dx is None:
             return upper
@@ -55,35 +56,51 @@ class BatchNorm(Normalisation, Activation):
 
     def moment_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        unit: Array, rstd: Array, epsilon: float, activation: Kind | None = None,
+        rstd: Array, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
-        """The pieces behind the moments: mean, variance and y. Of unit and rstd only ``moment_norm_gradient`` knows."""
+        """The pieces behind the moments: mean, variance and y. Of rstd only ``moment_norm_gradient`` knows."""
         return chain(
             self.statistics(m, s, mean, variance),
-            self.batch_normalise(x, mean, variance, w, b, y, unit, rstd, epsilon, activation),
+            self.batch_normalise(x, mean, variance, w, b, y, rstd, epsilon, activation),
         )
 
     def moment_norm_gradient(
-        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, unit: Array, rstd: Array, dy: Array,
+        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array, dy: Array,
         dm: Array | None, dw: Array | None, db: Array | None, dx: Array | None, epsilon: float,
     ) -> Op:  # fmt: skip
         """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
-        ops = [self.batch_norm_parameters(unit, dy, dw, db)]
+        ops = [self.batch_norm_parameters(x, mean, rstd, dy, dw, db)]
         if dm is not None:
-            ops.append(self.batch_normalise_moments(unit, m, variance, rstd, w, dy, dm))
+            ops.append(self.batch_normalise_moments(x, m, mean, variance, rstd, w, dy, dm))
         if dx is not None:
             ops.append(self.batch_normalise_gradient(rstd, w, dy, dx))
         return chain(*ops)
 
-    def batch_norm_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None) -> Op:
+    def batch_norm_parameters(
+        self, x: Array, mean: Array, rstd: Array, dy: Array, dw: Array | None, db: Array | None
+    ) -> Op:
         """Overwrites dw = Σ dy · unit and db = Σ dy."""
         found = [d for d in (dw, db) if d is not None]
         if not found:
             return NOTHING
         if not dy.size:
             return chain(*(Op(partial(d.fill, 0)) for d in found))
-        dw_c, db_c = (None if d is None else _channels(d, dy.ndim) for d in (dw, db))
-        return self.normalise_parameters(unit, dy, dw_c, db_c, tuple(slice(None) for _ in dy.shape))
+        xp, axes = self.xp, _others(dy)
+
+        def run(product: Array) -> None:
+            if dw is not None:
+                self._unit(x, mean, rstd, product)
+                xp.multiply(product, dy, out=product)
+                xp.sum(product, axis=axes, keepdims=True, out=_channels(dw, dy.ndim))
+            if db is not None:
+                xp.sum(dy, axis=axes, keepdims=True, out=_channels(db, dy.ndim))
+
+        return Op(run, [(dy.shape, self.dtype)])
+
+    def _unit(self, x: Array, mean: Array, rstd: Array, out: Array) -> None:
+        """Writes (x - mean) · rstd."""
+        self.xp.subtract(x, _channels(mean, x.ndim), out=out)
+        self.xp.multiply(out, _channels(rstd, x.ndim), out=out)
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
@@ -144,21 +161,21 @@ class BatchNorm(Normalisation, Activation):
         return Op(run)
 
     def batch_normalise(
-        self, x: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array, unit: Array,
+        self, x: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
         rstd: Array, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
-        """y = activation(unit · w + b), unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon), which stay."""
+        """y = activation(unit · w + b), rstd = 1 / sqrt(variance + epsilon), which stays."""
         if not y.size:
             return NOTHING
-        xp, mean_c, rstd_c = self.xp, _channels(mean, x.ndim), _channels(rstd, x.ndim)
+        xp = self.xp
 
         def run() -> None:
             xp.add(variance, epsilon, out=rstd)
             xp.sqrt(rstd, out=rstd)
             xp.divide(1, rstd, out=rstd)
-            xp.subtract(x, mean_c, out=unit)
-            xp.multiply(unit, rstd_c, out=unit)
-            xp.multiply(unit, 1 if w is None else _channels(w, x.ndim), out=y)
+            self._unit(x, mean, rstd, y)
+            if w is not None:
+                xp.multiply(y, _channels(w, x.ndim), out=y)
             if b is not None:
                 xp.add(y, _channels(b, x.ndim), out=y)
 
@@ -180,7 +197,7 @@ class BatchNorm(Normalisation, Activation):
         return Op(run, [(rstd.shape, self.dtype), (dy.shape if add else (0,), self.dtype)])
 
     def batch_normalise_moments(
-        self, unit: Array, m: Array, variance: Array, rstd: Array, w: Array | None, dy: Array, dm: Array
+        self, x: Array, m: Array, mean: Array, variance: Array, rstd: Array, w: Array | None, dy: Array, dm: Array
     ) -> Op:
         """Overwrites dm: dm0 = m0 · rstd² · Σ g·unit - rstd · Σ g, dm1 = -rstd² / 2 · Σ g·unit, with g = dy · w.
 
@@ -191,7 +208,8 @@ class BatchNorm(Normalisation, Activation):
         xp, axes, first, second = self.xp, _others(dy), dm[0, :, 0], dm[0, :, 1]
 
         def run(product: Array, scale: Array, flat: Array) -> None:
-            xp.multiply(dy, unit, out=product)
+            self._unit(x, mean, rstd, product)
+            xp.multiply(product, dy, out=product)
             xp.sum(dy, axis=axes, keepdims=True, out=_channels(first, dy.ndim))
             xp.sum(product, axis=axes, keepdims=True, out=_channels(second, dy.ndim))
             xp.less_equal(variance, 0, out=flat)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 AUTO, REFERENCE, ONEDNN = KERNELS = "auto", "reference", "onednn"
+"""As options and, in capitals, jobs name them."""
 VARIABLE = "NETPART_KERNELS"
 """What "auto" means, in the environment."""
 MODULES = {REFERENCE: "netpart.kernels.reference", ONEDNN: "netpart.kernels.onednn.kernels"}
@@ -45,7 +46,7 @@ def choose(wanted: str, dtype: str, device: str = "cpu") -> Choice:
         return Choice(REFERENCE, "a GPU has no others")
     missing = refusal()
     if missing and wanted == ONEDNN:
-        raise NetpartError(f"--kernels onednn: {missing}, or use --kernels reference")
+        raise NetpartError(f"--kernels {ONEDNN}: {missing}, or use --kernels {REFERENCE}")
     return Choice(REFERENCE, missing) if missing else Choice(ONEDNN)
 
 

@@ -72,7 +72,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
     "batch_norm": _composed,
     "batch_norm_gradient": _composed,
-    "batch_norm_parameters": _composed,
+    "batch_norm_parameters": lambda x, mean, rstd, dy, dw, db: dy.size * ((dw is not None) + (db is not None)),
     "moment_norm": _composed,
     "moment_norm_gradient": _composed,
     "moments": lambda x, *_: flops.elementwise(x.size),
@@ -81,7 +81,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "moments_gradient": lambda x, *_: flops.elementwise(x.size),
     "batch_normalise": lambda x, *_: flops.elementwise(x.size),
     "batch_normalise_gradient": lambda rstd, w, dy, dx, **__: flops.elementwise(dy.size),
-    "batch_normalise_moments": lambda unit, *_: flops.elementwise(unit.size),
+    "batch_normalise_moments": lambda x, *_: flops.elementwise(x.size),
     "softmax": lambda x, y, groups=1: flops.elementwise(y.size),
     "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise(dy.size),
     "softmax_loss": lambda *_: 0,  # its softmax is counted by itself

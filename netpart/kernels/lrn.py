@@ -10,15 +10,7 @@ class LocalResponseNormalization(Verbs):
     """x (B, C + halo, *spatial); channel j of y, scale and dy is channel j + ``offset`` of x and dx."""
 
     def lrn(
-        self,
-        x: Array,
-        y: Array,
-        scale: Array,
-        offset: int,
-        local_size: int,
-        alpha: float,
-        beta: float,
-        knorm: float,
+        self, x: Array, y: Array, scale: Array, offset: int, local_size: int, alpha: float, beta: float, knorm: float
     ) -> Op:
         """y = x · scale^-beta with scale = knorm + alpha/local_size · Σ x² over ``local_size`` channels.
 
@@ -42,18 +34,9 @@ class LocalResponseNormalization(Verbs):
         return Op(run, [(x.shape, self.dtype)])
 
     def lrn_gradient(
-        self,
-        x: Array,
-        y: Array,
-        scale: Array,
-        dy: Array,
-        dx: Array,
-        offset: int,
-        local_size: int,
-        alpha: float,
-        beta: float,
-        knorm: float,
-    ) -> Op:
+        self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, offset: int, local_size: int, alpha: float,
+        beta: float, knorm: float,
+    ) -> Op:  # fmt: skip
         """Overwrites all of dx with what the outputs in dy contribute (the owners of a halo add it up).
 
         dx_c = dy_c·scale_c^-beta - 2·alpha·beta/local_size · x_c · Σ_j dy_j·y_j/scale_j

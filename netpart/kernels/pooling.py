@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from types import EllipsisType
 from typing import Literal
 
 from netpart.kernels.op import Array, Op, Window
@@ -13,6 +14,8 @@ from netpart.kernels.verbs import NOTHING, Verbs
 from netpart.spec import Shape
 
 Method = Literal["MAX", "AVG"]
+Box = tuple[slice | EllipsisType, ...]
+"""Windows or elements, on the spatial axes behind the dots."""
 
 
 def winner_dtype(kernel: Sequence[int]) -> str:
@@ -25,8 +28,8 @@ class Tap:
     """One kernel offset: the windows whose element ``index`` is not padding, and where it lies in x."""
 
     index: int
-    inputs: tuple[slice, ...]
-    outputs: tuple[slice, ...]
+    inputs: Box
+    outputs: Box
 
 
 def taps(inputs: Shape, outputs: Shape, window: Window) -> list[Tap]:
@@ -38,7 +41,7 @@ def taps(inputs: Shape, outputs: Shape, window: Window) -> list[Tap]:
     found = []
     for index, sides in enumerate(product(*axes)):
         if all(m.start < m.stop for _, m in sides):
-            found.append(Tap(index, (..., *(n for n, _ in sides)), (..., *(m for _, m in sides))))  # type: ignore[arg-type]
+            found.append(Tap(index, (..., *(n for n, _ in sides)), (..., *(m for _, m in sides))))
     return found
 
 
@@ -50,16 +53,16 @@ def _tap_axis(offset: int, inputs: int, outputs: int, stride: int, low: int) -> 
     return slice(start, last * stride + offset - low + 1, stride), slice(first, last + 1)
 
 
-def padding_only(inputs: Shape, outputs: Shape, window: Window) -> list[tuple[slice, ...]]:
+def padding_only(inputs: Shape, outputs: Shape, window: Window) -> list[Box]:
     """Boxes of the windows that hold nothing but padding."""
-    boxes = []
+    boxes = list[Box]()
     for axis, (n, m, k, s) in enumerate(zip(inputs, outputs, window.kernel, window.stride, strict=True)):
         low = window.pads[axis][0]
         first = min(m, max(0, (low - k) // s + 1)) if n else m
         stop = max(first, min(m, -(-(n + low) // s)))
         rest = [slice(None)] * (len(inputs) - axis - 1)
         boxes += [(..., side, *rest) for side in (slice(0, first), slice(stop, m)) if side.start < side.stop]
-    return boxes  # type: ignore[return-value]
+    return boxes
 
 
 class Pooling(Verbs):

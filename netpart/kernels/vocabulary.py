@@ -87,11 +87,7 @@ class Vocabulary(Verbs):
             blocks.score(picked)
             blocks.hits(picked, behind, tie, later, count, value)
             report.add(1, value, total)
-            xp.log(norm, out=norm)
-            xp.add(norm, peak, out=norm)
-            if smoothing:
-                blocks.smooth(picked, peak, smoothing, classes)
-            xp.subtract(norm, picked, out=picked)
+            blocks.surprise(picked, peak, norm, smoothing, classes)
             xp.multiply(picked, scale, out=picked)
             xp.copyto(value, picked)
             report.add(0, value, total)
@@ -135,6 +131,15 @@ class _Blocks:
         xp.copyto(value, count.reshape(-1, 1))
         xp.subtract(value, behind[0].size - self.topk, out=value)
         xp.clip(value, 0, 1, out=value)
+
+    def surprise(self, picked: Array, peak: Array, norm: Array, smoothing: float, classes: int) -> None:
+        """Makes of x of the label, in ``picked``, minus the logarithm of its probability; the others are spent."""
+        xp = self.xp
+        xp.log(norm, out=norm)
+        xp.add(norm, peak, out=norm)
+        if smoothing:
+            self.smooth(picked, peak, smoothing, classes)
+        xp.subtract(norm, picked, out=picked)
 
     def smooth(self, picked: Array, mean: Array, smoothing: float, classes: int) -> None:
         """Mixes the mean of x over all classes into ``picked``; ``mean`` is scratch."""

@@ -3,27 +3,77 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from netpart.errors import ConfigError
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """What OpenMP, OpenBLAS and MKL look at."""
 WAIT = "OMP_WAIT_POLICY"
 """Threads that wait actively take the cores that other workers compute on."""
+HERE = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE")
+"""Where a person, torchrun, Open MPI, MPICH and Slurm say how many processes are on a host; the first one counts."""
+NODE = "SLURM_NODEID"
+"""Slurm tells the number for every node: which one this is."""
+
+
+def asked_threads(job: JobProto) -> int:
+    """Threads of each worker, as a job says; 0 for a share of its host's cores."""
+    return job.num_openblas_threads if job.HasField("num_openblas_threads") else 0
 
 
 def shared(workers: int, threads: int = 0) -> dict[str, str]:
-    """The variables of each of ``workers`` processes that share this host.
+    """The variables of each of ``workers`` processes that this one starts on its host.
 
     ``threads`` of each, if not 0; else as many as the environment says, or else an even share of the cores.
     """
-    share = str(threads or max(1, cores() // workers))
-    found = {name: share if threads else os.environ.get(name, share) for name in THREAD_VARIABLES}
-    return found if workers == 1 else found | {WAIT: os.environ.get(WAIT, "passive")}
+    return variables(cores() // workers, threads, workers > 1)
 
 
-def cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0))
+def adopted(environment: Mapping[str, str], threads: int = 0) -> dict[str, str]:
+    """The same for this process, which a launcher may have started beside others, as its environment tells.
+
+    A launcher that gave each process cores of its own has kept the cores of all: what it may use is to be shared.
+    """
+    here = processes_here(environment)
+    return variables(min(cores(), cores(os.getppid()) // here), threads, here > 1)
+
+
+def variables(share: int, threads: int, beside_others: bool) -> dict[str, str]:
+    """``threads``, or else what the environment says, to OpenMP for all where no more, or else ``share``."""
+    said = {} if threads else os.environ
+    text = said.get(THREAD_VARIABLES[0], str(threads or max(1, share)))
+    found = {name: said.get(name, text) for name in THREAD_VARIABLES}
+    return found | {WAIT: os.environ.get(WAIT, "passive")} if beside_others else found
+
+
+def processes_here(environment: Mapping[str, str]) -> int:
+    """How many processes a launcher has started on this host; 1 if none tells. Raises ConfigError for no number."""
+    for name in HERE:
+        if name in environment:
+            counts = expand(name, environment[name])
+            node = environment.get(NODE, "")
+            return counts[int(node)] if node.isdecimal() and int(node) < len(counts) else counts[0]
+    return 1
+
+
+def expand(name: str, text: str) -> list[int]:
+    """The numbers of each node that ``text``, the value of ``name``, stands for: of "5,4(x3)" they are 5, 4, 4, 4."""
+    parts = [re.fullmatch(r"([1-9][0-9]*)(?:\(x([1-9][0-9]*)\))?", part) for part in text.split(",")]
+    found = [int(part[1]) for part in parts if part for _ in range(int(part[2] or 1))]
+    if None in parts:
+        raise ConfigError(name, "a number from 1", repr(text), "unset it if no launcher has set it")
+    return found
+
+
+def cores(process: int = 0) -> int:
+    """Cores that a process may run on; 0 is this one."""
+    return len(os.sched_getaffinity(process))
 
 
 def threads_of(environment: Mapping[str, str]) -> int:

@@ -17,13 +17,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from math import ceil
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from netpart.launch import mpiexec
-from netpart.launch.hostfile import read
-from netpart.launch.processes import how, log_tail, surroundings
+from netpart.launch.ends import how, log_tail
+from netpart.launch.processes import surroundings
 from netpart.launch.team import Team
 
 TETHER = (sys.executable, "-P", "-m", "netpart.launch.tether")
@@ -35,6 +34,7 @@ END_SECONDS = 1.0
 class MpiTeam(Team):
     """``workers`` ranks, on ``hosts`` (a host file) or on this host; their logs are ``log_folder``/worker-N.log.
 
+    Each computes on ``threads``; 0 is a share of the cores of its host, which it works out there.
     Starting it raises NetpartError if mpiexec or mpi4py is missing.
     """
 
@@ -57,18 +57,15 @@ class MpiTeam(Team):
         options = mpiexec.arguments(self.workers, self.log_folder, self.hosts, urlsplit(control).hostname or "")
         variables = {
             "NETPART_CONTROL": control, "NETPART_TOKEN": token.hex(), "NETPART_WORKERS": str(self.workers),
+            "NETPART_THREADS": str(self.threads),
         }  # fmt: skip
         with open(self.said, "wb") as said:
             self.process = subprocess.Popen(
                 [*TETHER, str(os.getpid()), found, *options, *self.rank], stdin=subprocess.DEVNULL,
                 stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-                env=os.environ | surroundings(self.per_host(), self.threads) | variables,
+                env=os.environ | surroundings() | variables,
             )  # fmt: skip
         self.watches = [os.pidfd_open(self.process.pid)]
-
-    def per_host(self) -> int:
-        """Workers on a host, if they are spread evenly: they share its cores."""
-        return ceil(self.workers / len(read(self.hosts))) if self.hosts else self.workers
 
     @property
     def said(self) -> Path:

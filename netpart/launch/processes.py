@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from netpart.launch.cores import shared
+from netpart.launch.ends import how, log_tail
 from netpart.launch.team import Team
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,13 +40,14 @@ class ProcessTeam(Team):
 
     def variables(self, rank: int, control: str, token: bytes) -> dict[str, str]:
         """What a worker must know before it can ask."""
-        return surroundings(self.workers, self.threads) | {
+        own = {
             "NETPART_RANK": str(rank),
             "NETPART_CONTROL": control,
             "NETPART_TOKEN": token.hex(),
             "NETPART_LISTEN": self.listen,
             "NETPART_PARENT": str(os.getpid()),
         }
+        return surroundings() | shared(self.workers, self.threads) | own
 
     def log(self, rank: int) -> Path:
         """Where a worker's words go."""
@@ -83,30 +84,11 @@ class ProcessTeam(Team):
         self.watches = []
 
 
-def surroundings(workers: int, threads: int = 0) -> dict[str, str]:
-    """Environment of each of ``workers`` processes on a host: this netpart, ``threads`` (0: a share of the cores)."""
+def surroundings() -> dict[str, str]:
+    """Environment that every process of a run has: this netpart, and what it says at once."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return shared(workers, threads) | {
+    return {
         "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
     }
-
-
-def log_tail(path: Path, lines: int) -> str:
-    """The last lines of a log; "" if there is none."""
-    try:
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
-    except OSError:
-        return ""
-
-
-def how(code: int) -> str:
-    """An exit status in words."""
-    if code >= 0:
-        return f"exit code {code}"
-    hint = ": from outside, or the host was out of memory" if -code == signal.SIGKILL else ""
-    try:
-        return f"signal {-code}, {signal.Signals(-code).name}{hint}"
-    except ValueError:
-        return f"signal {-code}"

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from netpart.errors import NetpartError, TransportError
+from netpart.launch.cores import adopted
+from netpart.launch.ends import how
 from netpart.launch.entry import die_with_parent
-from netpart.launch.processes import how
 
 
 def main() -> int:
@@ -25,8 +26,9 @@ def main() -> int:
     A worker that fails does not end MPI: mpiexec then ends the others, who would wait for it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator hears it and tells the workers
-    leave_a_guard()
     try:
+        os.environ.update(adopted(os.environ, int(os.environ["NETPART_THREADS"])))
+        leave_a_guard()
         return 0 if run(os.environ) else 1
     except NetpartError as error:
         sys.exit(f"error: {error}")

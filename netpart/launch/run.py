@@ -18,6 +18,7 @@ from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
 from netpart.launch.coordinator import Coordinator, Options
+from netpart.launch.cores import asked_threads
 from netpart.launch.events import Listener, Summary
 from netpart.launch.loop import updater_file
 from netpart.launch.meeting import JoinTeam, Meeting
@@ -109,11 +110,6 @@ def lead(
     finally:
         if not team.running():
             context.term()
-
-
-def asked_threads(job: JobProto) -> int:
-    """Threads of each worker; 0 for an even share of its host's cores."""
-    return job.num_openblas_threads if job.HasField("num_openblas_threads") else 0
 
 
 def control_address(launcher: str) -> str:

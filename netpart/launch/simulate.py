@@ -9,7 +9,7 @@ from threading import Thread
 import numpy as np
 
 from netpart.collectives.price import Link
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.launch.profile import WARM_UP, Profiled
 from netpart.launch.simulated import Clocks, SimulatedTransport, simulated_transports
@@ -82,16 +82,22 @@ class Simulation:
         return found
 
 
+def speeds_of(workers: int, speeds: Sequence[float]) -> list[float]:
+    """The speed of each worker's device; 1 where none are given. Raises ConfigError for more or fewer, or below 0."""
+    found = list(speeds) or [1.0] * workers
+    if len(found) != workers or min(found) <= 0:
+        expected = f"{workers} speeds above 0, one for each worker"
+        raise ConfigError("--speeds", expected, ",".join(f"{speed:g}" for speed in found))
+    return found
+
+
 def simulate(cut: Partition, steps: int, link: Link, speeds: Sequence[float] = ()) -> Profiled:
     """Times a step of ``cut`` without its workers: figures and timeline as ``profile`` finds them on real ones.
 
     ``speeds`` are those of the workers' devices beside this machine (default: all 1). Needs the memory of all workers
-    together. Raises NetpartError where the speeds are not those of the workers.
+    together. Raises ConfigError where the speeds are not those of the workers.
     """
-    speeds = list(speeds) or [1.0] * cut.workers
-    if len(speeds) != cut.workers or min(speeds) <= 0:
-        raise NetpartError(f"simulate: expected {cut.workers} speeds above 0, one for each worker, got {speeds}")
-    simulation = Simulation(cut, link, speeds)
+    simulation = Simulation(cut, link, speeds_of(cut.workers, speeds))
     events = (event for event in simulation.run(WARM_UP + steps).events if event.step >= WARM_UP)
     timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
     memory = [memory_plan(player) for player in simulation.players]

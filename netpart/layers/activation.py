@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
-from netpart.kernels.activation import Kind
+from netpart.kernels.activation import KINDS, Kind
 from netpart.layers.elementwise import Elementwise
 from netpart.spec import Spec
 
@@ -19,7 +19,7 @@ class Activation(Elementwise):
         from netpart.proto.neuron_pb2 import ActivationProto
 
         conf = self.conf.activation_conf
-        self.named: Kind = ActivationProto.ActivationType.Name(conf.type).lower()  # type: ignore[assignment]
+        self.named = KINDS[ActivationProto.ActivationType.Name(conf.type).lower()]
         self.slope = conf.alpha if self.named == "elu" else 0.0
         return super().infer()
 

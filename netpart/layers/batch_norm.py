@@ -109,28 +109,28 @@ class BatchNorm(Layer):
         channels = extent(region[1:2])
         moments = (1, *channels, 2)
         kept = ((moments, FLOAT), (moments, FLOAT), (channels, FLOAT), (channels, FLOAT)) if self.training else ()
-        return (extent(region), FLOAT), (channels, FLOAT), *kept
+        return (channels, FLOAT), *kept
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, s, variance), (x, y), (unit, rstd, *kept) = call.w, (call.x[0], call.y[0]), call.aux
+        (*affine, s, variance), (x, y), (rstd, *kept) = call.w, (call.x[0], call.y[0]), call.aux
         w, b = (*affine, None, None)[:2]
         if not self.training:
-            return kernels.batch_normalise(x, s, variance, w, b, y, unit, rstd, self.epsilon, call.activation)
+            return kernels.batch_normalise(x, s, variance, w, b, y, rstd, self.epsilon, call.activation)
         m, _, mean, variance = kept
-        arrays = x, s, m, mean, variance, w, b, y, unit, rstd
+        arrays = x, s, m, mean, variance, w, b, y, rstd
         return kernels.batch_norm(*arrays, self._own(call), self.epsilon, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s, _), (*gradients, dmean, dvariance), dy = call.w, call.dw, call.dy[0]
-        (unit, rstd, *kept), x, dx = call.aux, call.x[0], wanted(call.dx, 0)
+        (rstd, *kept), x, dx = call.aux, call.x[0], wanted(call.dx, 0)
         w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
         if not self.training:
-            ops = [kernels.batch_norm_parameters(unit, dy, dw, db)]
+            ops = [kernels.batch_norm_parameters(x, s, rstd, dy, dw, db)]
             return chain(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
         m, dm, mean, variance = kept
         share, own = self._count(call) / (call.rows * prod(self.output.shape[2:])), self._own(call)
         return chain(
-            kernels.batch_norm_gradient(x, s, m, mean, variance, w, unit, rstd, dy, dm, dw, db, dx, own, self.epsilon),
+            kernels.batch_norm_gradient(x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, self.epsilon),
             kernels.moments_share(m, share, dmean, dvariance),
         )
 

@@ -14,10 +14,10 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
-from netpart.layers.checks import at_least, fault, has_conf, one_source
+from netpart.layers.checks import at_least, has_conf, one_source
 from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
-from netpart.layers.windows import channels, nothing, sliding, with_channels
+from netpart.layers.windows import channels, grouped, nothing, sliding, with_channels
 from netpart.spec import Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
@@ -42,11 +42,7 @@ class Convolution(Layer):
         self.filters = at_least(self, 1, conf.num_filters, "convolution_conf", "num_filters")
         self.sliding = sliding(self, "convolution_conf", source)
         self.channels = channels(source, self.sliding)
-        self.groups = at_least(self, 1, conf.groups, "convolution_conf", "groups")
-        if self.channels % self.groups or self.filters % self.groups:
-            got, hint = f"{self.groups} over {self.channels} and {self.filters}", "change groups or num_filters"
-            expected = "groups that divide the channels and the filters"
-            raise fault(self, expected, got, hint, "convolution_conf", "groups")
+        self.groups = grouped(self, self.channels, self.filters)
         self.seen, self.share = self.channels // self.groups, self.filters // self.groups
         return (Spec((source.shape[0], self.filters, *self.sliding.outputs)),)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar, final
 
 from netpart.data.decode import csv_decoder
-from netpart.data.rows import RowSource
+from netpart.data.source import RowSource
 from netpart.data.store import open_store
 from netpart.layers.rows import RowInput
 from netpart.layers.stores import layer_store, store_rows

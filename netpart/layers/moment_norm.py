@@ -47,19 +47,19 @@ class MomentNorm(Layer):
 
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         channels = (extent(region[1:2]), FLOAT)
-        return (extent(region), FLOAT), channels, channels, channels
+        return channels, channels, channels
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, s), (x, m), (unit, rstd, mean, variance) = call.w, call.x, call.aux
+        (*affine, s), (x, m), (rstd, mean, variance) = call.w, call.x, call.aux
         w, b = (*affine, None, None)[:2]
-        arrays = x, s, m, mean, variance, w, b, call.y[0], unit, rstd
+        arrays = x, s, m, mean, variance, w, b, call.y[0], rstd
         return kernels.moment_norm(*arrays, self.epsilon, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, _), (*gradients, _), (unit, rstd, mean, variance) = call.w, call.dw, call.aux
+        (*affine, _), (*gradients, _), (rstd, mean, variance) = call.w, call.dw, call.aux
         (x, m), dx, dm = call.x, wanted(call.dx, 0), wanted(call.dx, 1)
         w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
-        arrays = x, m, mean, variance, w, unit, rstd, call.dy[0], dm, dw, db, dx
+        arrays = x, m, mean, variance, w, rstd, call.dy[0], dm, dw, db, dx
         return kernels.moment_norm_gradient(*arrays, self.epsilon)
 
     @property

@@ -6,8 +6,8 @@ from typing import ClassVar, final
 
 from netpart.data.nifti import Scan
 from netpart.data.prefetch import Prefetched
-from netpart.data.rows import RowSource
 from netpart.data.scans import Labelled, Scans, read_table
+from netpart.data.source import RowSource
 from netpart.kernels import philox
 from netpart.layers.checks import fault
 from netpart.layers.rows import RowInput

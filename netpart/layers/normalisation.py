@@ -74,5 +74,6 @@ class Normalisation(Layer):
     def _views(self, arrays: list[Array]) -> tuple[Array | None, Array | None]:
         """Scale and shift, or their gradients, with the output's rank; None where there is none."""
         first, last = self.axes.start, self.output.rank - self.axes.stop
-        views = [None if a is None else a.reshape((1,) * first + a.shape + (1,) * last) for a in arrays]
-        return (*views, None, None)[:2]  # type: ignore[return-value]
+        views = (None if a is None else a.reshape((1,) * first + a.shape + (1,) * last) for a in arrays)
+        scale, shift, *_ = (*views, None, None)
+        return scale, shift

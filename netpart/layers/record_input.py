@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 from netpart.data.decode import record_decoder, record_shape
 from netpart.data.mean import read_mean, read_std
-from netpart.data.rows import RowSource
+from netpart.data.source import RowSource
 from netpart.layers.rows import RowInput
 from netpart.layers.stores import layer_store, store_rows
 from netpart.spec import Shape

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from netpart.data.rows import RowSource
+from netpart.data.source import RowSource
 from netpart.kernels.op import Clock, Op, chain
 from netpart.layers.checks import fault, sources
 from netpart.layers.layer import Call, Layer, Needs

@@ -6,7 +6,7 @@ from math import inf
 from typing import ClassVar, final
 
 from netpart.data.repeated import repeated
-from netpart.data.rows import RowSource
+from netpart.data.source import RowSource
 from netpart.data.synthetic import Synthetic
 from netpart.layers.checks import at_least, fault
 from netpart.layers.layer import Layer

@@ -6,7 +6,7 @@ from math import prod
 from typing import ClassVar, final
 
 from netpart.data.repeated import repeated
-from netpart.data.rows import RowSource
+from netpart.data.source import RowSource
 from netpart.data.synthetic_masks import SyntheticMasks as Rows
 from netpart.layers.checks import fault
 from netpart.layers.rows import RowInput

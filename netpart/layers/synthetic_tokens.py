@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 from netpart.data.repeated import repeated
-from netpart.data.rows import RowSource
+from netpart.data.source import RowSource
 from netpart.data.synthetic_tokens import SyntheticTokens as Rows
 from netpart.layers.checks import fault
 from netpart.layers.rows import RowInput

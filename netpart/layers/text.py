@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar, final
 
 from netpart.data.corpus import Corpus, text_files
-from netpart.data.rows import RowSource
+from netpart.data.source import RowSource
 from netpart.data.text_windows import TextWindows, spans
 from netpart.errors import DataError
 from netpart.kernels import philox

@@ -19,7 +19,7 @@ from netpart.kernels.verbs import column
 from netpart.layers.checks import at_least, fault, has_conf, one_source
 from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.layers.weights import bias, bias_need, wanted, weight_and_bias
-from netpart.layers.windows import channels, nothing, read_sliding, with_channels
+from netpart.layers.windows import channels, grouped, nothing, read_sliding, with_channels
 from netpart.spec import Region, Shape, Spec, size
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ FIELD = "convolution_conf"
 class TransposedConvolution(Layer):
     """y[b, f] = bias[f] + sum over c of x[b, c] spread by w[c, f]; input (batch, [channels,] spatial...).
 
-    The output's extent is (n - 1) * stride - 2 pad + reach + output_pad (Dumoulin and Visin, 2016, section 4).
+    The output's extent is (n - 1) * stride - 2 pad + reach + output_pad (Dumoulin and Visin, 2016, section 4). With
+    ``groups`` the sum runs over the channels of f's group, and the layer is cut on rows and space alone.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kTransposedConvolution",)
@@ -44,10 +45,10 @@ class TransposedConvolution(Layer):
         source, conf = one_source(self), self.conf.convolution_conf
         has_conf(self, FIELD, "num_filters: 32 kernel: 2 stride: 2")
         self.filters = at_least(self, 1, conf.num_filters, FIELD, "num_filters")
-        if conf.groups != 1:
-            raise fault(self, "groups: 1", str(conf.groups), "leave groups out", FIELD, "groups")
         self.small = read_sliding(self, FIELD, source)
         self.channels = channels(source, self.small)
+        self.groups = grouped(self, self.channels, self.filters)
+        self.share = self.filters // self.groups
         extra = at_least(self, 0, conf.output_pad, FIELD, "output_pad")
         fields = zip(self.small.extent, self.small.stride, self.small.pad, self.small.reach, strict=True)
         self.space = tuple((n - 1) * s - 2 * p + k + extra for n, s, p, k in fields)
@@ -56,27 +57,28 @@ class TransposedConvolution(Layer):
         return (Spec((source.shape[0], self.filters, *self.space)),)
 
     def parameters(self) -> tuple[ParamSpec, ...]:
-        shape = self.channels, self.filters, *self.small.kernel
-        saved = self.channels, self.filters * prod(self.small.kernel)
-        return weight_and_bias(self, shape, (self.filters, self.channels * prod(self.small.kernel)), saved)
+        taps = prod(self.small.kernel)
+        fan, saved = (self.filters, self.channels // self.groups * taps), (self.channels, self.share * taps)
+        return weight_and_bias(self, (self.channels, self.share, *self.small.kernel), fan, saved)
 
     def cuts(self) -> tuple[int | str, ...]:
-        return (*range(self.output.rank), INPUT)
+        space = range(2, self.output.rank)
+        return (0, 1, *space, INPUT) if self.groups == 1 else (0, *space)
 
     def contraction(self) -> Shape | None:
-        return (self.channels,)
+        return (self.channels,) if self.groups == 1 else None
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         seen = term or ((0, self.channels),)
         ranges = tuple(self._reads(axis, *span) for axis, span in enumerate(region[2:]))
         empty = any(lo == hi for lo, hi in ranges)
         middle = seen if self.inputs[0].rank == self.output.rank else ()
-        weight = (*seen, region[1], *((0, k) for k in self.small.kernel))
+        weight = (*seen, self._share(region), *((0, k) for k in self.small.kernel))
         return Needs((None if empty else (region[0], *middle, *ranges),), (weight, *bias_need(self, region[1], term)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         needs = self.needs(region, term)
-        taps = (region[1][1] - region[1][0]) * prod(self.small.kernel)
+        taps = size((self._share(region),)) * prod(self.small.kernel)
         seen = needs.inputs[0]
         product = 0 if seen is None else flops.convolution(size(seen), taps, False)
         biased = len(needs.params) > 1 and needs.params[1] is not None
@@ -85,19 +87,24 @@ class TransposedConvolution(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         y, b = call.y[0], bias(call, call.w)
-        spread = kernels.convolution_data(self._input(kernels, call), call.w[0], y, self._window(call.region))
+        x, window = self._input(kernels, call), self._window(call.region)
+        spread = kernels.convolution_data(x, call.w[0], y, window, self.groups)
         return chain(spread, *(() if b is None else (kernels.add(y, column(b, y.ndim - 2)),)))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         window, ops = self._window(call.region), []
         dx, dw, db, dy = wanted(call.dx, 0), wanted(call.dw, 0), bias(call, call.dw), call.dy[0]
         if dx is not None:
-            ops.append(kernels.convolution(dy, call.w[0], None, with_channels(dx, self.small), window))
+            ops.append(kernels.convolution(dy, call.w[0], None, with_channels(dx, self.small), window, self.groups))
         if dw is not None:
-            ops.append(kernels.convolution_weights(dy, self._input(kernels, call), dw, None, window))
+            ops.append(kernels.convolution_weights(dy, self._input(kernels, call), dw, None, window, self.groups))
         if dw is not None and db is not None:
             ops.append(kernels.fold(column(db, dy.ndim - 2)[None], dy))
         return chain(*ops)
+
+    def _share(self, region: Region) -> tuple[int, int]:
+        """The filters of ``region``, counted within their group: all of them where there are several groups."""
+        return region[1] if self.groups == 1 else (0, self.share)
 
     def _reads(self, axis: int, lo: int, hi: int) -> tuple[int, int]:
         """The inputs whose windows touch the outputs [lo, hi), and one before if else the first began behind lo."""

@@ -102,6 +102,15 @@ def channels(spec: Spec, sliding: Sliding) -> int:
     return spec.shape[1] if spec.rank == len(sliding.extent) + 2 else 1
 
 
+def grouped(layer: Layer, channels: int, filters: int) -> int:
+    """The groups of a convolution; raises ConfigError for those that do not share out its channels and filters."""
+    groups = at_least(layer, 1, layer.conf.convolution_conf.groups, "convolution_conf", "groups")
+    if channels % groups or filters % groups:
+        got, hint = f"{groups} over {channels} and {filters}", "change groups or num_filters"
+        raise fault(layer, "groups that divide the channels and the filters", got, hint, "convolution_conf", "groups")
+    return groups
+
+
 def with_channels(x: Array, sliding: Sliding) -> Array:
     """A view of ``x`` (batch, [channels,] spatial...) that has the channel axis."""
     return x if x is None or x.ndim == len(sliding.extent) + 2 else x[:, None]

@@ -64,14 +64,9 @@ def gabra(
         mean.append(float(np.mean([problem.value(member) for member in members])))
         if problem.is_perfect(fittest):
             break
-        # 7  select two parents
-        parents = select(members, fitness, random), select(members, fitness, random)
-        # 8  cross them over
-        offspring = crossover(*parents, random)
-        # 9  mutate the offspring
-        mutant = repaired(problem, inversion(offspring, random), random)
-        # 10-12  ignore it if P(t) has it
-        if mutant is None or contains(members, mutant := polished(problem, mutant)):
+        # 7-12  breed an offspring; ignore it if P(t) has it
+        mutant = bred(problem, members, fitness, random)
+        if mutant is None:
             continue
         # 13-14  evaluate it, and let it replace the least fit
         least = fitness.index(min(fitness))
@@ -82,6 +77,22 @@ def gabra(
         # 18  t = t + 1
     # 20  return Z* and f(Z*)
     return Evolution(fittest, tuple(best), tuple(mean))
+
+
+def bred(
+    problem: Knapsacks, members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator
+) -> Plan | None:
+    """A legal plan that none of ``members`` is, made of two of them; None if this time there is none."""
+    # 7  select two parents
+    parents = select(members, fitness, random), select(members, fitness, random)
+    # 8  cross them over
+    offspring = crossover(*parents, random)
+    # 9  mutate the offspring
+    mutant = repaired(problem, inversion(offspring, random), random)
+    # 10-12  ignore it if P(t) has it
+    if mutant is None or contains(members, mutant := polished(problem, mutant)):
+        return None
+    return mutant
 
 
 def first_population(problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan]) -> list[Plan]:

@@ -22,5 +22,5 @@ def kernels_of(job: JobProto) -> type[Kernels]:
 def settle(job: JobProto) -> Choice:
     """Writes the choice of this host into ``job``, so that workers of other hosts make no other."""
     found = choice(job)
-    job.kernels = KernelSet.Name.Value(found.name.upper())  # type: ignore[assignment]
+    job.MergeFrom(JobProto(kernels=found.name.upper()))
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,25 +15,27 @@ from netpart.verify.difference import Difference, Values, difference, largest
 from netpart.verify.report import ACTIVATION, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, Comparison
 from netpart.verify.terms import Terms
 
-Row = tuple[str, str, str, Difference, int]
-"""Kind, layer, name, difference and n of one comparison."""
+Row = tuple[str, str, str, int, Difference, float]
+"""Kind, layer, name, n, difference and error of one comparison."""
 
 
 class Bench:
     """Plays both nets and compares all they can be asked; a tensor is put together from its parts.
 
-    Where several workers hold an element, its largest and its smallest copy are compared.
+    Where several workers hold an element, its largest and its smallest copy are compared. ``exact`` is the uncut net in
+    a wider type, beside which the uncut one shows how much it errs itself.
     """
 
-    def __init__(self, cut: Ensemble, whole: Ensemble) -> None:
-        self.cut, self.whole = cut, whole
+    def __init__(self, cut: Ensemble, whole: Ensemble, exact: Ensemble | None = None) -> None:
+        self.cut, self.whole, self.exact = cut, whole, exact
+        self.ensembles = [ensemble for ensemble in (cut, whole, exact) if ensemble is not None]
         self.terms = Terms(cut.partition)
         self.before: dict[str, Values] = {}
         self.dtype = np.dtype(whole.dtype).name
 
     def play(self, steps: int) -> Iterator[Comparison]:
         """Initialises both, trains ``steps`` steps, plays one step of every other phase, and compares all along."""
-        for ensemble in (self.cut, self.whole):
+        for ensemble in self.ensembles:
             ensemble.initialise()
         for step in range(steps):
             yield from self.step("train", step)
@@ -43,12 +46,13 @@ class Bench:
     def step(self, phase: str, step: int) -> Iterator[Comparison]:
         """One step of both nets and everything that can be compared after it, in the order of computation."""
         self.before = {p.name: self.whole.parameter(p.name) for p in self.whole.partition.parameters}
-        metrics = self.cut.step(phase, step), self.whole.step(phase, step)
+        metrics = [ensemble.step(phase, step) for ensemble in self.ensembles]
         net = self.whole.partition.phases[phase][0].graph.net
         rows = [*self.forward(phase, net), *self.metrics(net, *metrics)]
         if phase == "train":
             rows += [*self.backward(net), *self.updated(net)]
-        yield from (Comparison(phase, step, *row, self.dtype) for row in rows)
+        for kind, layer, name, n, apart, error in rows:
+            yield Comparison(phase, step, kind, layer, name, apart, n, self.dtype, error)
 
     def forward(self, phase: str, net: Net) -> Iterator[Row]:
         """Every output of every layer, sources first."""
@@ -58,14 +62,17 @@ class Bench:
                 if spec.dtype in (FLOAT, INT):
                     name = node.layer.output_names[output] if len(node.layer.outputs) > 1 else node.name
                     apart = self.apart("activation", phase, node.name, output)
-                    yield ACTIVATION, node.name, name, apart, self.terms.outputs[node.name]
+                    yield ACTIVATION, node.name, name, self.terms.outputs[node.name], *apart
 
-    def metrics(self, net: Net, found: dict[str, float], expected: dict[str, float]) -> Iterator[Row]:
+    def metrics(
+        self, net: Net, found: dict[str, float], expected: dict[str, float], *exact: dict[str, float]
+    ) -> Iterator[Row]:
         """What the losses report: sums over the rows."""
         for metric, value in expected.items():
             layer, name = metric.rsplit("/", 1)
             apart = difference(np.array(found[metric]), np.array(value), self.dtype)
-            yield METRIC, layer, name, apart, self.terms.outputs[layer] + net.rows
+            error = self.error(np.array(value), [np.array(each[metric]) for each in exact])
+            yield METRIC, layer, name, self.terms.outputs[layer] + net.rows, apart, error
 
     def backward(self, net: Net) -> Iterator[Row]:
         """The gradient of every layer's output and then of its parameters, losses first."""
@@ -73,11 +80,11 @@ class Bench:
         for node in reversed(net.nodes):
             if self.whole.gradient("train", node.name) is not None:
                 apart = self.apart("gradient", "train", node.name)
-                yield GRADIENT, node.name, node.name, apart, self.terms.gradients[node.name]
+                yield GRADIENT, node.name, node.name, self.terms.gradients[node.name], *apart
             for p in owned(node):
                 if p.name in self.whole.partition.trained:
                     apart, n = self.apart("parameter", p.name, True), self.terms.parameter_gradients[p.name]
-                    yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), apart, n
+                    yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
 
     def updated(self, net: Net) -> Iterator[Row]:
         """Every parameter after the update."""
@@ -86,13 +93,20 @@ class Bench:
         for node in net.nodes:
             for p in owned(node):
                 apart, n = self.apart("parameter", p.name), self.terms.parameters[p.name]
-                yield PARAMETER, node.name, p.name.removeprefix(f"{node.name}/"), apart, n
+                yield PARAMETER, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
 
-    def apart(self, what: str, *which: Any) -> Difference:
-        """How far the copies of a tensor that both ensembles know by the same name are from the uncut one."""
+    def apart(self, what: str, *which: Any) -> tuple[Difference, float]:
+        """How far the copies of a tensor that all ensembles know by the same name are from the uncut one, and how far
+        that is, relatively, from the exact one."""
         expected = getattr(self.whole, what)(*which)
         copies = [getattr(self.cut, what)(*which, pick=pick) for pick in (np.maximum, np.minimum)]
-        return largest([difference(copy, expected, self.dtype) for copy in copies])
+        exact = [getattr(self.exact, what)(*which)] if self.exact else []
+        return largest([difference(copy, expected, self.dtype) for copy in copies]), self.error(expected, exact)
+
+    def error(self, expected: Values, exact: Sequence[Values]) -> float:
+        """How much the uncut net errs, relatively, as far as that can be told."""
+        found = sum(difference(each, expected, self.dtype).relative for each in exact)
+        return found if isfinite(found) else 0.0
 
 
 def owned(node: Node) -> Iterator[Parameter]:

@@ -8,7 +8,7 @@ have inherited the error. ``docs/verify.md`` says what the classes and the bound
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +58,24 @@ def verify_schemes(
 
 def compare(cut: Partition, whole: Partition, steps: int = 3) -> Report:
     """Plays ``cut``, with the kernels of its job, and ``whole``, the same job uncut, with the reference kernels, and
-    compares all they can be asked.
+    compares all they can be asked. In float32 ``whole`` plays in float64 too, to show how far rounding goes.
 
     Raises what ``verify`` does.
     """
     check_ready(cut)
     kernels = choice(cut.job).name
-    bench = Bench(Ensemble(cut, keep=True, kernels=named(kernels)), Ensemble(whole, keep=True))
+    exact = None if cut.job.dtype == JobProto.FLOAT64 else Ensemble(widened(whole), keep=True)
+    bench = Bench(Ensemble(cut, keep=True, kernels=named(kernels)), Ensemble(whole, keep=True), exact)
     comparisons = tuple(bench.play(steps))
     return Report(cut.graph.net.name, cut.workers, steps, bench.dtype, len(cut.phases["train"]), comparisons, kernels)
+
+
+def widened(whole: Partition) -> Partition:
+    """The same in float64."""
+    job = JobProto()
+    job.CopyFrom(whole.job)
+    job.dtype = JobProto.FLOAT64
+    return replace(whole, job=job)
 
 
 def uncut(job: JobProto, folder: Path | None = None) -> Partition:

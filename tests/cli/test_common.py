@@ -13,13 +13,22 @@ from tests.cli.conftest import Netpart
 
 
 def test_an_algorithm_has_one_name_everywhere() -> None:
-    named = [name.lower() for name in Collectives.Algorithm.keys()]  # noqa: SIM118 - an enum is no dict
+    named = [name.lower() for name, _ in Collectives.Algorithm.items()]
     assert sorted(COLLECTIVES) == sorted(named) == sorted(("auto", *ALGORITHMS))
 
 
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_the_algorithm_that_is_named_is_the_one_that_is_taken(name: str, job: Path, netpart: Netpart) -> None:
     assert f"collectives: {name.upper()}\n" in netpart("partition", job, "--collectives", name).out
+
+
+@pytest.mark.parametrize(
+    "words", [(verb, option) for verb in ("draw", "explain") for option in ("--kernels", "--seed")]
+)
+def test_a_verb_refuses_what_would_change_nothing(words: tuple[str, str], job: Path, netpart: Netpart) -> None:
+    answer = netpart(words[0], job, *(("ip",) if words[0] == "explain" else ()), words[1], "1")
+    assert (answer.code, answer.out) == (2, "")
+    assert f"unknown: {words[1]} 1; netpart {words[0]} --help explains all options" in answer.err
 
 
 @pytest.mark.parametrize("options", [("--scheme", "data", "--stages", 2), ("--set", "neuralnet.stages=2")])

@@ -28,6 +28,12 @@ def test_a_plan_is_the_job_with_its_cuts(job: Path, netpart: Netpart, tmp_path: 
     assert tables[0]["workers"] == tables[1]["workers"]
 
 
+def test_a_plan_names_every_option_that_made_it(job: Path, netpart: Netpart) -> None:
+    options = "--workers 2 --stages 2 --micro-batches 2 --order gpipe --recompute --kernels reference --dtype float64"
+    answer = netpart("partition", job, *options.split(), "--seed", 0)
+    assert f"#:     netpart partition {job} {options} --seed 0\n" in answer.out
+
+
 def test_a_plan_runs_and_can_be_edited(job: Path, netpart: Netpart, tmp_path: Path) -> None:
     plan = tmp_path / "plan.conf"
     netpart("partition", job, "--workers", 2, "-o", plan)

@@ -35,7 +35,10 @@ def test_speeds_are_above_0(speeds: str, netpart: Netpart, job: Path) -> None:
     assert "expected numbers above 0 such as 1,0.5" in answer.err
 
 
-def test_every_worker_has_a_speed(netpart: Netpart, job: Path) -> None:
-    answer = netpart("simulate", job, "--workers", 2, *LINK, "--speeds", "1,1,1")
-    assert answer.code != 0
-    assert "expected 2 speeds above 0, one for each worker, got [1.0, 1.0, 1.0]" in answer.err
+def test_every_worker_has_a_speed_before_anything_is_measured(
+    netpart: Netpart, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netpart.launch.links.measure_link", None)
+    answer = netpart("simulate", job, "--workers", 2, "--speeds", "1,1,1")
+    assert answer.code == 2
+    assert answer.err == "error: --speeds: expected 2 speeds above 0, one for each worker, got 1,1,1\n"

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from netpart.data.prefetch import Prefetched
+from netpart.data.source import Outputs, RowSource
 from netpart.data.synthetic import Synthetic
 from netpart.errors import DataError
 from netpart.spec import Region, Shape
@@ -17,7 +18,7 @@ from netpart.spec import Region, Shape
 DEADLINE = 10.0
 
 
-class Noted:
+class Noted(RowSource):
     """A source that notes the steps it reads."""
 
     def __init__(self) -> None:
@@ -26,13 +27,13 @@ class Noted:
         self.steps: list[int] = []
         self.ahead = threading.Event()
 
-    def read(self, step: int, lo: int, hi: int, data: Any, label: Any, box: Region | None = None) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
         self.steps.append(step)
         if threading.current_thread() is not threading.main_thread():
             self.ahead.set()
         if step == 9:
             raise DataError("step 9 cannot be read")
-        self.rows.read(step, lo, hi, data, label, box)
+        self.rows.fill(step, lo, hi, box, out)
 
 
 def read(source: Any, step: int, lo: int = 0, hi: int = 4) -> tuple[NDArray[Any], NDArray[Any]]:

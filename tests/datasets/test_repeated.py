@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.data.repeated import repeated
-from netpart.data.rows import RowSource
+from netpart.data.source import RowSource
 from netpart.data.synthetic import Synthetic
 
 BATCH, SHAPE = 6, (2, 5)

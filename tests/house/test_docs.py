@@ -10,6 +10,7 @@ import pytest
 from tests.house.tree import ROOT, name, top_level_folders
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+RECORDS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 OF_THEIR_OWN = {"benchmarks", "data", "datasets", "end2end", "graphs", "house", "laws", "oracle", "workers"}
 
 
@@ -50,5 +51,13 @@ def test_tests_mirror_the_code() -> None:
 
 
 def test_decisions_are_numbered_without_gaps() -> None:
-    records = sorted(p.name for p in (ROOT / "docs" / "decisions").glob("*.md"))
-    assert [r[:4] for r in records] == [f"{i:04d}" for i in range(1, len(records) + 1)]
+    assert [r.name[:4] for r in RECORDS] == [f"{i:04d}" for i in range(1, len(RECORDS) + 1)]
+
+
+def test_the_index_of_decisions_has_a_line_for_each() -> None:
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (\d+) \| \[(.+)\]\((.+)\) \| .+ \|$", index, flags=re.MULTILINE)
+    titles = [record.read_text(encoding="utf-8").splitlines()[0] for record in RECORDS]
+    assert [(f"# {number}. {title}", file) for number, title, file in listed] == [
+        (title, record.name) for title, record in zip(titles, RECORDS, strict=True)
+    ]

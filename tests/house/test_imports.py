@@ -52,6 +52,11 @@ load_job(parse({command}))
 """)
 
 
+def test_workers_choose_their_threads_before_numpy_is_there_to_start_them() -> None:
+    assert "numpy" not in loaded_by("import netpart.launch.entry, netpart.launch.rank")
+    assert "numpy" not in loaded_by("from netpart.cli.common import keep_to_share; keep_to_share(None)")
+
+
 def test_help_answers_at_once() -> None:
     """0.15 s is what we aim for on an idle machine; the bound here leaves room for a busy one."""
     assert min(seconds_of(HELP) for _ in range(5)) < 0.5

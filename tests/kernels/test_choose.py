@@ -6,12 +6,18 @@ import pytest
 
 from netpart.errors import NetpartError
 from netpart.kernels import choose as chooser
-from netpart.kernels.choose import Choice, choose, named
+from netpart.kernels.choose import AUTO, KERNELS, MODULES, Choice, choose, named
+from netpart.proto.job_pb2 import KernelSet
 
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(chooser.VARIABLE, raising=False)
+
+
+def test_kernels_have_one_name_everywhere() -> None:
+    named_by_jobs = [name.lower() for name, _ in KernelSet.Name.items()]
+    assert named_by_jobs == [*KERNELS] == [AUTO, *MODULES]
 
 
 def test_auto_is_onednn_where_it_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,14 +16,14 @@ EPSILON = 1e-3
 def played(kernels: Kernels, order: str, x: Array, dy: Array, affine: int, wanted: bool) -> list[Array | None]:
     """y, m, dx, dw and db with the tensors lying in ``order``."""
     c, own = x.shape[1], tuple(slice(None) for _ in x.shape)
-    x_, upper, y, dx, unit = (lying(order, a) for a in (x, dy, *(rubbish(*x.shape) for _ in range(3))))
+    x_, upper, y, dx = (lying(order, a) for a in (x, dy, *(rubbish(*x.shape) for _ in range(2))))
     s, w, b = (normal(i, c).astype("float32") for i in range(3))
     m, dm = (lying("plain", rubbish(1, c, 2)) for _ in range(2))
     mean, variance, rstd, dw, db = (lying("plain", rubbish(1, c)).reshape(c) for _ in range(5))
     w_, b_, dw_, db_ = (a if affine > i else None for i, a in ((0, w), (1, b), (0, dw), (1, db)))
-    play(kernels.batch_norm(x_, s, m, mean, variance, w_, b_, y, unit, rstd, own, EPSILON))
+    play(kernels.batch_norm(x_, s, m, mean, variance, w_, b_, y, rstd, own, EPSILON))
     out = dx if wanted else None
-    play(kernels.batch_norm_gradient(x_, s, m, mean, variance, w_, unit, rstd, upper, dm, dw_, db_, out, own, EPSILON))
+    play(kernels.batch_norm_gradient(x_, s, m, mean, variance, w_, rstd, upper, dm, dw_, db_, out, own, EPSILON))
     return [y, m, out, dw_, db_]
 
 
@@ -45,15 +45,15 @@ def test_agrees_with_the_reference(
 def played_in_parts(kernels: Kernels, order: str, x: Array, dy: Array, affine: int) -> list[Array | None]:
     """The same of a tensor that is one of two: the pieces around an exchange of moments."""
     c, count = x.shape[1], 2 * max(1, x[:, :1].size)
-    x_, upper, y, dx, through, unit = (lying(order, a) for a in (x, dy, *(rubbish(*x.shape) for _ in range(4))))
+    x_, upper, y, dx, through = (lying(order, a) for a in (x, dy, *(rubbish(*x.shape) for _ in range(3))))
     s, w, b = (normal(i, c).astype("float32") for i in range(3))
     m, dm = (lying("plain", rubbish(1, c, 2)) for _ in range(2))
     mean, variance, rstd, dw, db = (lying("plain", rubbish(1, c)).reshape(c) for _ in range(5))
     w_, b_, dw_, db_ = (a if affine > i else None for i, a in ((0, w), (1, b), (0, dw), (1, db)))
     play(kernels.moments(x_, s, m, count))
     m[..., 1] += 1 + m[..., 0] ** 2
-    play(kernels.moment_norm(x_, s, m, mean, variance, w_, b_, y, unit, rstd, EPSILON))
-    play(kernels.moment_norm_gradient(x_, m, mean, variance, w_, unit, rstd, upper, dm, dw_, db_, dx, EPSILON))
+    play(kernels.moment_norm(x_, s, m, mean, variance, w_, b_, y, rstd, EPSILON))
+    play(kernels.moment_norm_gradient(x_, m, mean, variance, w_, rstd, upper, dm, dw_, db_, dx, EPSILON))
     play(kernels.moments_gradient(x_, s, dm, through, count))
     return [m, y, dx, dm, dw_, db_, through]
 

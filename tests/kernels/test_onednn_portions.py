@@ -37,11 +37,11 @@ def whole(kernels: Kernels, dtype: str, x: Array, dy: Array) -> dict[str, Array]
     """All that a batch norm that is not cut leaves."""
     c, own = x.shape[1], tuple(slice(None) for _ in x.shape)
     x, dy = (lying("last", a).astype(dtype) for a in (x, dy))
-    y, unit, dx = (np.empty_like(x) for _ in range(3))
+    y, dx = (np.empty_like(x) for _ in range(2))
     s, b, mean, variance, rstd, dw, db = np.zeros((7, c), dtype)
     w, m, dm = np.full(c, 2, dtype), np.zeros((1, c, 2), dtype), np.zeros((1, c, 2), dtype)
-    play(kernels.batch_norm(x, s, m, mean, variance, w, b, y, unit, rstd, own, EPSILON))
-    play(kernels.batch_norm_gradient(x, s, m, mean, variance, w, unit, rstd, dy, dm, dw, db, dx, own, EPSILON))
+    play(kernels.batch_norm(x, s, m, mean, variance, w, b, y, rstd, own, EPSILON))
+    play(kernels.batch_norm_gradient(x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, EPSILON))
     return {"m": m, "mean": mean, "variance": variance, "y": y, "db": db, "dx": dx}
 
 
@@ -49,12 +49,12 @@ def in_parts(kernels: Kernels, dtype: str, x: Array, dy: Array) -> dict[str, Arr
     """The same of one that is, but for what its moments get, which is what is left of sums that cancel."""
     c, n = x.shape[1], places(x.shape)
     x, dy = (lying("last", a).astype(dtype) for a in (x, dy))
-    y, unit, dx = (np.empty_like(x) for _ in range(3))
+    y, dx = (np.empty_like(x) for _ in range(2))
     s, b, mean, variance, rstd, dw, db = np.zeros((7, c), dtype)
     w, m = np.full(c, 2, dtype), np.zeros((1, c, 2), dtype)
     play(kernels.moments(x, s, m, n))
-    play(kernels.moment_norm(x, s, m, mean, variance, w, b, y, unit, rstd, EPSILON))
-    play(kernels.moment_norm_gradient(x, m, mean, variance, w, unit, rstd, dy, None, dw, db, dx, EPSILON))
+    play(kernels.moment_norm(x, s, m, mean, variance, w, b, y, rstd, EPSILON))
+    play(kernels.moment_norm_gradient(x, m, mean, variance, w, rstd, dy, None, dw, db, dx, EPSILON))
     return {"m": m, "mean": mean, "db": db}
 
 

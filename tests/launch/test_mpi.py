@@ -114,12 +114,6 @@ def test_hosts_need_mpi(tmp_path: Path) -> None:
         run(load(mlp(tmp_path)), 2, workspace=tmp_path / "run", hosts=tmp_path / "hosts")
 
 
-def test_workers_share_the_cores_of_their_host(tmp_path: Path) -> None:
-    (tmp_path / "hosts").write_text("node1:3\nnode2:3\n")
-    assert MpiTeam(5, tmp_path, tmp_path / "hosts").per_host() == 3
-    assert MpiTeam(5, tmp_path).per_host() == 5
-
-
 def test_the_token_is_not_on_the_command_line(tmp_path: Path) -> None:
     told = " ".join(mpiexec.arguments(3, tmp_path, tmp_path / "hosts", "10.0.0.1"))
     assert told.startswith(f"-f {tmp_path}/hosts -localhost 10.0.0.1 -n 3 -outfile-pattern {tmp_path}/worker-%r.log")

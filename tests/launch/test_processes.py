@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from netpart.launch import processes
-from netpart.launch.processes import ProcessTeam, how
+from netpart.launch.processes import ProcessTeam
 
 
 @pytest.fixture
@@ -63,7 +63,3 @@ def test_logs_are_quoted_from_their_end(team: ProcessTeam) -> None:
     assert team.log_tail(1, 2) == "line 18\nline 19"
     team.log(0).unlink()
     assert team.log_tail(0) == ""
-
-
-def test_ends_in_words() -> None:
-    assert [how(3), how(-15), how(-77)] == ["exit code 3", "signal 15, SIGTERM", "signal 77"]

@@ -89,8 +89,11 @@ def transposed_convolution(draw: st.DrawFn, name: str) -> Case:
     extents = [draw(st.integers(1, 6 - axes)) for _ in range(axes)]
     most = min((n - 1) * stride + (kernel - 1) * dilation + extra for n in extents) // 2
     fields = f"kernel: {kernel} stride: {stride} pad: {draw(st.integers(0, most))} dilation: {dilation}"
-    conf = f"num_filters: {draw(st.integers(1, 3))} spatial_axes: {axes} {fields} output_pad: {extra}"
     channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
+    groups = draw(st.integers(1, 2)) if channels else 1
+    channels = [groups * many for many in channels]
+    conf = f"num_filters: {groups * draw(st.integers(1, 3))} groups: {groups} spatial_axes: {axes}"
+    conf += f" {fields} output_pad: {extra}"
     shape = draw(st.integers(1, 3)), *channels, *extents
     return Case(name, f"convolution_conf {{ {conf} }} {params(draw(st.integers(1, 2)))}", (Spec(shape),))
 

@@ -14,7 +14,7 @@ from netpart.proto.reader import load, loads
 from netpart.resources import zoo_folder
 from netpart.verify.bench import Bench
 from netpart.verify.compare import compare, uncut, verify, verify_schemes
-from netpart.verify.report import BITWISE, REORDERED, SEMANTIC, Comparison
+from netpart.verify.report import ACTIVATION, BITWISE, METRIC, REORDERED, SEMANTIC, Comparison
 
 JOB = """
 dtype: FLOAT64 train_steps: 1 test_steps: 1
@@ -180,3 +180,11 @@ def test_what_cannot_run_is_refused_before_anything_is_built(tmp_path: Path) -> 
 def test_jobs_of_the_zoo_without_data_agree(name: str) -> None:
     job = load(zoo_folder() / f"{name}.conf", ["dtype=FLOAT64"])
     assert verify(job.proto, 2, 1, job.folder).holds
+
+
+@pytest.mark.parametrize(("dtype", "errs"), [("FLOAT32", True), ("FLOAT64", False)])
+def test_float32_is_held_against_what_the_uncut_net_errs(dtype: str, errs: bool) -> None:
+    report = verify(job_of(f"dtype={dtype}"), 2, steps=1)
+    errors = {c.name: c.error for c in report.comparisons if c.kind in (ACTIVATION, METRIC)}
+    assert (0 < errors["fc1"] < 1e-6, 0 < errors["loss"] < 1e-6) == (errs, errs)
+    assert report.holds

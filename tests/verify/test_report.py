@@ -7,8 +7,9 @@ from math import inf
 
 import pytest
 
+from netpart.kernels.choose import REFERENCE
 from netpart.verify.difference import Difference
-from netpart.verify.report import BITWISE, REORDERED, SEMANTIC, Comparison, Report
+from netpart.verify.report import BITWISE, REORDERED, ROUNDING, SEMANTIC, Comparison, Report
 
 EPS = 2.0**-52
 
@@ -19,7 +20,7 @@ def comparison(relative: float, terms: int = 10, layer: str = "a", kind: str = "
 
 
 def report(*comparisons: Comparison) -> Report:
-    return Report("net", 3, 2, "float64", 1, comparisons)
+    return Report("net", 3, 2, "float64", 1, comparisons, REFERENCE)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,12 @@ def test_a_class_follows_from_the_terms(relative: float, terms: int, category: s
 def test_float32_has_bounds_of_its_own() -> None:
     found = Comparison("train", 0, "gradient", "a", "a", Difference(1.0, 2.0**-20, 1.0), 1, "float32")
     assert (found.bound, found.law, found.category) == (2.0**-19, 1e-5, REORDERED)
+
+
+@pytest.mark.parametrize(("relative", "category", "holds"), [(7e-3, ROUNDING, True), (9e-3, SEMANTIC, False)])
+def test_what_the_uncut_net_errs_itself_is_rounding(relative: float, category: str, holds: bool) -> None:
+    found = Comparison("train", 0, "gradient", "a", "a", Difference(1.0, relative, 1.0), 1, "float32", 1e-3)
+    assert (found.bound, found.category, found.holds) == (8e-3, category, holds)
 
 
 def test_the_first_that_leaves_its_bound_need_not_break_the_law() -> None:

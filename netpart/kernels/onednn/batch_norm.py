@@ -21,14 +21,14 @@ from netpart.kernels.op import Array, Op
 
 
 class BatchNorm(reference.BatchNorm, Fast):
-    """The verbs of the reference; ``unit`` is left as it was.
+    """The verbs of the reference.
 
     Whether oneDNN does forward and backward or neither depends on shapes alone, so that one finds what the other left.
     """
 
     def batch_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        unit: Array, rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
+        rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """y, mean, variance and m."""
 
@@ -37,11 +37,11 @@ class BatchNorm(reference.BatchNorm, Fast):
             normalise(calls, x, y, mean, variance, w, b, epsilon, OWN, activation)
             calls.then(self._moments(s, m, mean, variance, 1.0))
 
-        arrays = x, s, m, mean, variance, w, b, y, unit, rstd, own, epsilon, activation
+        arrays = x, s, m, mean, variance, w, b, y, rstd, own, epsilon, activation
         return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm(*arrays))
 
     def batch_norm_gradient(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, unit: Array, rstd: Array,
+        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
         dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
         epsilon: float,
     ) -> Op:  # fmt: skip
@@ -52,7 +52,7 @@ class BatchNorm(reference.BatchNorm, Fast):
             sums = self._sums(mean, dw, db)
             normalise_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, OWN)
 
-        arrays = x, s, m, mean, variance, w, unit, rstd, dy, dm, dw, db, dx, own, epsilon
+        arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, epsilon
         return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(*arrays))
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
@@ -86,7 +86,7 @@ class BatchNorm(reference.BatchNorm, Fast):
 
     def moment_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        unit: Array, rstd: Array, epsilon: float, activation: Kind | None = None,
+        rstd: Array, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """mean, variance, rstd and y."""
         xp, statistics = self.xp, self.statistics(m, s, mean, variance).run
@@ -101,11 +101,11 @@ class BatchNorm(reference.BatchNorm, Fast):
             calls.then(prepare)
             normalise(calls, x, y, mean, variance, w, b, epsilon, GIVEN, activation)
 
-        arrays = x, s, m, mean, variance, w, b, y, unit, rstd, epsilon, activation
+        arrays = x, s, m, mean, variance, w, b, y, rstd, epsilon, activation
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(*arrays))
 
     def moment_norm_gradient(
-        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, unit: Array, rstd: Array, dy: Array,
+        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array, dy: Array,
         dm: Array | None, dw: Array | None, db: Array | None, dx: Array | None, epsilon: float,
     ) -> Op:  # fmt: skip
         """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
@@ -116,7 +116,7 @@ class BatchNorm(reference.BatchNorm, Fast):
             if dm is not None:
                 calls.then(self._moments_gradient(m, variance, w, rstd, dm, *sums))
 
-        arrays = x, m, mean, variance, w, unit, rstd, dy, dm, dw, db, dx, epsilon
+        arrays = x, m, mean, variance, w, rstd, dy, dm, dw, db, dx, epsilon
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm_gradient(*arrays))
 
     def _sums(self, like: Array, *gradients: Array | None) -> list[Array]:

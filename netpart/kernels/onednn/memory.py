@@ -65,8 +65,6 @@ class Desc(Owner):
             return NotImplemented
         return bool(library().calls.dnnl_memory_desc_equal(self.handle, other.handle))
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 class Memory(Owner):
     """A tensor at a place: that of ``array``, which it keeps alive, or one that ``move`` says later."""

@@ -1,0 +1,65 @@
+"""RowSource: what an input layer reads from, the rows of every global mini-batch or any part of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.spec import Region, Shape, contains, extent, whole
+
+Data: TypeAlias = NDArray[Any] | None
+Labels: TypeAlias = NDArray[np.int32] | None
+
+
+class Outputs(NamedTuple):
+    """Arrays to fill with rows; None: not wanted."""
+
+    data: Data
+    label: Labels
+
+    def put(self, row: int, data: NDArray[Any], label: NDArray[Any]) -> None:
+        """Fills one row of what is wanted."""
+        for out, values in zip(self, (data, label), strict=True):
+            if out is not None:
+                out[row] = values
+
+    def take(self, others: Outputs) -> None:
+        """Copies what is wanted from arrays of the same shapes."""
+        for out, values in zip(self, others, strict=True):
+            if out is not None and values is not None:
+                np.copyto(out, values)
+
+
+class RowSource(ABC):
+    """Rows of ``shape``, the same for whoever reads them: every cut of a mini-batch reads parts of the same rows."""
+
+    shape: Shape
+
+    def read(
+        self, step: int, lo: int, hi: int, data_out: Data, label_out: Labels, box: Region | None = None
+    ) -> None:  # fmt: skip
+        """Fills rows ``lo`` to ``hi`` (excluded) of the global mini-batch of ``step``; None: not wanted.
+
+        ``data_out``: (hi − lo, *box); ``label_out``: (hi − lo, *labels of the box) int32. ``box``: the region of the
+        row's axes that ``data_out`` holds, by default all. Raises ValueError if the box or an output has another shape,
+        DataError for rows that cannot be read, or that have no labels where they are wanted.
+        """
+        box = whole(self.shape) if box is None else box
+        if len(box) != len(self.shape) or not contains(whole(self.shape), box):
+            raise ValueError(f"box: expected a region of a row of shape {self.shape}, got {box}")
+        out, shapes = Outputs(data_out, label_out), (extent(box), self.labels(box))
+        for name, array, shape in zip(("data_out", "label_out"), out, shapes, strict=True):
+            if array is not None and array.shape != (hi - lo, *shape):
+                raise ValueError(f"{name}: expected shape {(hi - lo, *shape)}, got {array.shape}")
+        self.fill(step, lo, hi, box, out)
+
+    @abstractmethod
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+        """Fills ``out`` as ``read`` does, once its arguments fit together."""
+
+    def labels(self, box: Region) -> Shape:
+        """The shape of the labels of a row; one label is ()."""
+        return ()

@@ -1,0 +1,25 @@
+"""How processes end: their exit status in words, and the last lines of their logs."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+
+def log_tail(path: Path, lines: int) -> str:
+    """The last lines of a log; "" if there is none."""
+    try:
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ""
+
+
+def how(code: int) -> str:
+    """An exit status in words."""
+    if code >= 0:
+        return f"exit code {code}"
+    hint = ": from outside, or the host was out of memory" if -code == signal.SIGKILL else ""
+    try:
+        return f"signal {-code}, {signal.Signals(-code).name}{hint}"
+    except ValueError:
+        return f"signal {-code}"
