@@ -105,8 +105,7 @@ def every(explainer: Explainer, region: Region, target: int | None) -> int:
         hits.append(hit.inside)
         print(told(hit), flush=True)
     scans = f"{sum(hits)} of {len(hits)} scans" + ("" if target is None else f" of class {target}")
-    said = f"{explainer.method} at {explainer.layer}"
-    print(f"{scans} ({sum(hits) / len(hits):.1%}) have the largest value of {said} inside {region.path}")
+    print(f"{scans} ({sum(hits) / len(hits):.1%}) have the largest value at {explainer.layer} inside {region.path}")
     return 0
 
 

@@ -12,6 +12,7 @@ the end g changes from place to place, and a mean over space says nothing of whe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import Job
 
-GRADCAM, HIRESCAM = METHODS = ("gradcam", "hirescam")
 LOSSES = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
-ROOM = 4
-"""Extent along each axis of a map that can show a place."""
 
 
 class Ends(NamedTuple):
@@ -66,12 +64,31 @@ class Explanation:
         return self.map if self.scan is None else stretch(self.map, self.scan.shape)
 
 
+@dataclass(frozen=True)
+class Method:
+    """How a map is made: ``weigh`` makes the weights of a layer's output of the score's gradient (channels, *space)
+    towards it; ``room`` is the extent along each axis that the layer should have, if none is named."""
+
+    weigh: Callable[[Values], Values]
+    room: int
+
+
+def averaged(gradient: Values) -> Values:
+    """The mean over space, (channels, 1, ...)."""
+    return np.asarray(gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True))
+
+
+GRADCAM = "gradcam"
+METHODS = {GRADCAM: Method(averaged, 4), "hirescam": Method(np.asarray, 16)}
+"""Grad-CAM wants a late layer, for a mean gradient says little of an early one, HiResCAM one that shows places well."""
+
+
 class Explainer:
     """The test net of a job, whole, that explains one sample after another.
 
-    ``layer`` is by default the last with four places or more on each axis. ``checkpoint``: trained parameters, without
-    it initial ones. Raises ConfigError for a net that does not classify or a layer without space; DataError for a
-    checkpoint that cannot be read.
+    ``layer`` is by default the last with as much room as ``method``, one of METHODS, wants. ``checkpoint``: trained
+    parameters, without it initial ones. Raises ConfigError for a net that does not classify or a layer without space;
+    DataError for a checkpoint that cannot be read.
     """
 
     def __init__(self, job: Job, checkpoint: Path | None, layer: str = "", method: str = GRADCAM) -> None:
@@ -81,7 +98,7 @@ class Explainer:
             ends,
             job.proto.seed,
         )
-        self.layer, self.method = layer or last_with_space(self._session), method
+        self.layer, self.method = layer or last_with_space(self._session, METHODS[method].room), METHODS[method]
         check_space(self._session, self.layer)
         self._lattice = lattice(self._session.nodes, ends.samples, self.layer)
 
@@ -118,13 +135,12 @@ def explain(job: Job, checkpoint: Path | None, number: int, layer: str = "", tar
     return Explainer(job, checkpoint, layer).explain(number, target)
 
 
-def class_map(values: Values, gradient: Values, method: str = GRADCAM) -> Values:
+def class_map(values: Values, gradient: Values, method: Method = METHODS[GRADCAM]) -> Values:
     """What ``values`` (channels, *space) and the score's ``gradient`` towards them say for the class, of any scale.
 
     0 where nothing speaks for it.
     """
-    weights = gradient if method == HIRESCAM else gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True)
-    return np.asarray(np.maximum((weights * values).sum(axis=0), 0))
+    return np.asarray(np.maximum((method.weigh(gradient) * values).sum(axis=0), 0))
 
 
 def scaled(values: Values) -> Values:
@@ -141,13 +157,14 @@ def classifying(job: JobProto) -> Ends:
     return found[0]
 
 
-def last_with_space(session: Session) -> str:
-    """The last layer whose output has ROOM places along each axis, or as many as any has. Raises ConfigError."""
-    places = {name: min(shape[2:]) for name, shape in with_space(session).items()}
+def last_with_space(session: Session, room: int) -> str:
+    """The last layer whose output has ``room`` places along each axis, or as many as any has. Raises ConfigError."""
+    shapes = with_space(session)
+    places = {name: min(shape[2:]) for name, shape in shapes.items() if not session.nodes[name].layer.is_input}
     if not places:
         raise ConfigError("gradcam", "a layer with channels and space", "none", "only a net of images can be explained")
-    room = min(ROOM, max(places.values()))
-    return [name for name, found in places.items() if found >= room][-1]
+    enough = min(room, max(places.values()))
+    return [name for name, found in places.items() if found >= enough][-1]
 
 
 def check_space(session: Session, name: str) -> None:

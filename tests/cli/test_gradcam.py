@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netpart.cli.gradcam import METHODS
 from netpart.data.nifti import Scan, save_volume
+from netpart.launch import gradcam
 from netpart.launch.cores import THREAD_VARIABLES
 from tests.cli.conftest import JOB, Netpart
 from tests.datasets.samples import scans
@@ -81,9 +83,13 @@ def test_every_scan_of_a_class_is_looked_up_in_a_region(
         assert line.startswith(f"sample {number} of class {number}: class {number} 0.")
         hits = int("inside" in line)
         shared = f"{hits} of 1 scans of class {number} ({hits:.1%}) have the largest value"
-        assert last == f"{shared} of {method} at {layer} inside {mask}"
+        assert last == f"{shared} at {layer} inside {mask}"
         alone = netpart("gradcam", job, *options, "--sample", number, "--class", number)
         assert alone.out.splitlines()[-1] == line
+
+
+def test_the_methods_are_those_there_are() -> None:
+    assert METHODS == tuple(gradcam.METHODS)
 
 
 def test_options_that_ask_for_nothing_are_refused(job: Path, mask: Path, netpart: Netpart) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.launch.gradcam import HIRESCAM, METHODS, Explainer, class_map, explain
+from netpart.launch.gradcam import METHODS, Explainer, class_map, explain
 from netpart.launch.session import Session
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load, loads
@@ -93,7 +93,7 @@ def test_a_map_weighs_channels_by_their_mean_gradient() -> None:
 def test_hirescam_weighs_each_place_by_its_own_gradient() -> None:
     values, gradient = np.random.default_rng(0).normal(size=(2, 3, 4, 5))
     expected = sum(gradient[k] * values[k] for k in range(3)).clip(0)
-    assert np.allclose(class_map(values, gradient, HIRESCAM), expected)
+    assert np.allclose(class_map(values, gradient, METHODS["hirescam"]), expected)
 
 
 @pytest.mark.parametrize("name", ["resattnet/resattnet18-small", "resnet/resnet18-small"])
@@ -106,8 +106,12 @@ def test_before_a_mean_and_an_inner_product_both_are_the_same(name: str) -> None
     assert np.allclose(grad, hires, atol=1e-5)
 
 
-def test_the_last_of_the_scores_is_what_the_map_sums_up_to() -> None:
-    """HiResCAM before a mean and an inner product shares the score out among the places, but for the bias."""
+@pytest.mark.parametrize(("method", "layer"), [("gradcam", "s2-join"), ("hirescam", "relu1")])
+def test_a_method_takes_the_last_layer_with_room_for_it(method: str, layer: str) -> None:
+    assert Explainer(load(GRAPHS / "resattnet" / "resattnet18-small.conf"), None, method=method).layer == layer
+
+
+def test_before_a_mean_and_an_inner_product_places_share_the_score_out_among_them() -> None:
     found = session(tiny())
     found.score_of(1)
     found.run({})
