@@ -92,15 +92,12 @@ class Explainer:
     """
 
     def __init__(self, job: Job, checkpoint: Path | None, layer: str = "", method: str = GRADCAM) -> None:
-        ends = classifying(job.proto)
-        self._session, self._ends, self._seed = (
-            Session(job, [ends.scores], checkpoint, score=ends.scores),
-            ends,
-            job.proto.seed,
-        )
-        self.layer, self.method = layer or last_with_space(self._session, METHODS[method].room), METHODS[method]
-        check_space(self._session, self.layer)
-        self._lattice = lattice(self._session.nodes, ends.samples, self.layer)
+        ends = self._ends = classifying(job.proto)
+        session = self._session = Session(job, [ends.scores], checkpoint, score=ends.scores)
+        self._seed, self.method = job.proto.seed, METHODS[method]
+        self.layer = layer or last_with_space(session, self.method.room)
+        check_space(session, self.layer)
+        self._lattice = lattice(session.nodes, ends.samples, self.layer)
 
     @property
     def source(self) -> Layer:

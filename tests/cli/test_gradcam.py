@@ -89,7 +89,7 @@ def test_every_scan_of_a_class_is_looked_up_in_a_region(
 
 
 def test_the_methods_are_those_there_are() -> None:
-    assert METHODS == tuple(gradcam.METHODS)
+    assert tuple(gradcam.METHODS) == METHODS
 
 
 def test_options_that_ask_for_nothing_are_refused(job: Path, mask: Path, netpart: Netpart) -> None:
