@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from netpart.cli.common import add_uncut_job, count, load_job
 
 if TYPE_CHECKING:
-    from netpart.launch.gradcam import Explanation
+    from netpart.launch.gradcam import Explainer, Explanation
+    from netpart.launch.pointing import Hit, Region
 
+METHODS = ("gradcam", "hirescam")
 HELP = "show which places of a sample make a trained net say a class (Grad-CAM)"
 
 
@@ -18,10 +20,18 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("gradcam", help=HELP, description=HELP)
     add_uncut_job(parser)
-    parser.add_argument(
+    trained = parser.add_mutually_exclusive_group()
+    trained.add_argument(
         "--checkpoint", type=Path, metavar="F", help="trained parameters (default: the newest of the workspace)"
     )
-    parser.add_argument("--sample", type=count, default=0, metavar="K", help="of the test data (default: 0)")
+    trained.add_argument("--untrained", action="store_true", help="the net as it is before training, to compare with")
+    samples = parser.add_mutually_exclusive_group()
+    samples.add_argument("--sample", type=count, default=0, metavar="K", help="of the test data (default: 0)")
+    samples.add_argument(
+        "--every",
+        action="store_true",
+        help="every scan of the test data, or of class C; says how many point at --region",
+    )
     parser.add_argument(
         "--layer", default="", metavar="NAME", help="whose output is weighed (default: the last with room)"
     )
@@ -29,7 +39,15 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--class", dest="target", type=count, metavar="C", help="to explain (default: what the net says)"
     )
     parser.add_argument(
-        "-o", "--output", type=output, required=True, metavar="FILE",
+        "--method", choices=METHODS, default=METHODS[0],
+        help="gradcam: gradients averaged over space; hirescam: where they are (default: gradcam)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--region", type=Path, metavar="MASK.nii.gz",
+        help="say if the largest value lies inside: where the mask, in the voxels of the scans, is not 0",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", type=output, metavar="FILE",
         help="map.nii.gz gets the map in the voxels of the scan, and map.png beside it a picture; map.png that alone",
     )  # fmt: skip
     return parser
@@ -43,19 +61,60 @@ def output(text: str) -> Path:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Explains one sample; 0 when the files are written."""
+    """Explains one sample or all; 0 when the files are written or the answer is given."""
     from netpart.cli.sample import newest, use_one_core
 
+    check(args)
     use_one_core()
-    from netpart.launch.gradcam import explain
+    from netpart.launch.gradcam import Explainer
+    from netpart.launch.pointing import Region
 
     job = load_job(args, provide=False)
-    found = explain(job, args.checkpoint or newest(args), args.sample, args.layer, args.target)
-    picture = write(found, args.output)
+    region = Region(args.region) if args.region else None
+    checkpoint = None if args.untrained else args.checkpoint or newest(args)
+    explainer = Explainer(job, checkpoint, args.layer, args.method)
+    if args.every and region:
+        return every(explainer, region, args.target)
+    found = explainer.explain(args.sample, args.target)
     shown = ", ".join(f"{p:.3f}" for p in found.probabilities)
     print(f"sample {args.sample}: class {found.label}, probabilities {shown}")
-    print(f"class {found.target} at {found.layer}: {args.output}" + f", {picture}" * (picture != args.output))
+    if region:
+        print(told(region.hit(args.sample, found)))
+    if args.output:
+        picture = write(found, args.output)
+        print(f"class {found.target} at {found.layer}: {args.output}" + f", {picture}" * (picture != args.output))
     return 0
+
+
+def check(args: argparse.Namespace) -> None:
+    """Raises ConfigError for options that ask for nothing, or for what there is not."""
+    from netpart.errors import ConfigError
+
+    if not (args.output or args.region):
+        raise ConfigError("gradcam", "-o FILE, --region MASK or both", "neither")
+    if args.every and (args.output or not args.region):
+        raise ConfigError("--every", "--region MASK and no -o", "another choice", "draw one --sample at a time")
+
+
+def every(explainer: Explainer, region: Region, target: int | None) -> int:
+    """Tells of each sample where its map is largest, and of how many that is inside."""
+    from netpart.launch.pointing import play
+
+    hits = list[bool]()
+    for hit in play(explainer, region, target):
+        hits.append(hit.inside)
+        print(told(hit), flush=True)
+    scans = f"{sum(hits)} of {len(hits)} scans" + ("" if target is None else f" of class {target}")
+    print(f"{scans} ({sum(hits) / len(hits):.1%}) have the largest value at {explainer.layer} inside {region.path}")
+    return 0
+
+
+def told(hit: Hit) -> str:
+    """A line about where the map of one sample is largest."""
+    found = hit.explanation
+    sure = f"{found.probabilities[found.target]:.3f}"
+    where = f"largest at {hit.place}, {'inside' if hit.inside else 'outside'}"
+    return f"sample {hit.number} of class {found.label}: class {found.target} {sure}, {where}"
 
 
 def write(found: Explanation, path: Path) -> Path:

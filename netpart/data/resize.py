@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,15 @@ from numpy.typing import NDArray
 
 def interpolation(source: int, target: int) -> NDArray[np.float32]:
     """The (target, source) matrix that resizes one axis linearly: pixels are areas, borders repeat."""
-    place = np.clip((np.arange(target) + 0.5) * source / target - 0.5, 0, source - 1)
+    return weights(source, (np.arange(target) + 0.5) * source / target - 0.5)
+
+
+def weights(source: int, places: NDArray[Any]) -> NDArray[np.float32]:
+    """The (places, source) matrix of what lies linearly between ``source`` elements at ``places``; borders repeat."""
+    place = np.clip(places, 0, source - 1)
     below = np.minimum(place.astype(np.int64), max(source - 2, 0))
-    matrix = np.zeros((target, source), np.float32)
-    rows = np.arange(target)
+    matrix = np.zeros((len(place), source), np.float32)
+    rows = np.arange(len(place))
     np.add.at(matrix, (rows, below), 1 - (place - below))
     np.add.at(matrix, (rows, np.minimum(below + 1, source - 1)), place - below)
     return matrix
@@ -21,9 +27,14 @@ def interpolation(source: int, target: int) -> NDArray[np.float32]:
 
 def stretch(values: NDArray[Any], extents: tuple[int, ...]) -> NDArray[np.float32]:
     """Resizes ``values`` (*space) to ``extents``, linearly along each axis."""
+    return blend(values, [interpolation(n, m) for n, m in zip(values.shape, extents, strict=True)])
+
+
+def blend(values: NDArray[Any], matrices: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """``values`` (*space) times one matrix (target, source) along each axis."""
     found = values.astype(np.float32)
-    for axis, extent in enumerate(extents):
-        found = np.moveaxis(np.tensordot(interpolation(found.shape[axis], extent), found, (1, axis)), 0, axis)
+    for axis, matrix in enumerate(matrices):
+        found = np.moveaxis(np.tensordot(matrix, found, (1, axis)), 0, axis)
     return np.asarray(found, np.float32)
 
 

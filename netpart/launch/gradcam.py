@@ -1,11 +1,18 @@
-"""Grad-CAM: where in a sample, of two or three axes, a net sees what raises the score of a class.
+"""Grad-CAM and HiResCAM: where in a sample, of two or three axes, a net sees what raises the score of a class.
 
-The map is relu(sum over the channels k of a_k A_k), of the output A of a layer with channels and space, where a_k is
-the mean over space of the score's gradient towards A_k (Selvaraju et al., 2017); its largest value is made 1.
+Both add up the channels k of the output A of a layer with channels and space, weighed by g, the score's gradient
+towards A, cut off what is negative, and make the largest value 1:
+
+    gradcam     relu(sum_k mean(g_k) A_k)     g is averaged over space (Selvaraju et al., 2017)
+    hirescam    relu(sum_k g_k A_k)           g stays where it is (Draelos and Carin, 2020)
+
+For the last layer before a mean over space and an inner product, g_k is one number and both are the same. Farther from
+the end g changes from place to place, and a mean over space says nothing of where.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +22,9 @@ import numpy as np
 from netpart.data.nifti import Scan
 from netpart.data.resize import stretch
 from netpart.errors import ConfigError
+from netpart.launch.lattice import lattice, spread
 from netpart.launch.session import PHASE, Session, Values
+from netpart.layers.layer import Layer
 from netpart.layers.nifti import NiftiInput
 from netpart.layers.rows import RowInput
 from netpart.proto.layer_pb2 import LayerType
@@ -27,8 +36,6 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 LOSSES = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
-ROOM = 4
-"""Extent along each axis of a map that can show a place."""
 
 
 class Ends(NamedTuple):
@@ -57,41 +64,85 @@ class Explanation:
         return self.map if self.scan is None else stretch(self.map, self.scan.shape)
 
 
+@dataclass(frozen=True)
+class Method:
+    """How a map is made: ``weigh`` makes the weights of a layer's output of the score's gradient (channels, *space)
+    towards it; ``room`` is the extent along each axis that the layer should have, if none is named."""
+
+    weigh: Callable[[Values], Values]
+    room: int
+
+
+def averaged(gradient: Values) -> Values:
+    """The mean over space, (channels, 1, ...)."""
+    return np.asarray(gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True))
+
+
+GRADCAM = "gradcam"
+METHODS = {GRADCAM: Method(averaged, 4), "hirescam": Method(np.asarray, 16)}
+"""Grad-CAM wants a late layer, for a mean gradient says little of an early one, HiResCAM one that shows places well."""
+
+
+class Explainer:
+    """The test net of a job, whole, that explains one sample after another.
+
+    ``layer`` is by default the last with as much room as ``method``, one of METHODS, wants. ``checkpoint``: trained
+    parameters, without it initial ones. Raises ConfigError for a net that does not classify or a layer without space;
+    DataError for a checkpoint that cannot be read.
+    """
+
+    def __init__(self, job: Job, checkpoint: Path | None, layer: str = "", method: str = GRADCAM) -> None:
+        ends = self._ends = classifying(job.proto)
+        session = self._session = Session(job, [ends.scores], checkpoint, score=ends.scores)
+        self._seed, self.method = job.proto.seed, METHODS[method]
+        self.layer = layer or last_with_space(session, self.method.room)
+        check_space(session, self.layer)
+        self._lattice = lattice(session.nodes, ends.samples, self.layer)
+
+    @property
+    def source(self) -> Layer:
+        """The input layer of the samples."""
+        return self._session.input(self._ends.samples).like
+
+    def explain(self, number: int, target: int | None = None) -> Explanation:
+        """Explains sample ``number`` of the test data: for class ``target``, by default the most probable one.
+
+        Raises ConfigError for a class or a sample that is none; DataError for data that cannot be read.
+        """
+        session, source = self._session, self.source
+        sample, label = read_sample(source, number, self._seed)
+        session.run({self._ends.samples: sample})
+        scores = session.value(self._ends.scores)[0].astype(np.float64)
+        target = int(scores.argmax()) if target is None else target
+        if not 0 <= target < len(scores):
+            raise ConfigError("--class", f"a class from 0 to {len(scores) - 1}", str(target))
+        session.score_of(target)
+        session.run({})
+        found = class_map(session.value(self.layer)[0], session.gradient(self.layer)[0], self.method)
+        shape = sample.shape[-found.ndim :]
+        odds = np.exp(scores - scores.max())
+        return Explanation(
+            scaled(spread(found, self._lattice, shape)), sample[0], self.layer, target, label,
+            tuple((odds / odds.sum()).tolist()), scan_of(source, number),
+        )  # fmt: skip
+
+
 def explain(job: Job, checkpoint: Path | None, number: int, layer: str = "", target: int | None = None) -> Explanation:
-    """Explains sample ``number`` of the test data: for class ``target``, by default the most probable one.
+    """Explains one sample by Grad-CAM: see Explainer."""
+    return Explainer(job, checkpoint, layer).explain(number, target)
 
-    ``layer`` is by default the last with four places or more on each axis. Raises ConfigError for a net that does not
-    classify, a layer without space, a class or a sample that is none; DataError for data or a checkpoint that cannot
-    be read.
+
+def class_map(values: Values, gradient: Values, method: Method = METHODS[GRADCAM]) -> Values:
+    """What ``values`` (channels, *space) and the score's ``gradient`` towards them say for the class, of any scale.
+
+    0 where nothing speaks for it.
     """
-    ends = classifying(job.proto)
-    session = Session(job, [ends.scores], checkpoint, score=ends.scores)
-    name = layer or last_with_space(session)
-    check_space(session, name)
-    source = session.input(ends.samples).like
-    sample, label = read_sample(source, number, job.proto.seed)
-    session.run({ends.samples: sample})
-    scores = session.value(ends.scores)[0].astype(np.float64)
-    target = int(scores.argmax()) if target is None else target
-    if not 0 <= target < len(scores):
-        raise ConfigError("--class", f"a class from 0 to {len(scores) - 1}", str(target))
-    session.score_of(target)
-    session.run({})
-    odds = np.exp(scores - scores.max())
-    found = class_map(session.value(name)[0], session.gradient(name)[0])
-    scan = Scan(source.table()[number].path) if isinstance(source, NiftiInput) else None
-    shape = sample.shape[2:] if sample.ndim > 3 else sample.shape[1:]
-    return Explanation(stretch(found, shape), sample[0], name, target, label, tuple((odds / odds.sum()).tolist()), scan)
+    return np.asarray(np.maximum((method.weigh(gradient) * values).sum(axis=0), 0))
 
 
-def class_map(values: Values, gradient: Values) -> Values:
-    """The map of ``values`` (channels, *space) and the score's ``gradient`` towards them.
-
-    0 where nothing speaks for the class.
-    """
-    weights = gradient.mean(axis=tuple(range(1, gradient.ndim)))
-    found: Values = np.maximum(np.tensordot(weights, values, 1), 0)
-    return np.asarray(found / max(float(found.max()), float(np.finfo(found.dtype).tiny)))
+def scaled(values: Values) -> Values:
+    """``values`` of 0 or more, the largest made 1 unless it is 0."""
+    return np.asarray(values / max(float(values.max()), float(np.finfo(values.dtype).tiny)))
 
 
 def classifying(job: JobProto) -> Ends:
@@ -103,13 +154,14 @@ def classifying(job: JobProto) -> Ends:
     return found[0]
 
 
-def last_with_space(session: Session) -> str:
-    """The last layer whose output has ROOM places along each axis, or as many as any has. Raises ConfigError."""
-    places = {name: min(shape[2:]) for name, shape in with_space(session).items()}
+def last_with_space(session: Session, room: int) -> str:
+    """The last layer whose output has ``room`` places along each axis, or as many as any has. Raises ConfigError."""
+    shapes = with_space(session)
+    places = {name: min(shape[2:]) for name, shape in shapes.items() if not session.nodes[name].layer.is_input}
     if not places:
         raise ConfigError("gradcam", "a layer with channels and space", "none", "only a net of images can be explained")
-    room = min(ROOM, max(places.values()))
-    return [name for name, found in places.items() if found >= room][-1]
+    enough = min(room, max(places.values()))
+    return [name for name, found in places.items() if found >= enough][-1]
 
 
 def check_space(session: Session, name: str) -> None:
@@ -123,6 +175,11 @@ def with_space(session: Session) -> dict[str, Shape]:
     """The layers whose outputs are (batch, channels, *space), with space of two or three axes."""
     shapes = {name: node.layer.output.shape for name, node in session.nodes.items()}
     return {name: shape for name, shape in shapes.items() if len(shape) in (4, 5)}
+
+
+def scan_of(source: Layer, number: int) -> Scan | None:
+    """The file of sample ``number``, if it comes from one."""
+    return Scan(source.table()[number].path) if isinstance(source, NiftiInput) else None
 
 
 def read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netpart.data.nifti import Scan
+from netpart.cli.gradcam import METHODS
+from netpart.data.nifti import Scan, save_volume
+from netpart.launch import gradcam
 from netpart.launch.cores import THREAD_VARIABLES
 from tests.cli.conftest import JOB, Netpart
 from tests.datasets.samples import scans
@@ -57,3 +59,45 @@ def test_an_image_gets_a_picture_alone(tmp_path: Path, netpart: Netpart) -> None
     assert refused.code == 2
     assert "a .png for a job that reads no scans" in refused.err
     assert netpart("gradcam", path, "--checkpoint", checkpoint, "-o", tmp_path / "map.gif").code == 2
+
+
+@pytest.fixture
+def mask(tmp_path: Path) -> Path:
+    """A region of all voxels of the scans."""
+    save_volume(tmp_path / "mask.nii.gz", np.ones((5, 4, 6), np.uint8), np.diag([2.0, 2.0, 2.0, 1.0]))
+    return tmp_path / "mask.nii.gz"
+
+
+@pytest.mark.parametrize(("method", "layer"), [("gradcam", "conv"), ("hirescam", "relu")])
+def test_every_scan_of_a_class_is_looked_up_in_a_region(
+    method: str, layer: str, job: Path, mask: Path, netpart: Netpart
+) -> None:
+    options = ("--untrained", "--region", mask, "--method", method, "--layer", layer)
+    answer = netpart("gradcam", job, *options, "--every")
+    assert answer.code == 0
+    assert len(answer.out.splitlines()) == 3
+    for number in (0, 1):
+        one = netpart("gradcam", job, *options, "--every", "--class", number)
+        assert one.code == 0
+        line, last = one.out.splitlines()
+        assert line.startswith(f"sample {number} of class {number}: class {number} 0.")
+        hits = int("inside" in line)
+        shared = f"{hits} of 1 scans of class {number} ({hits:.1%}) have the largest value"
+        assert last == f"{shared} at {layer} inside {mask}"
+        alone = netpart("gradcam", job, *options, "--sample", number, "--class", number)
+        assert alone.out.splitlines()[-1] == line
+
+
+def test_the_methods_are_those_there_are() -> None:
+    assert tuple(gradcam.METHODS) == METHODS
+
+
+def test_options_that_ask_for_nothing_are_refused(job: Path, mask: Path, netpart: Netpart) -> None:
+    for options, message in (
+        ((), "-o FILE, --region MASK or both"),
+        (("--every", "-o", "map.png"), "--region MASK and no -o"),
+        (("--every", "--region", mask, "-o", "map.png"), "--region MASK and no -o"),
+    ):
+        refused = netpart("gradcam", job, "--untrained", *options)
+        assert refused.code == 2
+        assert message in refused.err

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.launch.gradcam import class_map, explain
+from netpart.launch.gradcam import METHODS, Explainer, class_map, explain
 from netpart.launch.session import Session
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load, loads
@@ -86,8 +86,37 @@ def test_the_gradient_towards_a_layer_is_that_of_the_class(target: int) -> None:
 def test_a_map_weighs_channels_by_their_mean_gradient() -> None:
     values, gradient = np.random.default_rng(0).normal(size=(2, 3, 4, 5))
     expected = sum(gradient[k].mean() * values[k] for k in range(3)).clip(0)
-    assert np.allclose(class_map(values, gradient), expected / expected.max())
+    assert np.allclose(class_map(values, gradient), expected)
     assert not class_map(values, np.zeros_like(values)).any()
+
+
+def test_hirescam_weighs_each_place_by_its_own_gradient() -> None:
+    values, gradient = np.random.default_rng(0).normal(size=(2, 3, 4, 5))
+    expected = sum(gradient[k] * values[k] for k in range(3)).clip(0)
+    assert np.allclose(class_map(values, gradient, METHODS["hirescam"]), expected)
+
+
+@pytest.mark.parametrize("name", ["resattnet/resattnet18-small", "resnet/resnet18-small"])
+def test_before_a_mean_and_an_inner_product_both_are_the_same(name: str) -> None:
+    job = load(GRAPHS / f"{name}.conf")
+    confs = {conf.name: conf for conf in job.proto.neuralnet.layer}
+    last = confs[confs["fc"].srclayers[0]].srclayers[0]
+    grad, hires = (Explainer(job, None, last, method).explain(3, 1).map for method in METHODS)
+    assert grad.any()
+    assert np.allclose(grad, hires, atol=1e-5)
+
+
+@pytest.mark.parametrize(("method", "layer"), [("gradcam", "s2-join"), ("hirescam", "relu1")])
+def test_a_method_takes_the_last_layer_with_room_for_it(method: str, layer: str) -> None:
+    assert Explainer(load(GRAPHS / "resattnet" / "resattnet18-small.conf"), None, method=method).layer == layer
+
+
+def test_before_a_mean_and_an_inner_product_places_share_the_score_out_among_them() -> None:
+    found = session(tiny())
+    found.score_of(1)
+    found.run({})
+    shares = (found.value("drop")[0] * found.gradient("drop")[0]).sum(axis=0)
+    assert shares.sum() == pytest.approx(float(found.value("fc")[0, 1]))
 
 
 @pytest.mark.parametrize("name", FAMILIES)

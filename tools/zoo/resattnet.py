@@ -24,12 +24,14 @@ FOLDER = "../../data/phantom"
 
 @dataclass(frozen=True)
 class Shape:
-    """What a net is made of: residual blocks of each stage, channels of the first, extents of a scan."""
+    """What a net is made of: residual blocks of each stage, channels of the first, extents of a scan, the stride of its
+    first convolution."""
 
     blocks: Sequence[int]
     width: int
     space: Sequence[int]
     attention: bool = True
+    stride: int = 2
 
 
 @dataclass(frozen=True)
@@ -85,16 +87,32 @@ def jobs() -> Iterator[Job]:
         yield published(f"resattnet{depth}", about, shape)
     plain = Shape(sizes[18], 64, (128, 128, 128), attention=False)
     yield published("resnet3d18", f"ResNet3D-18, which is 3D-ResAttNet18 without attention. {paper} {hybrid}", plain)
-    for table, said, epochs in (("ad-nc", "AD against NC", 12), ("smci-pmci", "pMCI against sMCI", 24)):
+    for table, said, epochs in (("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48)):
         about = (
             f"3D-ResAttNet18 reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 voxels instead of "
             f"128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, {epochs} epochs of 320 scans."
         )
         reduced = Shape(sizes[18], 8, (40, 48, 40))
-        net = resattnet(reduced, 8, table=table)
-        name, steps = f"resattnet18-{table}", 40 * epochs
-        yield Trial("resattnet", name, about, net, steps, 0.02, 0.9, final_rate=0.0002, scans=80, test_every=80)
+        net = resattnet(reduced, 16, table=table)
+        name, steps = f"resattnet18-{table}", 20 * epochs
+        yield Trial("resattnet", name, about, net, steps, 0.05, 0.9, final_rate=0.0002, scans=80, test_every=80)
+    yield spacious()
     yield from small()
+
+
+def spacious() -> Job:
+    """A net whose first layer keeps the extents of a scan: its activations are what a worker may not have room for."""
+    about = (
+        "ResNet3D-18 made small, but its first layer has 16 channels of 128 x 128 x 128: all is cut on the first "
+        "spatial axis, so that four workers hold what one may not."
+    )
+    cuts = {
+        **dict.fromkeys(("data", "fc", "loss"), "partition_dim: -1"),
+        "mean": "partition_dim: 1",
+        "*": "partition_dim: 2",
+    }
+    net = resattnet(Shape((1, 1), 16, (128, 128, 128), attention=False, stride=1), 1, cuts)
+    return Job("resattnet", "resnet3d18-space", about, net, 4, 0.01)
 
 
 def published(name: str, about: str, shape: Shape) -> Job:
@@ -139,8 +157,8 @@ def layer_cuts(data: str = "-1") -> Mapping[str, str]:
 
 def resattnet(shape: Shape, batch: int, cuts: Mapping[str, str] | None = None, table: str = "") -> Net:
     """A stem, stages that halve the volume and double the width, attention where it fits, the mean of each channel."""
-    net, space = Scanning(cuts or {}, table=table), [-(-n // 4) for n in shape.space]
-    at = net.convolution("conv1", net.volumes(batch, shape.space), shape.width, 3, stride=2, pad=1, more=THREE)
+    net, space = Scanning(cuts or {}, table=table), [-(-n // (2 * shape.stride)) for n in shape.space]
+    at = net.convolution("conv1", net.volumes(batch, shape.space), shape.width, 3, shape.stride, pad=1, more=THREE)
     at = net.relu("relu1", net.norm("norm1", at))
     at = net.layer("pool1", "kPooling", at, conf=f"pooling_conf {{ kernel: 3 stride: 2 pad: 1 {THREE} }}")
     for stage, count in enumerate(shape.blocks, start=2):
