@@ -40,7 +40,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--partitions", type=positive, metavar="n", help="blocks to allocate (default: as the net has them)"
     )
     parser.add_argument(
-        "--replicas", type=positive, default=1, metavar="R", help="devices that share the rows of a block (default: 1)"
+        "--group", type=positive, default=1, metavar="R", help="devices that share the rows of a block (default: 1)"
     )
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
@@ -183,7 +183,7 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
         from netpart.launch.layer_seconds import layer_seconds
 
         profile = measured_loads(counted, layer_seconds(job.proto, job.folder), places.product_speed())
-    task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.replicas)
+    task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group)
     return task, rates(counted, profile)
 
 
@@ -220,14 +220,14 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
 
 def command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    defaults = {"by": "flops", "objective": "seconds", "limit": 5.0, "replicas": 1}
+    defaults = {"by": "flops", "objective": "seconds", "limit": 5.0, "group": 1}
     names = (
         "workers",
         "collectives",
         "devices",
         "bandwidth",
         "partitions",
-        "replicas",
+        "group",
         "by",
         "objective",
         "slack",

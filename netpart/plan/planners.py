@@ -32,7 +32,7 @@ class Task:
 
     ``count`` is the number of blocks (None: as the net has them), ``slack`` how far a device's capacity is above its
     fair share (None: the least of SLACKS that leaves a legal plan), ``limit`` the seconds that EXACT may take.
-    Allocators place blocks on groups of ``replicas`` devices, which share the rows of what they compute.
+    Allocators place blocks on groups of ``group`` devices, which share the rows of what they compute.
     """
 
     profile: NetProfile
@@ -41,7 +41,7 @@ class Task:
     slack: float | None = None
     seed: int = 1
     limit: float = 5.0
-    replicas: int = 1
+    group: int = 1
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -52,7 +52,7 @@ class Task:
     def groups(self) -> list[tuple[int, ...]]:
         """The devices that share the rows of a block, group by group; the last one has what is left."""
         devices = len(self.devices)
-        return [tuple(range(first, min(first + self.replicas, devices))) for first in range(0, devices, self.replicas)]
+        return [tuple(range(first, min(first + self.group, devices))) for first in range(0, devices, self.group)]
 
     @property
     def speeds(self) -> list[float]:
