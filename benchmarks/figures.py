@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 MEASURED, SIMULATED, BOUND = "measured", "simulated", "bound"
-MARKS = {MEASURED: "", SIMULATED: " ~", BOUND: " ≥"}
-"""What stands behind a figure that was not measured."""
+MARKS = {MEASURED: "", SIMULATED: "~ ", BOUND: "≥ "}
+"""What stands before a figure that was not measured."""
 ALONE = {
     "hybrid": "data", "hybrid-local": "data", "data": "data", "data-local": "data", "ddp": "ddp", "dp": "ddp",
 }  # fmt: skip

@@ -90,8 +90,9 @@ def jobs() -> Iterator[Job]:
         sizes, (("ad-nc", "AD against NC", 12), ("smci-pmci", "pMCI against sMCI", 24))
     ):
         about = (
-            f"3D-ResAttNet{depth} reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 voxels instead "
-            f"of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, {epochs} epochs of 320 scans."
+            f"3D-ResAttNet{depth} reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 voxels "
+            "instead of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, "
+            f"{epochs} epochs of 320 scans."
         )
         reduced = Shape(sizes[depth], 8, (40, 48, 40))
         net = resattnet(reduced, 8, table=table)
