@@ -171,7 +171,7 @@ def speedups(figures: Figures, net: str, title: str) -> str:
     """Figure 5."""
     workers = figures.workers(net)
     paper = [(w, PAPER[net, "ad"][0] / PAPER[net, "ad"][w - 1]) for w in workers]
-    guides = {"linear": Curve([(w, w) for w in workers], guide=True), "the paper, GPUs, AD against NC": Curve(paper)}
+    guides = {"linear": Curve([(w, w) for w in workers], guide=True), "the paper, AD against NC": Curve(paper)}
     curves = {TITLES[way]: curve(figures, net, way, figures.speedup) for way in WAYS}
     return marked_chart(
         f"{title}: speed-up over one worker", "workers (hollow: simulated)", "speed-up", curves | guides

@@ -26,9 +26,7 @@ def found() -> dict[str, Any]:
     plan = {"groups": [[0], [1]], "partitions": 2, "allocation": [0, 1]}
     points = [
         Point(NET.name, "data", 1, 0.4, MEASURED, 0.42),
-        Point(
-            NET.name, "hybrid", 2, 0.25, MEASURED, 0.2, {"groups": [[0], [1]], "partitions": 2, "allocation": [0, 1]}
-        ),
+        Point(NET.name, "hybrid", 2, 0.25, MEASURED, 0.2, plan),
         Point(NET.name, "hybrid", 4, 0.16, SIMULATED),
         Point(NET.name, "ddp", 1, 0.6, MEASURED),
         Point(NET.name, "ddp", 2, 0.5, MEASURED),
