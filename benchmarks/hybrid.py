@@ -52,9 +52,9 @@ def main() -> int:
     clock = Clock(1 if args.quick else args.steps, measure_link())
     with TemporaryDirectory() as folder:
         data = cohort(args, Path(folder))
+        about = settings(args, data)
         points = [point for net in args.nets for point in timed(net, args, clock, Path(folder))]
         trained = [] if args.no_training else list(trainings(args, School(data, Path(folder), args.reach, args.quick)))
-        about = settings(args, data)
     more = {
         "settings": about, "link": vars(clock.link), "titles": {net.name: net.title for net in args.nets},
         "points": [asdict(point) for point in points], "accuracy": as_json(trained),
@@ -111,7 +111,7 @@ def whole(args: argparse.Namespace) -> bool:
 def cohort(args: argparse.Namespace, folder: Path) -> Path:
     """The folder of the scans."""
     data = folder / "phantom" if args.quick else args.data
-    if not (data / "ad-nc-train.csv").exists() and not args.no_training:
+    if not (data / f"{TASKS['ad'].table}-train.csv").exists():
         print("making the cohort of phantoms", flush=True)
         make_phantom(data, SUBJECTS // 20 if args.quick else SUBJECTS, SPACING)
     return Path(data)
@@ -136,10 +136,9 @@ def trainings(args: argparse.Namespace, school: School) -> Iterator[Trained]:
 
 def settings(args: argparse.Namespace, data: Path) -> dict[str, object]:
     """What figures depend on."""
-    table = data / "ad-nc-train.csv"
-    batch = args.nets[0].batch
+    table, batch = data / f"{args.tasks[0].table}-train.csv", args.nets[0].batch
     return {
-        "batch": batch, "steps_per_epoch": steps_per_epoch(table, batch) if table.exists() else 40,
+        "batch": batch, "steps_per_epoch": steps_per_epoch(table, batch),
         "micro_batches": args.micro_batches, "reach": args.reach, "steps": args.steps,
         "load_at_start": os.getloadavg()[0],
     }  # fmt: skip

@@ -14,7 +14,7 @@ from textwrap import dedent
 from typing import Any
 
 from benchmarks.accuracy import TASKS
-from benchmarks.figures import MARKS, MEASURED, Figures, Point, worst
+from benchmarks.figures import BOUND, MARKS, MEASURED, Figures, Point, worst
 from benchmarks.ways import WAYS
 from netpart.draw.chart import Curve, marked_chart
 from netpart.units import seconds_text
@@ -111,7 +111,8 @@ def time(figures: Figures, net: str, way: str, workers: int) -> str:
     point, epoch, ratio = (f(net, way, workers) for f in (figures.point, figures.epoch, figures.speedup))
     if not isinstance(point, Point) or not isinstance(epoch, float) or not isinstance(ratio, float):
         return "–"
-    return f"{MARKS[point.how]}{seconds_text(epoch)} ({ratio:.2f})"
+    most = "≤ " if point.how == BOUND else ""
+    return f"{MARKS[point.how]}{seconds_text(epoch)} ({most}{ratio:.2f})"
 
 
 def beside_the_paper(figures: Figures) -> Iterator[str]:
@@ -144,7 +145,7 @@ def errors(figures: Figures) -> Iterator[str]:
 
 def plans(figures: Figures) -> Iterator[str]:
     """What GABRA allocated for each number of workers."""
-    yield "| net | workers | partitions | groups |"
+    yield "| net | workers | partitions | groups: workers joined by + share the rows |"
     yield "|---|--:|--:|---|"
     for point in figures.points:
         if point.way == "hybrid" and point.plan:
