@@ -40,7 +40,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--partitions", type=positive, metavar="n", help="blocks to allocate (default: as the net has them)"
     )
     parser.add_argument(
-        "--group", type=positive, default=1, metavar="R", help="devices that share the rows of a block (default: 1)"
+        "--group", type=positive, metavar="R", help="devices that share the rows of a block (default: 1)"
     )
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
@@ -96,7 +96,7 @@ def plan_profile(args: argparse.Namespace) -> int:
     from netpart.plan.net_profile import read_profile
     from netpart.plan.pipelines import pipelines
 
-    for option in ("output", "picture", "partitions", "micro_batches", "take"):
+    for option in ("output", "picture", "partitions", "group", "micro_batches", "take"):
         if getattr(args, option) is not None:
             raise ConfigError(f"--{option.replace('_', '-')}", "a JOB", "a --profile", "a profile has no layers to cut")
     profile = read_profile(args.profile)
@@ -183,7 +183,7 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
         from netpart.launch.layer_seconds import layer_seconds
 
         profile = measured_loads(counted, layer_seconds(job.proto, job.folder), places.product_speed())
-    task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group)
+    task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
     return task, rates(counted, profile)
 
 
@@ -220,7 +220,7 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
 
 def command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    defaults = {"by": "flops", "objective": "seconds", "limit": 5.0, "group": 1}
+    defaults = {"by": "flops", "objective": "seconds", "limit": 5.0}
     names = (
         "workers",
         "collectives",

@@ -140,6 +140,7 @@ def test_a_profile_is_planned_for(netpart: Netpart) -> None:
     [
         ([], "a JOB or a --profile, got neither"),
         (["job.conf", "--profile", "x"], "a JOB or a --profile, got both"),
+        (["--profile", "x", "--group", "2"], "--group: expected a JOB, got a --profile"),
         (["--profile", "x", "-o", "y"], "--output: expected a JOB, got a --profile"),
         (["--profile", "x", "--bandwidth", "fast"], "expected a number and one of B/s, kB/s"),
         (["--slack", "-1"], "expected a number of 0 or more, got '-1'"),
