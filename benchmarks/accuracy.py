@@ -66,12 +66,12 @@ class Trained:
 
 @dataclass(frozen=True)
 class School:
-    """Trains nets on the scans of ``data``, in ``folder``. ``quick``: for an epoch."""
+    """Trains nets on the scans of ``data``, in ``folder``, for ``epochs`` (None: those of each task)."""
 
     data: Path
     folder: Path
     reach: float
-    quick: bool = False
+    epochs: int | None = None
 
     def trained(self, net: str, tasks: Sequence[Task], who: str, micro_batches: int = 1) -> list[Trained]:
         """The trainings of ``net`` for ``tasks``, in the order of TASKS, and for those that they go on from."""
@@ -89,8 +89,8 @@ class School:
     def judged(self, net: str, task: Task, who: str, micro_batches: int, summary: Summary) -> Trained:
         """A training by its summary."""
         assert summary.accuracies, "the end of a training is a test"
-        reached, epochs = epochs_to(summary, self.reach), 1 if self.quick else task.epochs
-        return Trained(net, task.name, who, micro_batches, epochs, summary.accuracies[-1][1], reached)
+        reached, last = epochs_to(summary, self.reach), summary.accuracies[-1][1]
+        return Trained(net, task.name, who, micro_batches, self.epochs or task.epochs, last, reached)
 
     def job(self, net: str, task: Task, micro_batches: int, start: str) -> JobProto:
         """The job of a training, tested after each epoch."""
@@ -101,7 +101,7 @@ class School:
         for first, layer in zip((True, False), inputs, strict=True):
             layer.nifti_conf.path = str(tables[first].resolve())
         steps = steps_per_epoch(train, inputs[0].nifti_conf.batchsize[0])
-        proto.train_steps = steps * (1 if self.quick else task.epochs)
+        proto.train_steps = steps * (self.epochs or task.epochs)
         proto.test_freq, proto.test_steps = steps, ceil(len(read_table(test)) / TEST_ROWS)
         rate = proto.updater.learning_rate
         rate.base_lr, rate.linear_conf.final_lr = task.rate, task.rate / 100

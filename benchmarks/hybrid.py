@@ -39,7 +39,7 @@ from netpart.launch.links import measure_link
 
 PACKAGES = ("netpart", "numpy", "pyzmq", "torch")
 SUBJECTS, SPACING = 800, 3
-"""Of the cohort of phantoms, if it has to be made."""
+QUICK = {"steps": 1, "epochs": 1, "subjects": 40}
 PHANTOM = ROOT / "data" / "phantom"
 T = TypeVar("T")
 
@@ -49,12 +49,12 @@ def main() -> int:
     args = options()
     if (code := again_on_one_thread("benchmarks.hybrid")) is not None:
         return code
-    clock = Clock(1 if args.quick else args.steps, measure_link())
+    clock = Clock(args.steps, measure_link())
     with TemporaryDirectory() as folder:
         data = cohort(args, Path(folder))
         about = settings(args, data)
         points = [point for net in args.nets for point in timed(net, args, clock, Path(folder))]
-        trained = [] if args.no_training else list(trainings(args, School(data, Path(folder), args.reach, args.quick)))
+        trained = [] if args.no_training else list(trainings(args, School(data, Path(folder), args.reach, args.epochs)))
     more = {
         "settings": about, "link": vars(clock.link), "titles": {net.name: net.title for net in args.nets},
         "points": [asdict(point) for point in points], "accuracy": as_json(trained),
@@ -76,16 +76,18 @@ def options() -> argparse.Namespace:
     parser.add_argument("--workers", type=numbers, default=list(range(1, 9)), metavar="1,2,..", help="how many")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="of each contender that count")
     parser.add_argument("--micro-batches", type=int, default=2, metavar="M", help="of the proposed approach")
+    parser.add_argument("--epochs", type=int, metavar="N", help="of a training (default: 12 for ad, 6 for mci)")
+    parser.add_argument("--subjects", type=int, default=SUBJECTS, metavar="N", help="of the cohort, if it is made")
     parser.add_argument("--reach", type=float, default=0.9, metavar="A", help="accuracy for equation 13, 0 to 1")
-    parser.add_argument(
-        "--data", type=Path, default=ROOT / "data" / "phantom", help="the cohort; made if it is missing"
-    )
+    parser.add_argument("--data", type=Path, default=PHANTOM, metavar="DIR", help="the cohort; made if it is missing")
     parser.add_argument("--no-training", action="store_true", help="only time steps")
     parser.add_argument("--quick", action="store_true", help="few scans, an epoch, a step: does it work?")
     parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
     args = parser.parse_args()
     if find_spec("torch") is None:
         parser.error("expected PyTorch, got none; `make` installs it: see the Makefile")
+    if args.quick:
+        vars(args).update(QUICK)
     return args
 
 
@@ -105,7 +107,7 @@ def numbers(text: str) -> list[int]:
 def whole(args: argparse.Namespace) -> bool:
     """True if nothing is left out."""
     complete = len(args.nets) == len(RESATTNETS) and len(args.tasks) == len(TASKS) and len(args.workers) == 8
-    return complete and not (args.quick or args.no_training)
+    return complete and not (args.quick or args.no_training or args.epochs)
 
 
 def cohort(args: argparse.Namespace, folder: Path) -> Path:
@@ -113,7 +115,7 @@ def cohort(args: argparse.Namespace, folder: Path) -> Path:
     data = folder / "phantom" if args.quick else args.data
     if not (data / f"{TASKS['ad'].table}-train.csv").exists():
         print("making the cohort of phantoms", flush=True)
-        make_phantom(data, SUBJECTS // 20 if args.quick else SUBJECTS, SPACING)
+        make_phantom(data, args.subjects, SPACING)
     return Path(data)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,12 +112,14 @@ def test_data_parallelism_shares_the_rows_out_evenly() -> None:
 def test_a_training_is_a_job_of_its_own(tmp_path: Path) -> None:
     for split in ("train", "test"):
         (tmp_path / f"smci-pmci-{split}.csv").write_text(ROWS)
-    proto = School(tmp_path, tmp_path, 0.9).job(NET.name, TASKS["mci"], 2, "start.safetensors")
+    school = School(tmp_path, tmp_path, 0.9)
+    proto = school.job(NET.name, TASKS["mci"], 2, "start.safetensors")
     assert (proto.train_steps, proto.test_freq, proto.test_steps) == (18, 3, 3)  # 21 scans in mini-batches of 8 and 10
     assert proto.updater.learning_rate.base_lr == pytest.approx(0.01)
     assert proto.updater.learning_rate.linear_conf.change_freq == 18
     assert list(proto.checkpoint_path) == ["start.safetensors"]
     assert proto.neuralnet.micro_batches == 2
+    assert replace(school, epochs=1).job(NET.name, TASKS["mci"], 1, "").train_steps == 3
 
 
 def test_parts_are_named() -> None:
@@ -128,9 +130,9 @@ def test_parts_are_named() -> None:
 
 
 def test_a_part_is_not_the_whole() -> None:
-    everything = argparse.Namespace(
-        nets=list(RESATTNETS), tasks=list(TASKS), workers=numbers("2,3,4,5,6,7,8"), quick=False, no_training=False
-    )
+    counts = numbers("2,3,4,5,6,7,8")
+    everything = argparse.Namespace(nets=list(RESATTNETS), tasks=list(TASKS), workers=counts)
+    vars(everything).update(quick=False, no_training=False, epochs=None)
     assert whole(everything)
     everything.workers = numbers("2")
     assert not whole(everything)
