@@ -15,7 +15,7 @@ test check cover bench-partition bench-bridges bench-planners: export MKL_NUM_TH
 
 .DEFAULT_GOAL := help
 .PHONY: bench-simulator help env demo test check lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
-	bench-planners bench-cpu bench-workers bench-start clean
+	bench-planners bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -77,6 +77,9 @@ layers-page: env ## write docs/layers.md and its drawings anew
 speed-page: env ## write the tables of docs/speed.md anew from benchmarks/results
 	$(BIN)/python -m tools.speed_page
 
+resattnet-page: env ## write the tables of docs/resattnet.md and its charts anew from benchmarks/results
+	$(BIN)/python -m tools.resattnet_page
+
 bench-partition: env ## time the partition of 1 000 to 100 000 layers
 	$(BIN)/python -m benchmarks.partition
 
@@ -91,6 +94,9 @@ bench-workers: $(PEERS) ## time two workers beside PyTorch's DDP and tensor para
 
 bench-start: $(PEERS) ## time from the command to the first finished step
 	$(BIN)/python -m benchmarks.start $(ARGS)
+
+bench-hybrid: $(PEERS) ## 3D-ResAttNet on 1 to 8 workers beside PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
+	$(BIN)/python -m benchmarks.hybrid $(NETS:%=--nets %) $(WORKERS:%=--workers %) $(TASKS:%=--tasks %) $(ARGS)
 
 $(PEERS): $(STAMP)
 	@echo 'installing the peers of the benchmarks, PyTorch among them, into $(VENV)'

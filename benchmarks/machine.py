@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
+"""What tells libraries, while they are imported, how many threads they have."""
 GEMM = """
 import os
 import numpy as np
@@ -40,8 +42,16 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmRSS"
 
 def environment(threads: int) -> dict[str, str]:
     """This process's, with the threads that the libraries of a process are to use from its start."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return os.environ | dict.fromkeys(names, str(threads)) | {"PYTHONPATH": str(ROOT)}
+    return os.environ | dict.fromkeys(THREADS, str(threads)) | {"PYTHONPATH": str(ROOT)}
+
+
+def again_on_one_thread(module: str) -> int | None:
+    """Runs this command once more if libraries have been imported that may use several threads: its exit code, or None
+    where there was nothing to do."""
+    if all(os.environ.get(name) == "1" for name in THREADS):
+        return None
+    call = [sys.executable, "-m", module, *sys.argv[1:]]
+    return subprocess.run(call, env=environment(1), check=False).returncode
 
 
 def gemm(threads: int) -> float:

@@ -21,9 +21,10 @@ CUTS = "partition_dim", "location", "cut", "shard", "remainder", "sum_gradient"
 MADE_UP = {
     LayerType.kRecordInput: LayerType.kSyntheticInput,
     LayerType.kTextInput: LayerType.kSyntheticTokens,
+    LayerType.kNiftiInput: LayerType.kSyntheticInput,
 }
 """What takes the place of an input that reads files."""
-TOKENS = 256
+TOKENS, CLASSES = 256, 2
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,14 @@ NETS = {
         Net("gpt", "tiny GPT", "graphs/gpt/tiny.conf", 16, conv=False),
     )
 }
+RESATTNETS = {
+    net.name: net
+    for net in (
+        Net("resattnet18", "3D-ResAttNet18", "graphs/resattnet/resattnet18-ad-nc.conf", 8),
+        Net("resattnet34", "3D-ResAttNet34", "graphs/resattnet/resattnet34-ad-nc.conf", 8),
+    )
+}
+"""Those of the use case, reduced; they are the same for both of its tasks."""
 QUICK = {"alexnet": (2, 64), "resnet18": (4, 64), "unet3d": (1, 16)}
 """Mini-batch and extent where a benchmark is only tried."""
 
@@ -102,6 +111,9 @@ def make_up(layer: LayerProto, net: Net) -> None:
     if layer.HasField("text_conf"):
         layer.store_conf.shape[:], layer.synthetic_conf.classes = [layer.text_conf.window], TOKENS
         layer.ClearField("text_conf")
+    if layer.HasField("nifti_conf"):
+        layer.store_conf.shape[:], layer.synthetic_conf.classes = [1, *layer.nifti_conf.shape], CLASSES
+        layer.ClearField("nifti_conf")
     shape = list(layer.store_conf.shape)
     if net.extent:
         shape[1:] = [net.extent] * (len(shape) - 1)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import median
 
+from benchmarks.machine import again_on_one_thread
 from benchmarks.nets import NETS, job, smaller
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.collectives.price import Link
@@ -28,7 +28,6 @@ from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import Schedule
 from netpart.proto.reader import Job, loads
 
-THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 WORKERS, STEPS, PACKAGES = 2, 12, ("netpart", "numpy")
 ERROR_GOAL, TAU_GOAL = 0.10, 0.9
 CHAIN = "COLUMN_ROW", "GATHER_SCATTER", "NAIVE"
@@ -72,9 +71,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small nets, few steps; writes nothing")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "simulator.json")
     args = parser.parse_args()
-    if any(os.environ.get(name) != "1" for name in THREADS):  # what reads them has been imported: begin again
-        again = [sys.executable, "-m", "benchmarks.simulator", *sys.argv[1:]]
-        return subprocess.run(again, env=os.environ | dict.fromkeys(THREADS, "1"), check=False).returncode
+    if (code := again_on_one_thread("benchmarks.simulator")) is not None:
+        return code
     link, steps = measure_link(), 3 if args.quick else STEPS
     print(f"link: {link}")
     rows = [compare(setting, link, steps, args.quick) for setting in SETTINGS]

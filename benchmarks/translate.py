@@ -83,6 +83,7 @@ ARGUMENTS: dict[str, Callable[[Any], Json]] = {
     "kBM": lambda layer: {"epsilon": layer.epsilon, "keep": layer.conf.bm_conf.momentum},
     "kLayerNorm": lambda layer: {"axes": len(layer.axes), "epsilon": layer.conf.norm_conf.epsilon},
     "kAdd": lambda layer: {},
+    "kGate": lambda layer: {},
     "kConcate": lambda layer: {"axis": layer.axis},
     "kReshape": lambda layer: {"shape": list(layer.output.shape[1:])},
     "kTranspose": lambda layer: {"order": list(layer.order)},

@@ -6,41 +6,26 @@ python -m tools.speed_page --check    write nothing; exit 1 if the page does not
 
 from __future__ import annotations
 
-import argparse
-import json
-import re
 import sys
 from pathlib import Path
-from typing import Any
 
 from netpart.units import bytes_text, seconds_text
+from tools import results_page
+from tools.results_page import Json, about, keep, missing, results
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = "docs/speed.md"
-RESULTS = "benchmarks/results"
-TABLE = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-"""Where the table of a benchmark stands: what is between the two lines is written by this tool."""
 HEAD = "| work | beside | netpart | peer | ratio | goal |\n|---|---|--:|--:|--:|--:|"
-
-Json = dict[str, Any]
 
 
 def filled(root: Path) -> str:
     """The page with its tables as the results of ``root`` have them."""
-    page = (root / PAGE).read_text(encoding="utf-8")
-    return TABLE.sub(lambda found: found[1] + table(root, found[2]) + found[3], page)
+    return results_page.filled((root / PAGE).read_text(encoding="utf-8"), lambda name: table(root, name))
 
 
 def table(root: Path, name: str) -> str:
     """The table of one benchmark, with what it depends on; or that it has not been run."""
-    path = root / RESULTS / f"{name}.json"
-    if not path.exists():
-        return f"Not measured yet: `make bench-{name}`.\n"
-    found: Json = json.loads(path.read_text(encoding="utf-8"))
-    machine, versions = found["machine"], found["versions"]
-    packages = ", ".join(f"{package} {version}" for package, version in versions.items() if package != "system")
-    about = f"{found['date']}, {machine['processor']}, {machine['cores']} cores; {packages}."
-    return "\n".join([about, "", HEAD, *map(line, found["rows"])]) + "\n"
+    found = results(root, name)
+    return missing(name) if found is None else "\n".join([about(found), "", HEAD, *map(line, found["rows"])]) + "\n"
 
 
 def line(row: Json) -> str:
@@ -61,17 +46,7 @@ def value(number: float, unit: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status: 0 done or up to date, 1 stale."""
-    parser = argparse.ArgumentParser(description="Writes the tables of docs/speed.md.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is stale")
-    options = parser.parse_args(arguments)
-    page = filled(ROOT)
-    if not options.check:
-        (ROOT / PAGE).write_text(page, encoding="utf-8")
-        return 0
-    if page != (ROOT / PAGE).read_text(encoding="utf-8"):
-        print("speed_page: stale; run python -m tools.speed_page", file=sys.stderr)
-        return 1
-    return 0
+    return keep("speed_page", lambda root: {PAGE: filled(root)}, arguments)
 
 
 if __name__ == "__main__":

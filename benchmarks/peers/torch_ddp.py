@@ -8,10 +8,8 @@ longest, the loss is the mean. Batch normalisation takes the statistics of each 
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from queue import Empty
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -20,10 +18,8 @@ import torch.distributed as dist
 from torch import multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.peers.ranks import command
 from benchmarks.peers.torch_trainer import Trainer, resident
-
-LOOK_SECONDS = 1.0
-"""How often a waiting process looks whether the others live."""
 
 
 def distributed(net: Any) -> Any:
@@ -40,28 +36,18 @@ def serve(
     imported = resident("VmRSS")
     dist.init_process_group("gloo", init_method=f"file://{meet}/meet", rank=rank, world_size=ranks)
     trainers: dict[str, Trainer] = {}
-    while (command := commands[rank].get()) is not None:
-        layout = command["layout"]
+    while (told := commands[rank].get()) is not None:
+        layout = told["layout"]
         if layout not in trainers:
             trainers[layout] = Trainer(folder, layout, False, rank, ranks, distributed)
-        found = trainers[layout].play(command["steps"])
+        found = trainers[layout].play(told["steps"])
         seconds, losses = torch.tensor(found["seconds"]), torch.tensor(found["losses"])
         dist.all_reduce(seconds, op=dist.ReduceOp.MAX)
         dist.all_reduce(losses)
         if rank == 0:
-            told = {"seconds": seconds.tolist(), "losses": (losses / ranks).tolist()}
-            answers.put(told | {"imported": imported, "peak": resident("VmHWM")})
+            steps = {"seconds": seconds.tolist(), "losses": (losses / ranks).tolist()}
+            answers.put(steps | {"imported": imported, "peak": resident("VmHWM")})
     dist.destroy_process_group()
-
-
-def answer(answers: Any, processes: Any) -> dict[str, Any]:
-    """The next answer; raises what a process raised instead."""
-    while True:
-        try:
-            found: dict[str, Any] = answers.get(timeout=LOOK_SECONDS)
-            return found
-        except Empty:
-            processes.join(timeout=0)
 
 
 def main() -> None:
@@ -72,14 +58,7 @@ def main() -> None:
     with TemporaryDirectory() as meet:
         arguments = ranks, threads, meet, folder, commands, answers
         processes = multiprocessing.spawn(serve, arguments, nprocs=ranks, join=False)
-        for line in sys.stdin:
-            for queue in commands:
-                queue.put(json.loads(line))
-            print(json.dumps(answer(answers, processes)), flush=True)
-        for queue in commands:
-            queue.put(None)
-        while not processes.join(timeout=LOOK_SECONDS):
-            pass
+        command(sys.stdin, commands, answers, processes)
 
 
 if __name__ == "__main__":

@@ -45,10 +45,10 @@ def global_pooling(a: Args, w: list[Any], x: list[Any]) -> Any:
 
 
 def batch_norm(a: Args, w: list[Any], x: list[Any]) -> Any:
-    """Two parameters are the running statistics, four are scale and shift before them."""
+    """Two parameters are the running statistics, four are scale and shift before them; with ``fixed`` they are used."""
     *affine, mean, variance = w
     scale, shift = affine or (None, None)
-    return f.batch_norm(x[0], mean, variance, scale, shift, True, 1 - a["keep"], a["epsilon"])
+    return f.batch_norm(x[0], mean, variance, scale, shift, not a.get("fixed"), 1 - a["keep"], a["epsilon"])
 
 
 def layer_norm(a: Args, w: list[Any], x: list[Any]) -> Any:
@@ -96,6 +96,7 @@ OPS: dict[str, Op] = {
     "kBM": batch_norm,
     "kLayerNorm": layer_norm,
     "kAdd": lambda a, w, x: sum(x[1:], x[0]),
+    "kGate": lambda a, w, x: x[0] * w[0],
     "kConcate": lambda a, w, x: torch.cat(x, a["axis"]),
     "kReshape": lambda a, w, x: x[0].reshape(x[0].shape[0], *a["shape"]),
     "kTranspose": lambda a, w, x: x[0].permute(a["order"]),

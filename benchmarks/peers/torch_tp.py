@@ -9,10 +9,8 @@ each step, the collective calls of one step, as PyTorch counts them, and the byt
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
-from queue import Empty
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -25,8 +23,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
-LOOK_SECONDS = 1.0
-"""How often a waiting process looks whether the others live."""
+from benchmarks.peers.ranks import command
 
 
 def make_net(start: dict[str, Any], depth: int, workers: int) -> Any:
@@ -84,30 +81,13 @@ def serve(rank: int, workers: int, folder: str, works: list[Any], answers: Any) 
     dist.destroy_process_group()
 
 
-def answer(answers: Any, processes: Any) -> dict[str, Any]:
-    """The next answer; raises what a process raised instead."""
-    while True:
-        try:
-            found: dict[str, Any] = answers.get(timeout=LOOK_SECONDS)
-            return found
-        except Empty:
-            processes.join(timeout=0)
-
-
 def main() -> None:
     """Trains what comes on stdin, and prints."""
     workers, context = int(sys.argv[1]), multiprocessing.get_context("spawn")
     works, answers = [context.Queue() for _ in range(workers)], context.Queue()
     with TemporaryDirectory() as folder:
         processes = multiprocessing.spawn(serve, (workers, folder, works, answers), nprocs=workers, join=False)
-        for line in sys.stdin:
-            for queue in works:
-                queue.put(json.loads(line))
-            print(json.dumps(answer(answers, processes)), flush=True)
-        for queue in works:
-            queue.put(None)
-        while not processes.join(timeout=LOOK_SECONDS):
-            pass
+        command(sys.stdin, works, answers, processes)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ HELP = "find the plan that should train a job fastest on some devices, and show 
 EPILOG = "Without JOB, --profile has the net: text as PipeDream's profiler writes it."
 UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
 SHAPING = (
-    "workers", "collectives", "devices", "bandwidth", "partitions", "by", "objective", "slack", "micro_batches", "take",
-    "limit",
+    "workers", "collectives", "devices", "bandwidth", "partitions", "group", "by", "objective", "slack",
+    "micro_batches", "take", "limit",
 )  # fmt: skip
 """The options that shape a plan, in the order in which it names them."""
 PIPELINES = ("", "plan", "replicas", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
@@ -55,6 +55,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     """Adds the options of what planners look for, and how long."""
     from netpart.cli.common import positive
 
+    parser.add_argument(
+        "--group", type=positive, metavar="R", help="devices that share the rows of a block (default: 1)"
+    )
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
     )
@@ -104,7 +107,7 @@ def plan_profile(args: argparse.Namespace) -> int:
     from netpart.plan.net_profile import read_profile
     from netpart.plan.pipelines import pipelines
 
-    for option in ("output", "picture", "partitions", "micro_batches", "take"):
+    for option in ("output", "picture", "partitions", "group", "micro_batches", "take"):
         if getattr(args, option) is not None:
             raise ConfigError(f"--{option.replace('_', '-')}", "a JOB", "a --profile", "a profile has no layers to cut")
     profile = read_profile(args.profile)
@@ -191,7 +194,7 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
         from netpart.launch.layer_seconds import layer_seconds
 
         profile = measured_loads(counted, layer_seconds(job.proto, job.folder), places.product_speed())
-    task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit)
+    task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
     return task, rates(counted, profile)
 
 

@@ -75,8 +75,13 @@ def block_cells(portfolio: Portfolio, objective: str) -> Any:
     for i, block in enumerate(task.blocks):
         names = [task.profile.layers[k].name for k in block.layers]
         layers = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-        device = "-" if plan is None else f"{plan[i]} {task.devices.devices[plan[i]].name}"
-        yield str(i), layers, f"{block.work / task.profile.work:.1%}", device
+        yield str(i), layers, f"{block.work / task.profile.work:.1%}", "-" if plan is None else group(task, plan[i])
+
+
+def group(task: Task, number: int) -> str:
+    """A group of devices by their workers and their name."""
+    workers = task.groups[number]
+    return f"{', '.join(map(str, workers))} {task.devices.devices[workers[0]].name}"
 
 
 def cells(row: Proposed, best: bool) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import floor, log10
@@ -15,6 +15,8 @@ LEFT, RIGHT, TOP, BOTTOM = 72, 16, 36, 44
 TICKS = 5
 """Ticks of an axis, about."""
 STYLE = "font-family: Helvetica, Arial, sans-serif; font-size: 12px"
+LEGEND = 200
+"""Pixels of a legend that stands beside the frame."""
 Values = Sequence[float]
 
 
@@ -40,6 +42,16 @@ class Axis:
         return [k * step for k in range(first, int(self.hi // step) + 1)]
 
 
+@dataclass(frozen=True)
+class Curve:
+    """Points (x, y) with a mark at each; those at the x of ``hollow`` are not filled. ``guide``: it is a dashed line
+    without marks, to compare others with."""
+
+    points: Sequence[tuple[float, float]]
+    hollow: Collection[float] = ()
+    guide: bool = False
+
+
 def line_chart(title: str, across: str, up: str, curves: Mapping[str, Values]) -> str:
     """An SVG of ``curves``, each a value for 0, 1, 2, …; ``across`` and ``up`` say what the axes are."""
     values = [value for curve in curves.values() for value in curve]
@@ -47,13 +59,27 @@ def line_chart(title: str, across: str, up: str, curves: Mapping[str, Values]) -
     x = Axis(0, max(1, *(len(curve) - 1 for curve in curves.values())), LEFT, WIDTH - RIGHT)
     y = Axis(min(values) - margin, max(values) + margin, HEIGHT - BOTTOM, TOP)
     body = [*frame(title, across, up, x, y), *drawn(curves, x, y)]
-    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width: {WIDTH}px; {STYLE}"'
+    return page(body, WIDTH)
+
+
+def marked_chart(title: str, across: str, up: str, curves: Mapping[str, Curve]) -> str:
+    """An SVG of ``curves`` above 0, with their legend beside them."""
+    points = [point for curve in curves.values() for point in curve.points]
+    x = Axis(min(x for x, _ in points) - 0.25, max(x for x, _ in points) + 0.25, LEFT, WIDTH - RIGHT)
+    y = Axis(0, max(y for _, y in points) * 1.05, HEIGHT - BOTTOM, TOP)
+    marked = (line for k, (name, curve) in enumerate(curves.items()) for line in marks(k, name, curve, x, y))
+    return page([*frame(title, across, up, x, y, WIDTH + LEGEND), *marked], WIDTH + LEGEND)
+
+
+def page(body: Sequence[str], width: int) -> str:
+    """An SVG of some elements."""
+    size = f'viewBox="0 0 {width} {HEIGHT}" style="max-width: {width}px; {STYLE}"'
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *body, "</svg>\n"])
 
 
-def frame(title: str, across: str, up: str, x: Axis, y: Axis) -> Iterator[str]:
+def frame(title: str, across: str, up: str, x: Axis, y: Axis, width: int = WIDTH) -> Iterator[str]:
     """Background, title, axes and their ticks."""
-    yield f'<title>{escape(title)}</title><rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
+    yield f'<title>{escape(title)}</title><rect width="{width}" height="{HEIGHT}" fill="white"/>'
     yield text(LEFT, 18, title, "start", "font-weight: bold")
     yield text((x.start + x.end) / 2, HEIGHT - 8, across, "middle")
     yield f'<g transform="translate(14 {(y.start + y.end) / 2}) rotate(-90)">{text(0, 0, up, "middle")}</g>'
@@ -73,6 +99,27 @@ def drawn(curves: Mapping[str, Values], x: Axis, y: Axis) -> Iterator[str]:
         row = y.end + 14 + 16 * k if curve[-1] < curve[0] else y.start - 10 - 16 * k
         yield f'<path d="M{x.end - 24} {row - 4}h20" stroke="#{HUES[k]}" stroke-width="3"/>'
         yield text(x.end - 30, row, name, "end")
+
+
+def marks(k: int, name: str, curve: Curve, x: Axis, y: Axis) -> Iterator[str]:
+    """The ``k``-th marked curve and its line of the legend."""
+    colour = "#999999" if curve.guide else f"#{HUES[k % len(HUES)]}"
+    row, look = TOP + 8 + 18 * k, ' stroke-dasharray="5 4"' if curve.guide else ""
+    points = " ".join(f"{x.at(across)},{y.at(up)}" for across, up in curve.points)
+    yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"{look}/>'
+    yield f'<path d="M{WIDTH + 4} {row - 4}h24" stroke="{colour}" stroke-width="1.5"{look}/>'
+    yield text(WIDTH + 36, row, name, "start")
+    if not curve.guide:
+        yield mark(WIDTH + 16, row - 4, colour, colour)
+        yield from (
+            mark(x.at(across), y.at(up), colour, "white" if across in curve.hollow else colour)
+            for across, up in curve.points
+        )
+
+
+def mark(x: float, y: float, colour: str, fill: str) -> str:
+    """A round mark."""
+    return f'<circle cx="{x:g}" cy="{y:g}" r="3.5" stroke="{colour}" stroke-width="1.5" fill="{fill}"/>'
 
 
 def text(x: float, y: float, content: str, anchor: str, style: str = "") -> str:

@@ -35,6 +35,7 @@ class Task:
 
     ``count`` is the number of blocks (None: as the net has them), ``slack`` how far a device's capacity is above its
     fair share (None: the least of SLACKS that leaves a legal plan), ``limit`` the seconds that EXACT may take.
+    Allocators place blocks on groups of ``group`` devices, which share the rows of what they compute.
     """
 
     profile: NetProfile
@@ -43,17 +44,29 @@ class Task:
     slack: float | None = None
     seed: int = 1
     limit: float = 5.0
+    group: int = 1
 
     @cached_property
     def blocks(self) -> list[Block]:
         """What allocators place: the paper's partitions."""
-        return blocks(self.profile, self.count, len(self.devices))
+        return blocks(self.profile, self.count, len(self.groups))
+
+    @cached_property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The devices that share the rows of a block, group by group; the last one has what is left."""
+        devices = len(self.devices)
+        return [tuple(range(first, min(first + self.group, devices))) for first in range(0, devices, self.group)]
+
+    @property
+    def speeds(self) -> list[float]:
+        """The speed of each group: its rows are shared out evenly, so all wait for the slowest."""
+        return [len(group) * min(self.devices.speeds[device] for device in group) for group in self.groups]
 
     @cached_property
     def start(self) -> tuple[Knapsacks, Plan]:
         """The blocks and devices as knapsacks, and a legal plan; ConfigError if it is proved that there is none."""
         slacks = SLACKS if self.slack is None else (self.slack,)
-        problems = [knapsacks([block.work for block in self.blocks], self.devices.speeds, s) for s in slacks]
+        problems = [knapsacks([block.work for block in self.blocks], self.speeds, s) for s in slacks]
         for problem in problems:
             try:
                 return problem, greedy(problem)
@@ -90,8 +103,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a planner decided. ``pipelined``: it is a pipeline, which micro-batches keep busy. ``plan`` is the device of
-    each block, if it was those that it placed. Of ``variants`` one is taken instead if it is predicted to be faster."""
+    """What a planner decided. ``pipelined``: it is a pipeline, which micro-batches keep busy. ``plan`` is the group of
+    devices of each block, if it was those that it placed. Of ``variants`` one is taken instead if it is predicted to be
+    faster."""
 
     scheme: Scheme
     pipelined: bool = False
@@ -162,8 +176,8 @@ def by_exact(objective: str, task: Task) -> Layout:
 def allocated(task: Task, plan: Plan) -> Layout:
     """The layout of an allocation of blocks."""
     of_layer: Mapping[str, tuple[int, ...]] = {
-        task.profile.layers[i].name: (int(device),)
-        for block, device in zip(task.blocks, plan, strict=True)
+        task.profile.layers[i].name: task.groups[group]
+        for block, group in zip(task.blocks, plan, strict=True)
         for i in block.layers
     }
     return Layout(on_workers(of_layer), True, plan)

@@ -68,15 +68,17 @@ def test_nets_are_chosen_by_name() -> None:
 @pytest.mark.slow
 def test_both_train_the_same(prepared: Prepared) -> None:
     pytest.importorskip("torch")
-    ours, theirs, together = Timed(), Timed(), Timed()
+    ours, theirs, together, threads = Timed(), Timed(), Timed(), Timed()
     netpart(prepared, ours, STEPS, 1, 1)
     with Peer("torch_train", 1, prepared.folder) as peer:
         peer.play(theirs, STEPS, "plain")
     with Peer("torch_ddp", 1, prepared.folder, 2) as peer:
         peer.play(together, STEPS, "plain")
-    check_losses("cifar", ours, theirs, 1e-4)
-    check_losses("cifar", ours, together, 1e-4)
-    for found in (ours, theirs, together):
+    with Peer("torch_dp", 1, prepared.folder, 2) as peer:
+        peer.play(threads, STEPS, "plain")
+    for found in (theirs, together, threads):
+        check_losses("cifar", ours, found, 1e-4)
+    for found in (ours, theirs, together, threads):
         assert len(found.seconds) == STEPS - WARM_UP
         assert 10 * MEBI < found.peak < 2000 * MEBI
 

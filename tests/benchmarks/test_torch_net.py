@@ -7,29 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.nets import NETS, job, smaller
+from benchmarks.nets import NETS, RESATTNETS, job, smaller
 from benchmarks.prepare import prepare
 from netpart.graph.partition import partition_job
 from netpart.launch.ensemble import Ensemble
 
 pytestmark = pytest.mark.slow
 STEPS = 3
+ALL = NETS | RESATTNETS
 
 
 def by_netpart(name: str, folder: Path) -> list[float]:
     """Losses of netpart, uncut."""
-    ensemble = Ensemble(partition_job(job(smaller(NETS[name]), STEPS, dropout=False), 1, folder, uncut=True))
+    ensemble = Ensemble(partition_job(job(smaller(ALL[name]), STEPS, dropout=False), 1, folder, uncut=True))
     ensemble.initialise()
     return [ensemble.step("train", step)["loss/loss"] for step in range(STEPS)]
 
 
 @pytest.mark.parametrize("layout", ["plain", "channels last"])
-@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("name", [*NETS, "resattnet18"])
 def test_pytorch_comes_to_the_same_losses(name: str, layout: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from benchmarks.peers.torch_trainer import Trainer
 
-    prepared = prepare(smaller(NETS[name]), tmp_path, dropout=False)
+    prepared = prepare(smaller(ALL[name]), tmp_path, dropout=False)
     found = Trainer(prepared.folder, layout).play(STEPS)["losses"]
     assert found == pytest.approx(by_netpart(name, tmp_path), rel=1e-3)
     assert len(set(found)) == STEPS

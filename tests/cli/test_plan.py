@@ -140,6 +140,7 @@ def test_a_profile_is_planned_for(netpart: Netpart) -> None:
     [
         ([], "a JOB or a --profile, got neither"),
         (["job.conf", "--profile", "x"], "a JOB or a --profile, got both"),
+        (["--profile", "x", "--group", "2"], "--group: expected a JOB, got a --profile"),
         (["--profile", "x", "-o", "y"], "--output: expected a JOB, got a --profile"),
         (["--profile", "x", "--bandwidth", "fast"], "expected a number and one of B/s, kB/s"),
         (["--slack", "-1"], "expected a number of 0 or more, got '-1'"),
@@ -149,3 +150,15 @@ def test_what_cannot_be_asked_is_told(arguments: list[str], told: str, netpart: 
     answer = netpart("plan", *arguments)
     assert answer.code == 2
     assert told in answer.err
+
+
+def test_blocks_can_be_placed_on_groups_of_devices(job: Path, tmp_path: Path, netpart: Netpart) -> None:
+    devices, plan = tmp_path / "devices.conf", tmp_path / "plan.conf"
+    devices.write_text('cluster { device { name: "slow" count: 4 flops: 1e6 } }')
+    options = ("--group", 2, "--partitions", 2, "--take", "gabra profit", "--limit", 0.1, "-o", plan)
+    answer = netpart("plan", job, "--devices", devices, *options)
+    assert answer.code == 0
+    assert "0, 1 slow" in answer.out
+    assert "2, 3 slow" in answer.out
+    assert "--group 2" in plan.read_text()
+    assert netpart("check", plan).code == 0

@@ -6,7 +6,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from netpart.draw.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, line_chart
+from netpart.draw.chart import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    LEGEND,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Axis,
+    Curve,
+    line_chart,
+    marked_chart,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -38,3 +50,15 @@ def test_curves_stay_inside_the_frame_and_rise_upwards() -> None:
 
 def test_a_single_value_can_be_drawn() -> None:
     assert line_chart("one", "x", "y", {"a": [3.0]}).count("<polyline") == 1
+
+
+def test_marks_stand_at_their_points_and_are_hollow_where_asked() -> None:
+    curves = {"a": Curve([(1, 1.0), (2, 1.9), (4, 3.0)], hollow={4}), "ideal": Curve([(1, 1.0), (4, 4.0)], guide=True)}
+    root = ElementTree.fromstring(marked_chart("speed-up", "workers", "times", curves))
+    marks = [c for c in root.iter(f"{SVG}circle") if float(c.get("cx", "0")) < WIDTH - RIGHT]
+    assert [c.get("fill") == "white" for c in marks] == [False, False, True]
+    assert [float(c.get("cy", "0")) for c in marks] == sorted((float(c.get("cy", "0")) for c in marks), reverse=True)
+    _, ideal = root.iter(f"{SVG}polyline")
+    assert ideal.get("stroke-dasharray")
+    assert {"a", "ideal"} <= {"".join(text.itertext()) for text in root.iter(f"{SVG}text")}
+    assert root.get("viewBox") == f"0 0 {WIDTH + LEGEND} {HEIGHT}"

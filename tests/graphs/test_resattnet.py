@@ -21,6 +21,7 @@ from tests.house.tree import ROOT
 
 FOLDER = ROOT / "graphs" / "resattnet"
 BLOCKS = {"resattnet18": (2, 2, 2, 2), "resattnet34": (3, 4, 6, 3), "resnet3d18": (2, 2, 2, 2)}
+REDUCED = [f"resattnet{depth}-{task}" for depth in (18, 34) for task in ("ad-nc", "smci-pmci")]
 SCANS = 631
 
 
@@ -74,7 +75,7 @@ def test_training_follows_the_paper(name: str) -> None:
     assert 50 * SCANS / 6 <= job.train_steps < 51 * SCANS / 6
 
 
-@pytest.mark.parametrize("name", [*BLOCKS, "resattnet18-ad-nc", "resattnet18-smci-pmci"])
+@pytest.mark.parametrize("name", [*BLOCKS, *REDUCED])
 def test_a_test_reads_other_scans_and_counts_confusions(name: str) -> None:
     confs = load(FOLDER / f"{name}.conf").proto.neuralnet.layer
     train, test = (next(c for c in confs if c.name == "data" and in_phase(c, phase)) for phase in ("train", "test"))

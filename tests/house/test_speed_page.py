@@ -10,7 +10,8 @@ import pytest
 
 from netpart.cli.main import make_parser
 from tests.house.tree import ROOT
-from tools.speed_page import PAGE, RESULTS, filled, main
+from tools.results_page import RESULTS
+from tools.speed_page import PAGE, filled, main
 
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 ROWS = [

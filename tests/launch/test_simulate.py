@@ -62,6 +62,15 @@ def test_a_message_takes_what_the_link_says() -> None:
     assert readings["taken"] == pytest.approx(2.0, abs=0.1)
 
 
+def test_a_message_to_a_worker_at_its_end_takes_no_turn() -> None:
+    clocks = Clocks([1.0, 1.0])
+    first, _ = simulated_transports(clocks, SLOW)
+    clocks.end(1)
+    first.send(CHANNEL, 0, 1, FLOATS)
+    assert clocks.wakes[1] == float("inf")
+    clocks.yield_until(0, 0.0)
+
+
 def test_workers_that_wait_for_each_other_are_told() -> None:
     clocks = Clocks([1.0, 1.0])
     ends = simulated_transports(clocks, SLOW)

@@ -10,6 +10,7 @@ from netpart.errors import MemoryRefused
 from netpart.graph.build import build_net
 from netpart.plan.devices import Device, Devices, alike
 from netpart.plan.loads import loads
+from netpart.plan.partition import partition_by
 from netpart.plan.planners import PLANNERS, Task
 from netpart.plan.portfolio import AS_WRITTEN, Portfolio
 from netpart.plan.table import tabulate
@@ -97,3 +98,15 @@ def test_batch_norm_keeps_its_micro_batches() -> None:
     assert {row.micro_batches for row in Portfolio(job, task).rows} == {1}
     asked = Portfolio(job, task, micro_batches=4)
     assert {row.micro_batches for row in asked.rows if "gabra profit" in row.name} == {4}
+
+
+def test_blocks_are_placed_on_groups_of_devices() -> None:
+    """Five devices in groups of two: the last group is one of them, and has half the room of the others."""
+    job = job_of("alexnet/alexnet-small")
+    task = replace(task_of(job, alike(5, 2e9)), group=2)
+    assert task.groups == [(0, 1), (2, 3), (4,)]
+    assert task.speeds == [4e9, 4e9, 2e9]
+    layout = PLANNERS["gabra profit"](task)
+    cut = partition_by(layout.scheme, job.proto, 5, job.folder)
+    used = {tuple(sorted({shard.worker for shard in placement.shards})) for placement in cut.graph.placements}
+    assert used == set(task.groups)

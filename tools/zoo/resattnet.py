@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 
 from tools.zoo.job import ZERO, Job, Net
@@ -87,14 +88,17 @@ def jobs() -> Iterator[Job]:
         yield published(f"resattnet{depth}", about, shape)
     plain = Shape(sizes[18], 64, (128, 128, 128), attention=False)
     yield published("resnet3d18", f"ResNet3D-18, which is 3D-ResAttNet18 without attention. {paper} {hybrid}", plain)
-    for table, said, epochs in (("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48)):
+    for depth, (table, said, epochs) in product(
+        sizes, (("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48))
+    ):
         about = (
-            f"3D-ResAttNet18 reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 voxels instead of "
-            f"128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, {epochs} epochs of 320 scans."
+            f"3D-ResAttNet{depth} reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 voxels "
+            "instead of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, "
+            f"{epochs} epochs of 320 scans."
         )
-        reduced = Shape(sizes[18], 8, (40, 48, 40))
+        reduced = Shape(sizes[depth], 8, (40, 48, 40))
         net = resattnet(reduced, 16, table=table)
-        name, steps = f"resattnet18-{table}", 20 * epochs
+        name, steps = f"resattnet{depth}-{table}", 20 * epochs
         yield Trial("resattnet", name, about, net, steps, 0.05, 0.9, final_rate=0.0002, scans=80, test_every=80)
     yield spacious()
     yield from small()

@@ -1,0 +1,108 @@
+"""PyTorch trains a net of netpart on scans, and tests it: only the scans are read by netpart, so that all see the same.
+
+    python -m benchmarks.peers.torch_learner JOB SUMMARY THREADS
+
+Writes a summary as netpart run does: accuracies of all tests, steps of an epoch, the file of what was learned.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from benchmarks.peers.torch_net import TorchNet, safe
+from benchmarks.translate import describe, weights
+from netpart.graph.build import build_net
+from netpart.graph.net import Net
+from netpart.program.compile import PHASE_CODES
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.reader import load
+from netpart.updaters.schedule import schedule
+
+
+class Learner:
+    """Trains and tests the net of ``proto``."""
+
+    def __init__(self, proto: JobProto, folder: Path) -> None:
+        self.proto = proto
+        self.train, self.test = (build_net(proto, phase, folder) for phase in ("train", "test"))
+        described = describe(proto, self.train)
+        start = {name: torch.from_numpy(value) for name, value in weights(self.train, proto.seed).items()}
+        for path in proto.checkpoint_path:
+            start |= {name: value for name, value in load_file(path).items() if name in start}
+        self.names = list(start)
+        self.net, self.judge = TorchNet(described, start), TorchNet(judging(described), start)
+        rule = {k: v for k, v in described["updater"].items() if k not in ("name", "lr", "weight_decay")}
+        self.rule = getattr(torch.optim, described["updater"]["name"])(self.net.groups(described), **rule)
+        rate, first = schedule(proto.updater.learning_rate), proto.updater.learning_rate.base_lr
+        self.falls = torch.optim.lr_scheduler.LambdaLR(self.rule, lambda step: rate(step) / first)
+
+    def learn(self) -> list[tuple[int, float]]:
+        """Trains as long as the job says; the accuracies of its tests, by the step before which they stand."""
+        found, freq, steps = list[tuple[int, float]](), self.proto.test_freq, self.proto.train_steps
+        for step, rows in enumerate(batches(self.train, self.proto.seed, "train", steps), start=1):
+            self.rule.zero_grad(set_to_none=True)
+            self.net(*rows).backward()
+            self.rule.step()
+            self.falls.step()
+            if step % freq == 0 or step == steps:
+                found.append((step, self.accuracy()))
+        return found
+
+    def accuracy(self) -> float:
+        """The share of test scans that are named right."""
+        self.judge.load_state_dict(self.net.state_dict())
+        right = rows = 0
+        with torch.no_grad():
+            for data, label in batches(self.test, self.proto.seed, "test", self.proto.test_steps):
+                right += int((self.judge(data, label).argmax(1) == label).sum())
+                rows += len(label)
+        return right / rows
+
+    def learned(self) -> dict[str, Any]:
+        """Parameters and running statistics by netpart's names."""
+        return {name: getattr(self.net, safe(name)).detach().contiguous() for name in self.names}
+
+
+def judging(described: dict[str, Any]) -> dict[str, Any]:
+    """The net up to the scores, that normalises by what it has learned."""
+    fixed = [layer | {"args": layer["args"] | {"fixed": True}} for layer in described["layers"][:-1]]
+    return described | {"layers": fixed}
+
+
+def batches(net: Net, seed: int, phase: str, steps: int) -> Iterator[list[Any]]:
+    """Scans and labels of each step."""
+    layer: Any = next(node.layer for node in net.nodes if node.layer.is_input)
+    rows = layer.output.shape[0]
+    source = layer.open(rows, seed, PHASE_CODES[phase])
+    for step in range(steps):
+        data, label = np.empty(layer.output.shape, np.float32), np.empty(rows, np.int32)
+        source.read(step, 0, rows, data, label)
+        yield [torch.from_numpy(data), torch.from_numpy(label).long()]
+
+
+def main() -> None:
+    """Trains, writes the summary and what was learned."""
+    job, summary, threads = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    torch.set_num_threads(threads)
+    proto = load(job).proto
+    learner = Learner(proto, job.parent)
+    accuracies = learner.learn()
+    checkpoint = summary.with_suffix(".safetensors")
+    save_file(learner.learned(), checkpoint)
+    found = {
+        "name": proto.name, "workers": 1, "steps": proto.train_steps, "accuracies": accuracies,
+        "steps_per_epoch": proto.test_freq, "checkpoint": str(checkpoint),
+    }  # fmt: skip
+    summary.write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

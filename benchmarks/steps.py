@@ -1,0 +1,91 @@
+"""Times steps of the nets of the use case: netpart's, measured and simulated, and PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.contest import Peer, Timed
+from benchmarks.figures import BOUND, MEASURED, SIMULATED, Point
+from benchmarks.nets import Net
+from benchmarks.prepare import WARM_UP, Prepared, prepare
+from benchmarks.rows import CORES
+from benchmarks.ways import WAYS, Hybrid, Way, by_data, by_gabra, choices
+from netpart.collectives.price import Link
+from netpart.launch.profile import profile
+from netpart.launch.simulate import simulate
+from netpart.plan.partition import partition
+from netpart.proto.reader import Job
+
+LAYOUTS = "plain", "channels last"
+FEW = 2
+"""Steps of a simulation that only compares allocations."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times steps: ``steps`` of each contender, ``link`` between simulated workers."""
+
+    steps: int
+    link: Link
+
+    def point(self, way: Way, net: Net, workers: int, job: Job) -> Point:
+        """A step of netpart, simulated, and measured where there are cores for it."""
+        simulated = self.simulated(job, workers, self.steps)
+        if workers > CORES:
+            return Point(net.name, way.name, workers, simulated, SIMULATED)
+        return Point(net.name, way.name, workers, self.measured(job, workers), MEASURED, simulated)
+
+    def simulated(self, job: Job, workers: int, steps: int) -> float:
+        """Seconds of the median step."""
+        cut = partition(job.proto, workers, job.folder, phases=("train",))
+        return simulate(cut, steps, self.link).profile.step_seconds
+
+    def measured(self, job: Job, workers: int) -> float:
+        """Seconds of the median step on processes of their own."""
+        return profile(job, workers, self.steps).profile.step_seconds
+
+    def fastest(self, net: Net, workers: int, tried: Sequence[Hybrid]) -> Hybrid:
+        """The choice whose simulated step is the shortest."""
+        times = {choice: self.simulated(by_gabra(net, workers, choice, False)[0], workers, FEW) for choice in tried}
+        return min(times, key=times.__getitem__)
+
+
+def ours(net: Net, counts: Sequence[int], clock: Clock, micro_batches: int, quick: bool) -> Iterator[Point]:
+    """Those of netpart."""
+    yield clock.point(WAYS["data"], net, 1, by_data(net, False))
+    for workers in counts[1:]:
+        tried = list(choices(net, workers, micro_batches))
+        best = tried[0] if quick else clock.fastest(net, workers, tried)
+        for way in WAYS.values():
+            if not way.hybrid:
+                yield clock.point(way, net, workers, by_data(net, way.local))
+                continue
+            job, task, plan = by_gabra(net, workers, best, way.local)
+            about = {"groups": task.groups, "partitions": len(task.blocks), "allocation": plan}
+            yield replace(clock.point(way, net, workers, job), plan=about)
+
+
+def theirs(net: Net, counts: Sequence[int], steps: int, folder: Path) -> Iterator[Point]:
+    """Those of PyTorch."""
+    prepared = prepare(net, folder)
+    for workers in counts:
+        if workers == 1:
+            yield Point(net.name, "ddp", 1, peer_seconds("torch_train", prepared, steps), MEASURED)
+        elif workers <= CORES and net.batch % workers == 0:
+            for way in ("ddp", "dp"):
+                yield Point(net.name, way, workers, peer_seconds(f"torch_{way}", prepared, steps, workers), MEASURED)
+        else:
+            rows = prepare(replace(net, batch=-(-net.batch // workers)), folder / f"{workers}")
+            seconds = peer_seconds("torch_train", rows, steps)
+            yield from (Point(net.name, way, workers, seconds, BOUND) for way in ("ddp", "dp"))
+
+
+def peer_seconds(module: str, prepared: Prepared, steps: int, *arguments: object) -> float:
+    """Seconds of the median step of a peer, in the memory layout that is faster for it."""
+    found = {layout: Timed() for layout in LAYOUTS}
+    with Peer(module, 1, prepared.folder, *arguments) as peer:
+        for layout, seconds in found.items():
+            peer.play(seconds, WARM_UP + steps, layout)
+    return min(seconds.median for seconds in found.values())

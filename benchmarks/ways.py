@@ -1,0 +1,101 @@
+"""Ways to train the nets of the use case on several workers, as jobs of netpart.
+
+The *proposed approach* of Akintoye et al. (IEEE Access 10, 2022, section 3): the net in partitions, which GABRA
+allocates to groups of workers; the workers of a group share the rows of what they compute and sum their gradients;
+micro-batches give all groups something to do. Beside it data parallelism alone. Either normalises all rows of a
+(micro-)batch together (SYNC, which costs messages), or those of each worker by themselves (LOCAL, as PyTorch does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.nets import Net, job
+from netpart.graph.build import build_net
+from netpart.plan.devices import alike
+from netpart.plan.loads import loads as loads_of
+from netpart.plan.partition import partition_by
+from netpart.plan.planners import PLANNERS, Task
+from netpart.plan.write import planned
+from netpart.proto.job_pb2 import LayerType
+from netpart.proto.neuron_pb2 import BMProto
+from netpart.proto.reader import Job, loads
+
+DEADLINE = 300.0
+"""Seconds that a worker waits for another one: a busy machine is no fault."""
+ITEM = 4
+GABRA = "gabra profit"
+"""The planner that is the paper's: equation 5, ties to who is done first."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """``hybrid``: the proposed approach, otherwise data parallelism; ``local``: each worker normalises its own rows."""
+
+    name: str
+    title: str
+    hybrid: bool
+    local: bool
+
+
+WAYS = {
+    way.name: way
+    for way in (
+        Way("hybrid", "GABRA + hybrid", True, False),
+        Way("hybrid-local", "GABRA + hybrid, local norm", True, True),
+        Way("data", "data parallelism", False, False),
+        Way("data-local", "data parallelism, local norm", False, True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    """A choice within the proposed approach: workers of a group, partitions (None: as the net has them) and
+    micro-batches."""
+
+    group: int
+    partitions: int | None
+    micro_batches: int
+
+
+def uncut(net: Net, local: bool = False) -> Job:
+    """``net`` on rows in memory, each worker with one thread."""
+    proto = job(net, 1)
+    proto.num_openblas_threads, proto.deadline = 1, DEADLINE
+    for layer in proto.neuralnet.layer:
+        if local and layer.type == LayerType.kBM:
+            layer.bm_conf.bn_mode = BMProto.LOCAL
+    return loads(f"{proto}", net.name, overrides=["neuralnet.remainder=SPREAD"])
+
+
+def by_data(net: Net, local: bool) -> Job:
+    """``net`` cut on its rows, over any number of workers."""
+    return with_overrides(uncut(net, local), "neuralnet.scheme=DATA")
+
+
+def choices(net: Net, workers: int, micro_batches: int) -> Iterator[Hybrid]:
+    """The choices for so many workers: at least two groups, of which each worker has a row of each micro-batch."""
+    for group in (1, 2, 4):
+        if group < workers and group * micro_batches <= net.batch:
+            yield Hybrid(group, None, micro_batches)
+            yield Hybrid(group, -(-workers // group), micro_batches)
+
+
+def by_gabra(net: Net, workers: int, choice: Hybrid, local: bool) -> tuple[Job, Task, list[int]]:
+    """``net`` cut by the proposed approach, and how: what was allocated, and the group of each partition."""
+    found = with_overrides(uncut(net, local), f"neuralnet.micro_batches={choice.micro_batches}")
+    profile = loads_of(build_net(found.proto, "train", found.folder), ITEM)
+    task = Task(profile, alike(workers), choice.partitions, group=choice.group, seed=found.proto.seed)
+    layout = PLANNERS[GABRA](task)
+    assert layout.plan is not None, "GABRA allocates"
+    cut = partition_by(layout.scheme, found.proto, workers, found.folder, phases=("train",))
+    proto = planned(found.proto, cut)
+    proto.neuralnet.micro_batches = choice.micro_batches
+    return loads(f"{proto}", found.name), task, [int(group) for group in layout.plan]
+
+
+def with_overrides(given: Job, *overrides: str) -> Job:
+    """``given`` with some fields changed."""
+    return loads(f"{given.proto}", given.name, overrides=overrides)

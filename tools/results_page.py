@@ -1,0 +1,65 @@
+"""What the tools share that fill pages with what benchmarks found."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = "benchmarks/results"
+TABLE = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+"""Where a table stands: what is between the two lines is written by a tool."""
+
+Json = dict[str, Any]
+
+
+def filled(page: str, table: Callable[[str], str]) -> str:
+    """``page`` with its tables as ``table`` has them, by their names."""
+    return TABLE.sub(lambda found: found[1] + table(found[2]) + found[3], page)
+
+
+def results(root: Path, name: str) -> Json | None:
+    """What a benchmark found; None if it has not been run."""
+    path = root / RESULTS / f"{name}.json"
+    if not path.exists():
+        return None
+    found: Json = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def missing(name: str) -> str:
+    """What stands where a benchmark has not been run."""
+    return f"Not measured yet: `make bench-{name}`.\n"
+
+
+def about(found: Json) -> str:
+    """What the figures depend on, in one line."""
+    machine, versions = found["machine"], found["versions"]
+    packages = ", ".join(f"{package} {version}" for package, version in versions.items() if package != "system")
+    return f"{found['date']}, {machine['processor']}, {machine['cores']} cores; {packages}."
+
+
+def keep(tool: str, fresh: Callable[[Path], Mapping[str, str]], arguments: list[str] | None) -> int:
+    """The command line of a tool that writes the files ``fresh`` of a root: 0 done or up to date, 1 stale."""
+    parser = argparse.ArgumentParser(prog=f"python -m tools.{tool}", description="Fills a page with results.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is stale")
+    options = parser.parse_args(arguments)
+    wanted = fresh(ROOT)
+    stale = [name for name, content in wanted.items() if content != present(ROOT / name)]
+    if not options.check:
+        for name in stale:
+            (ROOT / name).write_text(wanted[name], encoding="utf-8")
+        return 0
+    if stale:
+        print(f"{tool}: stale: {', '.join(stale)}; run python -m tools.{tool}", file=sys.stderr)
+    return int(bool(stale))
+
+
+def present(path: Path) -> str | None:
+    """What a file says; None where there is none."""
+    return path.read_text(encoding="utf-8") if path.exists() else None
