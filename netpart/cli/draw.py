@@ -37,6 +37,10 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.note import note
     from netpart.draw import render
     from netpart.errors import ConfigError
+    from netpart.graph.cluster import cluster_of
+    from netpart.graph.passes.serve import served
+    from netpart.plan.groups import groups_of
+    from netpart.plan.partition import partition
 
     chosen = args.format or ("svg" if args.schedule and args.output is None else format_of(args.output))
     if args.schedule and chosen != "svg":
@@ -53,6 +57,8 @@ def call(args: argparse.Namespace) -> int:
     args.output.parent.mkdir(parents=True, exist_ok=True)
     args.output.write_text(drawing, encoding="utf-8")
     note(f"drew {args.output}")
+    if cluster_of(job.proto, workers).size > workers:
+        note(f"one group of {groups_of(served(partition(job.proto, workers, job.folder)))}")
     return 0
 
 

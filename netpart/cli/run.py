@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.launch.events import Event, Summary
+    from netpart.launch.events import Event, Staleness, Summary
     from netpart.launch.speedup import Speedup
 
 THROUGH = {"memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ"}
 """Transports in words."""
+SHOWN = 8
+"""Counts of a histogram that are printed."""
 HELP = "train a job on its workers; test, validate and save checkpoints as it says"
 
 
@@ -172,8 +174,9 @@ def line(event: Event) -> str:
     memory = " + ".join(bytes_text(m) for m in event.memory)
     threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
     start = f" from step {event.first_step}" if event.first_step else ""
+    who = event.cluster or counted(event.workers, "worker")
     return (
-        f"{event.name}: {counted(event.workers, 'worker')} on {devices}, {event.kernels}, {threads}; "
+        f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
         f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; "
         f"tensors through {THROUGH[event.transport]}"
     )
@@ -207,11 +210,19 @@ def closing(summary: Summary) -> str:
         "train": shown(summary.train) if summary.train else "",
         "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
         f" {summary.samples_per_second:,.0f} samples/s",
-        "moved": f"{bytes_text(summary.bytes_counted)} between workers, {agree} ({summary.bytes_predicted:,} bytes)",
+        "moved": f"{bytes_text(summary.bytes_counted)} between {'members' if summary.cluster else 'workers'}, {agree} ({summary.bytes_predicted:,} bytes)",
+        "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "checkpoint": summary.checkpoint,
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
     return "\n".join([*lines, *(matrix(name, table) for name, table in summary.tables.items())])
+
+
+def staleness_text(found: Staleness) -> str:
+    """How stale updates were, in one line; of a long histogram its least and most."""
+    counts = [f"{stale}: {count:,}" for stale, count in found.histogram.items()]
+    counts = [*counts[:SHOWN], "...", counts[-1]] if len(counts) > SHOWN + 1 else counts
+    return f"{found.mean:.2f} on average, {found.most} at most, of {found.updates:,} updates ({', '.join(counts)})"
 
 
 def matrix(name: str, table: list[list[int]]) -> str:

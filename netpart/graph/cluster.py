@@ -119,6 +119,15 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
     return Cluster(workers, groups, servers, conf.sync_freq, bound, conf.in_turns)
 
 
+def alone(job: JobProto) -> JobProto:
+    """A copy of ``job`` that one group trains, which keeps its parameters itself."""
+    copy = type(job)()
+    copy.CopyFrom(job)
+    for field in ("nworker_groups", "nserver_groups", "server_worker_separate", "staleness", "in_turns"):
+        copy.cluster.ClearField(field)
+    return copy
+
+
 def averaging_bound(conf: ClusterProto) -> int:
     """Steps that a group may go on without the average that it has begun: at most to where the next one begins."""
     if conf.in_turns:
