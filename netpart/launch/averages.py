@@ -70,4 +70,5 @@ class Averages:
             for arrays in (self.values, *self.states):
                 self.averaging.begin(arrays)
                 yield from self.averaging.finish(arrays)
+            self.note(Applied(self.group, step, self.done, self.done))
             self.met = step

@@ -61,7 +61,11 @@ def meetings(job: JobProto, first: int, end: int) -> list[int]:
         (job.test_freq, job.test_after),
         (job.checkpoint_freq, job.checkpoint_after),
     )
-    return [*(step for step in range(first, end) if any(due(step, *event) for event in events)), end]
+    found = {end}
+    for freq, after in events:
+        if freq > 0:
+            found.update(range(max(after, first + (after - first) % freq), end, freq))
+    return sorted(found)
 
 
 class Loop:
@@ -92,7 +96,7 @@ class Loop:
 
     def run(self) -> None:
         """Plays every step of the job. Raises Overdue when a message does not come by the deadline."""
-        job, met = self.job, set(meetings(self.job, self.first, self.end))
+        job, met = self.job, set(meetings(self.job, self.first, self.end) if self.averages else ())
         mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
         for step in range(self.first, self.end):
             self.meet_if(step, step in met)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -193,3 +192,56 @@ def play_replicas(proto: JobProto, replicas: list[Model], sync: int, staleness: 
                 if staleness == 0:
                     bring_in()
                     open_since = -1
+
+
+def test_a_ring_that_waits_is_equation_12() -> None:
+    """The mean of the groups' gradients over b rows each is the gradient over all their rows: as one group trains on
+    mini-batches of as many rows."""
+    groups = Groups(job(SOFTMAX % (12, "nworker_groups: 3 nserver_groups: 0 staleness: 0")), 1)
+    groups.run()
+    whole = job((SOFTMAX % (4, "")).replace("batchsize: 6", "batchsize: 18"))
+    ensemble = Ensemble(partition_job(whole, 1))
+    ensemble.initialise()
+    for step in range(whole.train_steps):
+        ensemble.step("train", step)
+    for name in groups.names:
+        np.testing.assert_allclose(groups.parameter(name), ensemble.parameter(name), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("order", range(6))
+@pytest.mark.parametrize("bound", [0, 1, 3])
+def test_no_group_runs_further_ahead_than_it_may(order: int, bound: int) -> None:
+    proto = job(SOFTMAX % (30, f"nworker_groups: 3 nservers_per_group: 2 staleness: {bound}"))
+    groups = Groups(proto, 1, order, (6, 13, 21))
+    groups.run()
+    for rank in groups.cluster.keepers:
+        done = [0, 0, 0]
+        assert sorted(update.step for update in groups.applied[rank]) == list(range(30))
+        assert groups.reached[rank] == list(range(31))
+        for update in groups.applied[rank]:
+            assert done[update.group] - min(done) <= bound
+            done[update.group] += 1
+
+
+@pytest.mark.parametrize("order", range(6))
+def test_groups_meet_where_something_is_saved(order: int) -> None:
+    """Version c has the updates of the steps below c, in whatever order, and who reads behind c reads no older one."""
+    meetings = (5, 6, 14)
+    groups = Groups(job(SOFTMAX % (20, "nworker_groups: 3")), 1, order, meetings)
+    groups.run()
+    found = groups.applied[groups.cluster.keepers[0]]
+    for low, high in pairwise((0, *meetings, 20)):
+        assert sorted(update.step for update in found[low:high]) == list(range(low, high))
+        assert all(update.read >= low for update in found[low:high])
+
+
+def test_workers_of_a_group_keep_equal_copies_when_groups_average() -> None:
+    for count in (2, 3, 5):
+        proto = job(NET % (RULES[0], f"nworker_groups: {count} nserver_groups: 0 sync_freq: 2"))
+        proto.train_steps = 4 * count
+        groups = Groups(proto, 2)
+        groups.run()
+        for name in ("conv/cw", "conv/cb"):
+            copies = [groups.parameter(name, [rank]) for rank in range(groups.cluster.size)]
+            for copy in copies:
+                np.testing.assert_array_equal(copy, copies[0])
