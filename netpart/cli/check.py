@@ -34,9 +34,9 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 def call(args: argparse.Namespace) -> int:
     """Prices the job; 0 if it can run, else 1 or 2 (see ``code``)."""
     from netpart.cli.common import load_job, workers_of
+    from netpart.graph.passes.serve import served
     from netpart.graph.ready import faults
     from netpart.plan.advice import advice, recut
-    from netpart.graph.passes.serve import served
     from netpart.plan.groups import groups_of
     from netpart.plan.partition import partition
     from netpart.plan.table import tabulate

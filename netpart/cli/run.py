@@ -204,13 +204,15 @@ def closing(summary: Summary) -> str:
     from netpart.units import bytes_text, seconds_text
 
     agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
+    everybody = "workers and servers" if "server" in summary.cluster else "workers"
     rows = {
         "test": shown(summary.test) if summary.test else "",
         "validation": shown(summary.validation) if summary.validation else "",
         "train": shown(summary.train) if summary.train else "",
         "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
         f" {summary.samples_per_second:,.0f} samples/s",
-        "moved": f"{bytes_text(summary.bytes_counted)} between {'members' if summary.cluster else 'workers'}, {agree} ({summary.bytes_predicted:,} bytes)",
+        "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
+        f" ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "checkpoint": summary.checkpoint,
     }

@@ -88,10 +88,13 @@ def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     buckets = [Bucket(tuple(b.worker), cells(b.cell)) for b in plan.bucket]
     counted = tuple(cells(plan.counted if w == plan.worker else ()) for w in range(plan.workers))
     norm = Norm(tuple(plan.norm), counted) if plan.norm else None
-    trained, pieces = set(plan.trained), [
-        Piece(named[p.box.parameter], region(p.box.box), p.number, p.server, p.pusher, tuple(p.puller))
-        for p in plan.piece
-    ]
+    trained, pieces = (
+        set(plan.trained),
+        [
+            Piece(named[p.box.parameter], region(p.box.box), p.number, p.server, p.pusher, tuple(p.puller))
+            for p in plan.piece
+        ],
+    )
     found = Partition(job, plan.workers, phases, holdings, buckets, [], trained, norm, plan.servers, pieces)
     return found, plan.worker
 

@@ -304,7 +304,9 @@ class Coordinator:
         if failed.kind in TOLD:
             raise TOLD[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
         if failed.kind == "Overdue":
-            text += "".join(f"\n{self.cluster.name(m.rank)} was last heard in {m.place()}" for m in self.members if m is not member)
+            text += "".join(
+                f"\n{self.cluster.name(m.rank)} was last heard in {m.place()}" for m in self.members if m is not member
+            )
         raise WorkerFailed(self.blame(member.rank, text, team))
 
     @staticmethod

@@ -2,7 +2,8 @@
 
 What is predicted here is what the transports count: every bridge forward, and backward if a gradient returns; every
 message of the collectives that bridges form, and of those that sum gradients of parameters and of replicas; what is
-pushed to servers and pulled from them, and averages of groups. Headers, and the empty messages that say a step is done, carry no payload.
+pushed to servers and pulled from them, and averages of groups. Headers, and the empty messages that say a step is done,
+carry no payload.
 """
 
 from __future__ import annotations

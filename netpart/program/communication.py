@@ -67,9 +67,7 @@ def communications(program: WorkerProgram) -> Phases:
     if UPDATE not in program.phases:
         return {phase: list(spoken(program, phase)) for phase in program.phases}
     groups = range((len(program.phases) - 1) // 2)
-    return {
-        served(group): [*spoken(program, push(group)), *spoken(program, pull(group))] for group in groups
-    }
+    return {served(group): [*spoken(program, push(group)), *spoken(program, pull(group))] for group in groups}
 
 
 def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:

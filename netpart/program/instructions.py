@@ -9,7 +9,6 @@ from typing import NamedTuple
 from netpart.program.buffers import View
 from netpart.program.exchange import Exchange
 
-
 PHASE_CODES = {"train": 1, "val": 2, "test": 4}
 """Phases as channels name them."""
 

@@ -78,7 +78,8 @@ def received_bytes(program: WorkerProgram, phase: Program) -> int:
     """The most that may wait to be taken in ``phase``."""
     bridges = sum(AHEAD * view_bytes(program, i.target) for i in phase.instructions if isinstance(i, Receive))
     return bridges + sum(
-        ahead(start.exchange) * sum(received for _, received in message_bytes(program, start)) for start in phase.collectives
+        ahead(start.exchange) * sum(received for _, received in message_bytes(program, start))
+        for start in phase.collectives
     )
 
 

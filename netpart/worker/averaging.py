@@ -73,6 +73,4 @@ class Averaging:
     def parts(self, flat: Array) -> list[Any]:
         """Flat memory as arrays of the shapes of the parameters."""
         ends = np.cumsum([0, *map(prod, self.shapes)])
-        return [
-            flat[lo:hi].reshape(shape) for lo, hi, shape in zip(ends[:-1], ends[1:], self.shapes, strict=True)
-        ]
+        return [flat[lo:hi].reshape(shape) for lo, hi, shape in zip(ends[:-1], ends[1:], self.shapes, strict=True)]

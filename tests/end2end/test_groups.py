@@ -48,9 +48,7 @@ def check_staleness(summary: Summary, workspace: Path) -> None:
 
 @pytest.mark.parametrize(("launcher", "transport"), [("threads", "auto"), ("local", "shm"), ("local", "zeromq")])
 @pytest.mark.parametrize("mode", MODES)
-def test_every_mode_runs_and_moves_what_was_foretold(
-    tmp_path: Path, mode: str, launcher: str, transport: str
-) -> None:
+def test_every_mode_runs_and_moves_what_was_foretold(tmp_path: Path, mode: str, launcher: str, transport: str) -> None:
     job = load(mlp(tmp_path, train_steps=23), MODES[mode])
     summary = run(job, 2, launcher=launcher, transport=transport, workspace=tmp_path / "run")
     assert summary.bytes_counted == summary.bytes_predicted > 0

@@ -39,7 +39,11 @@ def test_the_frameworks_of_singa(text: str, cluster: Cluster) -> None:
         ("nworker_groups: 2 nserver_groups: 2 server_worker_separate: true", "", "nserver_groups: expected 0, 1, or 2"),
         ("nworker_groups: 2 nserver_groups: 0 staleness: 2", "", "staleness: expected at most sync_freq, 1, got 2"),
         ("nworker_groups: 2 nserver_groups: 0 in_turns: true", "", "in_turns: expected false, without servers"),
-        ("nworker_groups: 2", "updater { type: kSGD ema_decay: 0.9 ema_eval: true }", "updater.ema_eval: expected false"),
+        (
+            "nworker_groups: 2",
+            "updater { type: kSGD ema_decay: 0.9 ema_eval: true }",
+            "updater.ema_eval: expected false",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(text: str, rest: str, message: str) -> None:
@@ -69,7 +73,7 @@ def test_ranks_and_numbers() -> None:
 def test_groups_share_out_the_steps_wherever_a_run_begins() -> None:
     for first in range(5):
         shares = [list(Cluster(1, 3).steps(group, first, 11)) for group in range(3)]
-        assert sorted(sum(shares, [])) == list(range(first, 11))
+        assert sorted(step for steps in shares for step in steps) == list(range(first, 11))
         assert all(step % 3 == group for group, steps in enumerate(shares) for step in steps)
 
 

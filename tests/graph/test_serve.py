@@ -42,9 +42,7 @@ def test_who_holds_a_piece_pulls_it_and_they_take_turns_in_pushing(workers: int)
         holders = [
             w
             for w in range(workers)
-            if any(
-                h.parameter.name == piece.parameter.name and contains(h.box, piece.box) for h in found.holdings[w]
-            )
+            if any(h.parameter.name == piece.parameter.name and contains(h.box, piece.box) for h in found.holdings[w])
         ]
         assert list(piece.pullers) == holders
         assert piece.pusher in holders

@@ -13,9 +13,9 @@ from netpart.graph.partition import partition_job
 from netpart.graph.passes.serve import served
 from netpart.kernels.reference import Kernels
 from netpart.launch.averages import Averages
-from netpart.proto.job_pb2 import JobProto
 from netpart.program.compile import compile_worker
 from netpart.program.server import compile_server
+from netpart.proto.job_pb2 import JobProto
 from netpart.spec import relative, whole
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import updater

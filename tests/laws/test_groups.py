@@ -176,7 +176,7 @@ def play_replicas(proto: JobProto, replicas: list[Model], sync: int, staleness: 
             if open_since >= 0:
                 bring_in()
                 open_since = -1
-            for arrays in ([m.w for m in replicas], [m.b for m in replicas], *zip(*(m.h for m in replicas), strict=True)):
+            for arrays in zip(*((*m.arrays, *m.h) for m in replicas), strict=True):
                 mean = sum(arrays) / count
                 for array in arrays:
                     array[...] = mean
