@@ -84,15 +84,16 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.common import keep_to, load_job, workers_of
     from netpart.cli.meet import meeting_of, play_other_rank
     from netpart.cli.note import note
+    from netpart.graph.cluster import cluster_of
 
     if args.threads is not None:
         keep_to(1, args.threads)
     if play_other_rank(args):
         return 0
-    meeting = meeting_of(args)
     job = load_job(args)
+    meeting = meeting_of(args, job)
     if args.launcher == "threads":
-        keep_to(workers_of(args, job), args.threads)
+        keep_to(cluster_of(job.proto, workers_of(args, job)).size, args.threads)
     from netpart.launch.run import run
     from netpart.launch.speedup import read_summary, speedup
     from netpart.plan.advice import recut, unheeded
