@@ -176,6 +176,8 @@ class Coordinator:
         kind = message.WhichOneof("message")
         handler: Callable[[Member, Any, Team], None] | None = getattr(self, f"on_{kind}", None)
         member.heard = monotonic()
+        if kind != "beat":
+            self.moved = member.heard
         if kind == "hello" and message.hello.token == self.token:
             member.identity = name
             team.met(member.rank, message.hello.pid)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Averaging:
     """Averages arrays that are shaped like the parameters of ``player``, which is ``rank`` of ``cluster``.
 
-    One average is on its way at a time. Everybody must begin as many, with arrays of the same meaning.
+    One average is on its way at a time. Everybody must begin as many, with arrays of the same meaning. ``nbytes`` is
+    what it takes beside the parameters, messages that arrive included.
     """
 
     def __init__(self, player: Player, transport: Transport, cluster: Cluster, rank: int) -> None:
@@ -45,13 +46,10 @@ class Averaging:
         channels = {index: AVERAGE._replace(chunk=index) for index in range(len(found.schedule))}
         for place, index, shape in progress.messages:
             transport.expect(channels[index], found.members[place], shape, dtype, ahead(found))
+        arriving = sum(prod(shape) for _, _, shape in progress.messages) * ahead(found)
+        self.nbytes = int(self.start.nbytes + self.mean.nbytes + pack.nbytes + arriving * self.mean.itemsize)
         self.running = Running("average of the groups", progress, channels, found.members)
         self.begun = 0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what it keeps beside the parameters."""
-        return int(self.start.nbytes + self.mean.nbytes)
 
     def begin(self, arrays: Sequence[Array]) -> None:
         """Begins to average ``arrays``, which may change meanwhile."""
