@@ -6,7 +6,7 @@ region of a rank-0 tensor is ``()``: it is not empty, so "no region" is always `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -86,6 +86,18 @@ def subtract(a: Region, b: Region) -> list[Region]:
 def hull(regions: Sequence[Region]) -> Region:
     """The smallest region that contains all of ``regions``."""
     return tuple((min(lo for lo, _ in r), max(hi for _, hi in r)) for r in zip(*regions, strict=True))
+
+
+def pieces(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
+    """Cuts a box into boxes of at most ``elements``, so that what is made of one at a time stays small."""
+    axis = next((a for a, (lo, hi) in enumerate(box) if hi - lo > 1), None)
+    if axis is None or size(box) <= elements:
+        yield box
+        return
+    lo, hi = box[axis]
+    rows = max(1, elements * (hi - lo) // size(box))
+    for start in range(lo, hi, rows):
+        yield from pieces((*box[:axis], (start, min(hi, start + rows)), *box[axis + 1 :]), elements)
 
 
 def relative(box: Region, origin: Region) -> tuple[slice, ...]:

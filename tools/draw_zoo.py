@@ -1,4 +1,4 @@
-"""Draws every job of the zoo: graphs/FAMILY/JOB.conf becomes docs/images/JOB.svg.
+"""Draws every job of the zoo: graphs/FAMILY/JOB.conf becomes docs/images/JOB.svg, the net, or the groups that train it.
 
 Those of graphs/schemes are drawn once under every scheme: docs/images/JOB-SCHEME.svg. Of the published nets the small
 ones are drawn, cut on data, on layers and both ways: docs/images/JOB-{data,layers,mixed}.svg, where the last two are
@@ -59,6 +59,8 @@ def is_published(conf: Path) -> bool:
 def fresh(conf: Path, scheme: str | None) -> str:
     """The drawing of a job, cut over as many workers as it asks for."""
     from netpart.draw import render
+    from netpart.draw.cluster import groups_svg
+    from netpart.graph.passes.serve import served
     from netpart.graph.workers import default_workers
     from netpart.plan.partition import partition
     from netpart.proto.reader import load
@@ -66,7 +68,8 @@ def fresh(conf: Path, scheme: str | None) -> str:
     job = load(conf)
     with job.explaining():
         cut = partition(job.proto, default_workers(job.proto), job.folder, scheme, phases=("train",))
-    return render(cut.graph, "svg")
+    found = served(cut)
+    return groups_svg(found) if found.cluster.size > cut.workers else render(cut.graph, "svg")
 
 
 def committed(root: Path) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.plan import table as plan
+    from netpart.plan.groups import Groups
     from netpart.plan.table import LayerRow, WorkerRow
 
 HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory, or what is wrong with the job"
@@ -33,8 +34,10 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 def call(args: argparse.Namespace) -> int:
     """Prices the job; 0 if it can run, else 1 or 2 (see ``code``)."""
     from netpart.cli.common import load_job, workers_of
+    from netpart.graph.passes.serve import served
     from netpart.graph.ready import faults
     from netpart.plan.advice import advice, recut
+    from netpart.plan.groups import groups_of
     from netpart.plan.partition import partition
     from netpart.plan.table import tabulate
 
@@ -43,10 +46,12 @@ def call(args: argparse.Namespace) -> int:
     table, warnings = tabulate(cut), [*recut(job, cut.workers), *advice(cut)]
     failures = list(faults(cut))
     errors = [str(job.explain(error)) for error in failures]
+    groups = groups_of(served(cut))
     if args.json:
-        print_json(table, warnings, errors)
+        print_json(table, warnings, errors, groups)
     else:
         print_tables(table)
+        print_lines("groups", [f"{groups}"] if groups else [])
         print_lines("warning", warnings)
         print_lines("error", errors)
     return code(failures)
@@ -59,11 +64,13 @@ def code(failures: Sequence[Exception]) -> int:
     return 0 if not failures else 2 if any(isinstance(error, ConfigError) for error in failures) else 1
 
 
-def print_json(table: plan.Table, warnings: list[str], errors: list[str]) -> None:
-    """Prints the tables, the warnings and the errors as one JSON object."""
+def print_json(table: plan.Table, warnings: list[str], errors: list[str], groups: Groups | None) -> None:
+    """Prints the tables, the warnings, the errors and what goes between groups as one JSON object."""
     from dataclasses import asdict
 
-    print(json.dumps({**asdict(table), "warnings": warnings, "errors": errors}, indent=2, ensure_ascii=False))
+    found = {**asdict(table), "warnings": warnings, "errors": errors}
+    found |= {"groups": asdict(groups)} if groups else {}
+    print(json.dumps(found, indent=2, ensure_ascii=False))
 
 
 def print_tables(table: plan.Table) -> None:

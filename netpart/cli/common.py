@@ -112,12 +112,13 @@ def keep_to_share(threads: int | None) -> None:
 
 def set_threads(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` the threads that the options ask for; workers that are threads of this process get theirs now."""
+    from netpart.graph.cluster import cluster_of
     from netpart.launch.cores import asked_threads
 
     if args.threads is not None:
         job.proto.num_openblas_threads = args.threads
     if args.launcher == "threads":
-        keep_to(workers_of(args, job), asked_threads(job.proto))
+        keep_to(cluster_of(job.proto, workers_of(args, job)).size, asked_threads(job.proto))
 
 
 def load_job(args: argparse.Namespace, provide: bool = True) -> Job:

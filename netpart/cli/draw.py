@@ -27,6 +27,9 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--schedule", action="store_true", help="draw the order of the micro-batches instead of the net, as svg"
     )
+    parser.add_argument(
+        "--groups", action="store_true", help="draw the groups of workers and their servers instead of the net, as svg"
+    )
     parser.add_argument("--phase", choices=PHASES, default="train", help="which net (default: train)")
     return parser
 
@@ -38,13 +41,16 @@ def call(args: argparse.Namespace) -> int:
     from netpart.draw import render
     from netpart.errors import ConfigError
 
-    chosen = args.format or ("svg" if args.schedule and args.output is None else format_of(args.output))
-    if args.schedule and chosen != "svg":
-        raise ConfigError("--schedule", "the format svg", chosen, "name a file that ends in .svg, or say --format svg")
+    asked = "--schedule" if args.schedule else "--groups" if args.groups else ""
+    chosen = args.format or ("svg" if asked and args.output is None else format_of(args.output))
+    if asked and chosen != "svg":
+        raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or say --format svg")
     job = load_job(args, provide=False)
     workers = workers_of(args, job)
     if args.schedule:
         drawing = chart_of(job, workers)
+    elif args.groups:
+        drawing = groups_of(job, workers)
     else:
         drawing = render(graph_of(job, workers, args.phase), chosen, itemsize(job))
     if args.output is None:
@@ -67,6 +73,16 @@ def format_of(output: Path | None) -> str:
         known = ", ".join(f".{name}" for name in FORMATS)
         raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), "or say --format")
     return found
+
+
+def groups_of(job: Job, workers: int) -> str:
+    """The groups of workers and their servers, drawn; raises ConfigError as the partition does."""
+    from netpart.draw.cluster import groups_svg
+    from netpart.graph.passes.serve import served
+    from netpart.plan.partition import partition
+
+    with job.explaining():
+        return groups_svg(served(partition(job.proto, workers, job.folder, phases=("train",))))
 
 
 def chart_of(job: Job, workers: int) -> str:

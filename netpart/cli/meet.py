@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netpart.launch.meeting import Meeting
+    from netpart.proto.reader import Job
 
 
-def meeting_of(args: argparse.Namespace) -> Meeting | None:
+def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
     """Where the coordinator of this run meets its workers; None if all are on this host. Raises ConfigError."""
     from netpart.errors import ConfigError
 
     if args.launcher == "env":
-        return meeting_of_many(args)
+        return meeting_of_many(args, job)
     if args.launcher not in (None, "join", "mpi") and args.listen:
         raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "leave one of them away")
     if args.launcher == "join" and not args.listen:
@@ -29,21 +30,27 @@ def meeting_of(args: argparse.Namespace) -> Meeting | None:
     return Meeting(args.listen, args.local, given(os.environ, args.token_file), args.wait)
 
 
-def meeting_of_many(args: argparse.Namespace) -> Meeting:
-    """The same for rank 0 of many, which runs worker 0 too. Raises ConfigError if ranks and workers differ."""
+def meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
+    """The same for rank 0 of many, which runs worker 0 too. Raises ConfigError if there are not as many ranks as
+    members of the run: workers of all groups, and servers."""
+    from netpart.cli.common import workers_of
     from netpart.cli.worker import token_of
     from netpart.errors import ConfigError
+    from netpart.graph.cluster import cluster_of
     from netpart.launch.adopt import one_of_many
     from netpart.launch.meeting import Meeting
 
     adopted = one_of_many(os.environ)
-    args.launcher, args.workers = "join", args.workers or adopted.size
+    args.launcher, several = "join", cluster_of(job.proto, 1).size > 1
+    args.workers = workers_of(args, job) if several else args.workers or adopted.size
     if args.workers is None:
         expected = f"--workers, as {adopted.launcher} does not tell how many there are"
         raise ConfigError("--launcher env", expected, "none", "give every process the same")
-    if adopted.size not in (None, args.workers):
+    members = cluster_of(job.proto, args.workers)
+    if adopted.size not in (None, members.size):
         expected = f"{adopted.size}, as {adopted.launcher} says"
-        raise ConfigError("--workers", expected, str(args.workers), "start as many processes as workers")
+        got = f"{members.size} ({members})" if several else str(args.workers)
+        raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
     return Meeting(adopted.meet, 1, token_of(args), args.wait)
 
 

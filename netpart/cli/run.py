@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.launch.events import Event, Summary
+    from netpart.launch.events import Event, Staleness, Summary
     from netpart.launch.meeting import Meeting
     from netpart.launch.speedup import Speedup
     from netpart.proto.reader import Job
 
 THROUGH = {"memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ"}
 """Transports in words."""
+SHOWN = 8
+"""Counts of a histogram that are printed."""
 HELP = "train a job on its workers; test, validate and save checkpoints as it says"
 
 
@@ -97,8 +99,8 @@ def call(args: argparse.Namespace) -> int:
         keep_to_share(args.threads)
     if play_other_rank(args):
         return 0
-    meeting = meeting_of(args)
     job = load_job(args)
+    meeting = meeting_of(args, job)
     set_run(job, args)
     from netpart.launch.speedup import read_summary, speedup
 
@@ -199,8 +201,9 @@ def line(event: Event) -> str:
     memory = " + ".join(bytes_text(m) for m in event.memory)
     threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
     start = f" from step {event.first_step}" if event.first_step else ""
+    who = event.cluster or counted(event.workers, "worker")
     return (
-        f"{event.name}: {counted(event.workers, 'worker')} on {devices}, {event.kernels}, {threads}; "
+        f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
         f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; "
         f"tensors through {THROUGH[event.transport]}"
     )
@@ -228,17 +231,27 @@ def closing(summary: Summary) -> str:
     from netpart.units import bytes_text, seconds_text
 
     agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
+    everybody = "workers and servers" if "server" in summary.cluster else "workers"
     rows = {
         "test": shown(summary.test) if summary.test else "",
         "validation": shown(summary.validation) if summary.validation else "",
         "train": shown(summary.train) if summary.train else "",
         "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
         f" {summary.samples_per_second:,.0f} samples/s",
-        "moved": f"{bytes_text(summary.bytes_counted)} between workers, {agree} ({summary.bytes_predicted:,} bytes)",
+        "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
+        f" ({summary.bytes_predicted:,} bytes)",
+        "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "checkpoint": summary.checkpoint,
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
     return "\n".join([*lines, *(matrix(name, table) for name, table in summary.tables.items())])
+
+
+def staleness_text(found: Staleness) -> str:
+    """How stale updates were, in one line; of a long histogram its least and most."""
+    counts = [f"{stale}: {count:,}" for stale, count in found.histogram.items()]
+    counts = [*counts[:SHOWN], "...", counts[-1]] if len(counts) > SHOWN + 1 else counts
+    return f"{found.mean:.2f} on average, {found.most} at most, of {found.updates:,} updates ({', '.join(counts)})"
 
 
 def matrix(name: str, table: list[list[int]]) -> str:

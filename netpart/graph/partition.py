@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
+from netpart.graph.cluster import Cluster, cluster_of
 from netpart.graph.graph import Graph
 from netpart.graph.invariants import check_graph
 from netpart.graph.net import Net, Parameter
@@ -23,6 +24,7 @@ from netpart.graph.passes.expand import expand
 from netpart.graph.passes.norm import Norm, share_norm
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
+from netpart.graph.passes.serve import Piece
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
 from netpart.graph.passes.teams import join_teams, one_team
 from netpart.graph.passes.totals import ask_with_totals
@@ -51,7 +53,8 @@ class Micro:
 @dataclass(repr=False)
 class Partition(Shown):
     """Everything the rewrite decided. ``phases`` holds the micro-batches of each phase that the job has,
-    ``trained`` the names of the parameters that get a gradient, ``norm`` who adds up its norm if that is clipped."""
+    ``trained`` the names of the parameters that get a gradient, ``norm`` who adds up its norm if that is clipped. The
+    last ``servers`` of the workers compute nothing and keep the ``pieces`` of the parameters."""
 
     job: JobProto
     workers: int
@@ -61,6 +64,13 @@ class Partition(Shown):
     fallbacks: list[Fallback] = field(default_factory=list)
     trained: set[str] = field(default_factory=set)
     norm: Norm | None = None
+    servers: int = 0
+    pieces: list[Piece] = field(default_factory=list)
+
+    @property
+    def cluster(self) -> Cluster:
+        """Who trains this partition with whom, as its job says; without servers where they have no pieces yet."""
+        return cluster_of(self.job, self.workers - self.servers)
 
     @property
     def graph(self) -> Graph:
@@ -121,6 +131,7 @@ def partition_job(
     refuse_unsupported(job)
     if workers < 1:
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
+    cluster_of(job, workers)
     result = Partition(job, workers, {}, [], [])
     placer = whole_on_worker_0 if uncut else placer
     if placer is None:

@@ -15,10 +15,20 @@ from netpart.graph.net import Net, Parameter
 from netpart.graph.partition import Micro, Partition
 from netpart.graph.passes.expand import expand_nodes
 from netpart.graph.passes.norm import Norm
+from netpart.graph.passes.serve import Piece
 from netpart.graph.passes.synchronise import Bucket, Cell, Holding
 from netpart.graph.passes.totals import insert_totals
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.plan_pb2 import BlockProto, BoxProto, CollectiveProto, GraphProto, PartProto, PeerProto, PlanProto
+from netpart.proto.plan_pb2 import (
+    BlockProto,
+    BoxProto,
+    CollectiveProto,
+    GraphProto,
+    PartProto,
+    PeerProto,
+    PieceProto,
+    PlanProto,
+)
 from netpart.spec import Region
 
 MOST_WORKERS = 1 << 16
@@ -41,7 +51,10 @@ def encode(partition: Partition, worker: int) -> bytes:
     plan.trained.extend(sorted(partition.trained))
     if partition.norm:
         plan.norm.extend(partition.norm.workers)
-        plan.counted.extend(encode_box(c.parameter, c.box) for c in partition.norm.counted[worker])
+        mine = partition.norm.counted[worker : worker + 1]
+        plan.counted.extend(encode_box(c.parameter, c.box) for cells in mine for c in cells)
+    plan.servers = partition.servers
+    plan.piece.extend(encode_piece(p) for p in partition.pieces if worker in (p.server, p.pusher, *p.pullers))
     return plan.SerializeToString()
 
 
@@ -75,7 +88,15 @@ def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     buckets = [Bucket(tuple(b.worker), cells(b.cell)) for b in plan.bucket]
     counted = tuple(cells(plan.counted if w == plan.worker else ()) for w in range(plan.workers))
     norm = Norm(tuple(plan.norm), counted) if plan.norm else None
-    return Partition(job, plan.workers, phases, holdings, buckets, [], set(plan.trained), norm), plan.worker
+    trained, pieces = (
+        set(plan.trained),
+        [
+            Piece(named[p.box.parameter], region(p.box.box), p.number, p.server, p.pusher, tuple(p.puller))
+            for p in plan.piece
+        ],
+    )
+    found = Partition(job, plan.workers, phases, holdings, buckets, [], trained, norm, plan.servers, pieces)
+    return found, plan.worker
 
 
 def flat(pairs: Iterable[tuple[int, int]]) -> list[int]:
@@ -93,6 +114,12 @@ def boxes(numbers: Iterable[int], rank: int) -> tuple[Region, ...]:
     """Regions of ``rank`` axes, one after the other."""
     pairs = region(numbers)
     return tuple(pairs[i : i + rank] for i in range(0, len(pairs), rank))
+
+
+def encode_piece(piece: Piece) -> PieceProto:
+    """All of a piece."""
+    box = encode_box(piece.parameter, piece.box)
+    return PieceProto(box=box, number=piece.number, server=piece.server, pusher=piece.pusher, puller=piece.pullers)
 
 
 def encode_box(parameter: Parameter, box: Region) -> BoxProto:

@@ -29,14 +29,6 @@ def algorithm(job: JobProto) -> str:
 LIMITS = (
     Limit(("train_one_batch", "alg"), ("kBP", UNSET), algorithm, "only back-propagation is there; write alg: kBP"),
     Limit(("neuralnet", "unroll_len"), (1,), lambda job: job.neuralnet.unroll_len, "recurrent nets are not there yet"),
-    Limit(
-        ("cluster", "nworker_groups"), (1,), lambda job: job.cluster.nworker_groups,
-        "asynchronous groups are not there yet; write nworker_groups: 1",
-    ),
-    Limit(
-        ("cluster", "nserver_groups"), (0, 1), lambda job: job.cluster.nserver_groups,
-        "parameter servers are not there yet; gradients are summed by an all-reduce",
-    ),
 )  # fmt: skip
 
 

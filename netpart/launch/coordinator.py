@@ -17,7 +17,7 @@ from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.graph.subgraph import encode
 from netpart.launch.control import HEART, KNOCK, VOICE, identity
-from netpart.launch.events import Joined, Listener, Measured, Saved, Started
+from netpart.launch.events import Hearer, Joined, Measured, Saved, Started, Updated
 from netpart.launch.link import is_tcp, secure_server
 from netpart.launch.loop import updater_file
 from netpart.launch.metrics import MetricBook
@@ -27,6 +27,7 @@ from netpart.launch.spoken import decode
 from netpart.launch.team import Team
 from netpart.launch.token import BYTES
 from netpart.launch.watch import Member, Watch, place
+from netpart.program.communication import served
 from netpart.program.rehearse import rehearse
 from netpart.proto.control_pb2 import ClockProto, ControlProto, JoinedProto
 from netpart.updaters import AVERAGE
@@ -66,12 +67,13 @@ class Coordinator:
     """Runs ``partition`` on a team; ``listener`` hears of every event."""
 
     def __init__(
-        self, partition: Partition, options: Options, context: zmq.Context[Any], listener: Listener,
+        self, partition: Partition, options: Options, context: zmq.Context[Any], listener: Hearer,
         token: bytes | None = None,
     ) -> None:  # fmt: skip
         self.partition, self.options, self.listener = partition, options, listener
+        self.cluster = partition.cluster
         self.token, self.run_id = token or secrets.token_bytes(BYTES), secrets.token_bytes(8)
-        self.members = [Member(rank) for rank in range(partition.workers)]
+        self.members = [Member(rank) for rank in range(self.cluster.size)]
         self.known = {identity(self.token, m.rank, s): m.rank for m in self.members for s in (VOICE, HEART)}
         self.socket: zmq.Socket[bytes] = context.socket(zmq.ROUTER)
         self.poller = zmq.Poller()
@@ -82,6 +84,7 @@ class Coordinator:
         self.started = monotonic()
         self.leaving = False
         self.blamed: int | None = None
+        self.moved = monotonic()
 
     def run(self, team: Team, address: str) -> list[Member]:
         """Starts the team and serves it until every worker has finished; returns what each said at the end.
@@ -135,6 +138,15 @@ class Coordinator:
             if verdict is not None:
                 self.hear_last_words(verdict.rank, team)
                 raise WorkerFailed(self.blame(verdict.rank, verdict.text, team))
+            self.look_for_movement()
+
+    def look_for_movement(self) -> None:
+        """Raises WorkerFailed if groups wait for each other for longer than the deadline and none gets on."""
+        still, alone = monotonic() - self.moved, len(self.members) == self.cluster.workers
+        if not alone and all(m.beat.phase for m in self.members) and still > self.options.deadline:
+            places = "\n".join(f"{self.cluster.name(m.rank)} is in {m.place()}" for m in self.members)
+            hint = "look at whoever does not wait, or raise the deadline with --set deadline=SECONDS"
+            raise WorkerFailed(f"nobody has got on for {still:.1f} s; {hint}\n{places}")
 
     def hear_last_words(self, rank: int, team: Team) -> None:
         """Lets the worker that will be blamed tell why, if it can; what others say now is a consequence."""
@@ -164,6 +176,8 @@ class Coordinator:
         kind = message.WhichOneof("message")
         handler: Callable[[Member, Any, Team], None] | None = getattr(self, f"on_{kind}", None)
         member.heard = monotonic()
+        if kind != "beat":
+            self.moved = member.heard
         if kind == "hello" and message.hello.token == self.token:
             member.identity = name
             team.met(member.rank, message.hello.pid)
@@ -184,7 +198,8 @@ class Coordinator:
     def welcome(self, member: Member) -> None:
         options, message = self.options, ControlProto()
         w = message.welcome
-        w.plan, w.run_id, w.folder = encode(self.partition, member.rank), self.run_id, str(options.folder)
+        number = self.cluster.number(member.rank)
+        w.plan, w.run_id, w.folder = encode(self.partition, number), self.run_id, str(options.folder)
         w.seed, w.device, w.deadline = options.seed, options.device, options.deadline
         w.restore, w.first_step = str(options.restore or ""), options.first_step
         beside = updater_file(options.restore) if options.restore else None
@@ -192,9 +207,9 @@ class Coordinator:
             w.restore, w.restore_suffix = str(beside), f".{AVERAGE}"
         elif beside is not None and str(beside) in self.relay.sources:
             w.restore_updater = str(beside)
-        w.writes.extend(writers(self.partition)[member.rank])
+        if member.rank in self.cluster.keepers:
+            w.writes.extend(writers(self.partition)[number])
         w.report_every, w.transport, w.workers = options.report_every, options.transport, len(self.members)
-        w.trace = options.trace
         w.trace = options.trace
         self.send(member, message)
 
@@ -217,20 +232,33 @@ class Coordinator:
                 self.options.first_step, self.metrics.rows("train"),
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
                 self.options.transport, self.options.kernels, tuple(m.threads for m in self.members),
+                str(self.cluster) if len(self.members) > self.cluster.workers else "",
             )
         )  # fmt: skip
 
     def rehearse(self) -> None:
-        """Plays what the workers have compiled, before they do; raises ProgramRefused."""
-        rehearse([m.spoken for m in self.members])
+        """Plays what the workers of each group, and the servers, have compiled, before they do; raises
+        ProgramRefused."""
+        for group in range(self.cluster.groups):
+            spoken = [self.members[rank].spoken for rank in self.cluster.ranks(group)]
+            for number in range(self.cluster.workers, len(spoken)):
+                spoken[number] = {"train": spoken[number][served(group)]}
+            rehearse(spoken)
         for m in self.members:
             m.spoken = {}
 
     def on_beat(self, member: Member, beat: Any, team: Team) -> None:
+        if (beat.phase, beat.step, beat.doing) != (member.beat.phase, member.beat.step, member.beat.doing):
+            self.moved = member.heard
         member.beat = beat
 
+    def on_updates(self, member: Member, updates: Any, team: Team) -> None:
+        numbers = list(updates.number)
+        for at in range(0, len(numbers), 4):
+            self.listener(Updated(member.rank, *numbers[at : at + 4]))
+
     def on_report(self, member: Member, report: Any, team: Team) -> None:
-        done = self.metrics.add(report, len(self.members))
+        done = self.metrics.add(report, self.cluster.workers)
         if done is not None:
             refuse_divergence(report.phase, report.step, done.metrics)
             seconds = monotonic() - self.started
@@ -276,9 +304,11 @@ class Coordinator:
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
         text = f"{place(failed.phase, failed.step, failed.doing)}: {kind}{said}"
         if failed.kind in TOLD:
-            raise TOLD[failed.kind](f"worker {member.rank}: {text}")
+            raise TOLD[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
         if failed.kind == "Overdue":
-            text += "".join(f"\nworker {m.rank} was last heard in {m.place()}" for m in self.members if m is not member)
+            text += "".join(
+                f"\n{self.cluster.name(m.rank)} was last heard in {m.place()}" for m in self.members if m is not member
+            )
         raise WorkerFailed(self.blame(member.rank, text, team))
 
     @staticmethod
@@ -296,7 +326,7 @@ class Coordinator:
         """The message that ends the run: who, where, why, and the end of the worker's log."""
         tail = team.log_tail(rank)
         where = team.where(rank)
-        return f"worker {rank}{f' ({where})' if where else ''}: {text}" + (
+        return f"{self.cluster.name(rank)}{f' ({where})' if where else ''}: {text}" + (
             f"\nlast lines of its log:\n{tail}" if tail else ""
         )
 

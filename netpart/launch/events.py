@@ -28,7 +28,8 @@ class Joined:
 class Started:
     """All workers are ready. ``memory`` is what each one's plan takes in bytes; tensors go through ``transport``.
 
-    ``kernels`` are those of the job in words, ``threads`` how many of them each worker uses on a CPU.
+    ``kernels`` are those of the job in words, ``threads`` how many of them each worker uses on a CPU, ``cluster`` the
+    groups and servers in words, if there are several or any.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Started:
     transport: str
     kernels: str
     threads: tuple[int, ...]
+    cluster: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,40 @@ class Saved:
     path: Path
 
 
+@dataclass(frozen=True)
+class Updated:
+    """Server ``rank`` has applied the gradient of ``step`` by ``group``, computed on version ``read``, to ``version``.
+
+    Where groups average their parameters: the first worker of ``group`` has brought in an average that began when it
+    had done ``read`` steps, after its step number ``version``.
+    """
+
+    rank: int
+    group: int
+    step: int
+    read: int
+    version: int
+
+    @property
+    def staleness(self) -> int:
+        """Versions in between."""
+        return self.version - self.read
+
+
+@dataclass(frozen=True)
+class Staleness:
+    """How stale ``updates`` updates were; ``histogram`` counts them by their staleness, from the least on."""
+
+    updates: int
+    mean: float
+    most: int
+    histogram: dict[int, int]
+
+
 Event = Invited | Joined | Started | Measured | Saved
 Listener = Callable[[Event], None]
+Hearer = Callable[[Event | Updated], None]
+"""Hears of everything, each single update included."""
 
 
 @dataclass
@@ -75,7 +109,8 @@ class Summary:
     Bytes are payload bytes between workers: ``bytes_predicted`` from the graph, ``bytes_counted`` from the run.
     ``step_seconds`` are those of the latest 1000 training steps, each of the worker that took longest. ``tables`` are
     those of the last test; ``accuracies`` the (step, accuracy) of every test; ``steps_per_epoch`` passes over the
-    training data once, where that has an end.
+    training data once, where that has an end. ``cluster`` are the groups and servers in words, if there are several or
+    any; ``staleness`` is that of all updates that servers made, or of all averages.
     """
 
     name: str
@@ -101,3 +136,5 @@ class Summary:
     tables: dict[str, list[list[int]]] = field(default_factory=dict)
     accuracies: list[tuple[int, float]] = field(default_factory=list)
     steps_per_epoch: float | None = None
+    cluster: str = ""
+    staleness: Staleness | None = None

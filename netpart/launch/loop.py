@@ -1,7 +1,10 @@
 """Loop: what one worker does from its first step to its last. Every worker keeps the same order of events.
 
-step:  validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
-end:   checkpoint ─ validate ─ test
+step:  meet? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
+end:   meet? ─ checkpoint ─ validate ─ test
+
+Of several groups each trains in its own steps; group 0 validates, tests and reports, and the keepers of parameters
+write checkpoints.
 """
 
 from __future__ import annotations
@@ -15,21 +18,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netpart.errors import WorkerFailed
+from netpart.graph.cluster import Cluster
 from netpart.kernels.op import Array
 from netpart.launch.control import Control
 from netpart.launch.files import LOCAL, Files, Reader
+from netpart.program.instructions import Way
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player, Waiting
 
 if TYPE_CHECKING:
+    from netpart.launch.averages import Averages
     from netpart.proto.job_pb2 import JobProto
     from netpart.transport.transport import Transport
+    from netpart.worker.serving import Applied
 
 ArrayOf = Callable[[int], Array]
 """Finds one array of a holding: its values, or one state of its updater."""
 
 LOOK_UP_SECONDS = 0.5
 """How often a waiting worker looks whether it should stop."""
+TOLD_TOGETHER = 1000
+"""Numbers of updates that are told in one message."""
+BETWEEN_GROUPS = (Way.PUSH, Way.PULL, Way.AVERAGE)
+"""A group may wait long for another, which tests or is slow: as long as anybody gets on, which the coordinator sees."""
 LATEST_STEPS = 1000
 """Training steps whose times are kept."""
 
@@ -43,15 +54,33 @@ def due(step: int, freq: int, after: int) -> bool:
     return freq > 0 and step >= after and (step - after) % freq == 0
 
 
+def meetings(job: JobProto, first: int, end: int) -> list[int]:
+    """The steps before which something is saved, validated or tested, and ``end``, ascending."""
+    events = (
+        (job.validate_freq, job.validate_after),
+        (job.test_freq, job.test_after),
+        (job.checkpoint_freq, job.checkpoint_after),
+    )
+    found = {end}
+    for freq, after in events:
+        if freq > 0:
+            found.update(range(max(after, first + (after - first) % freq), end, freq))
+    return sorted(found)
+
+
 class Loop:
-    """Trains, evaluates and saves on one worker."""
+    """Trains, evaluates and saves on one worker of ``cluster``. ``averages`` are of groups that keep their own
+    parameters."""
 
     def __init__(
         self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto,
-        files: Files = LOCAL,
+        files: Files = LOCAL, cluster: Cluster | None = None, averages: Averages | None = None,
     ) -> None:  # fmt: skip
         self.player, self.transport, self.control, self.job, self.welcome = player, transport, control, job, welcome
-        self.files = files
+        self.files, self.averages = files, averages
+        self.cluster = cluster or Cluster(player.program.workers)
+        self.first, self.end = welcome.first_step, max(welcome.first_step, job.train_steps)
+        self.applied: list[int] = []
         self.last: Waiting | None = None
         self.waited, self.train_seconds, self.batches = 0.0, 0.0, 0
         self.step_seconds: deque[float] = deque(maxlen=LATEST_STEPS)
@@ -67,18 +96,21 @@ class Loop:
 
     def run(self) -> None:
         """Plays every step of the job. Raises Overdue when a message does not come by the deadline."""
-        first, job = self.welcome.first_step, self.job
-        end = max(first, job.train_steps)
-        for step in range(first, end):
+        job, met = self.job, set(meetings(self.job, self.first, self.end) if self.averages else ())
+        mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
+        for step in range(self.first, self.end):
+            self.meet_if(step, step in met)
             self.evaluate_if(step, due(step, job.validate_freq, job.validate_after), "val", job.validate_steps)
             self.evaluate_if(step, due(step, job.test_freq, job.test_after), "test", job.test_steps)
-            if due(step, job.checkpoint_freq, job.checkpoint_after) and not self.just_restored(step):
-                self.checkpoint(step)
-            self.train(step)
-        if not self.just_restored(end):
-            self.checkpoint(end)
-        self.evaluate_if(end, True, "val", job.validate_steps)
-        self.evaluate_if(end, True, "test", job.test_steps)
+            self.checkpoint_if(step, due(step, job.checkpoint_freq, job.checkpoint_after))
+            if step in mine:
+                self.train(step)
+            self.report_if(step + 1)
+        self.meet_if(self.end, True)
+        self.checkpoint_if(self.end, True)
+        self.evaluate_if(self.end, True, "val", job.validate_steps)
+        self.evaluate_if(self.end, True, "test", job.test_steps)
+        self.tell_applied()
         self.flush()
 
     def flush(self) -> None:
@@ -91,20 +123,39 @@ class Loop:
         """True if what a checkpoint of ``step`` would hold has just been read from one."""
         return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
 
+    def checkpoint_if(self, step: int, now: bool) -> None:
+        """Writes a checkpoint if this worker keeps parameters, and they were not read from just that one."""
+        if now and self.control.rank in self.cluster.keepers and not self.just_restored(step):
+            self.checkpoint(step)
+
+    def meet_if(self, step: int, now: bool) -> None:
+        """Makes the parameters of all groups one, where each has its own."""
+        if now and self.averages is not None:
+            self.player.doing = "waiting for the other groups"
+            for waiting in self.averages.meet(step):
+                self.wait(waiting, step)
+
     def train(self, step: int) -> None:
-        """Plays one training step, and reports the metrics when it is time."""
+        """Plays one training step, and whatever is due between groups after it."""
         started = perf_counter()
         self.drive("train", step, step)
+        if self.averages is not None:
+            for waiting in self.averages.after(step):
+                self.wait(waiting, step)
         self.step_seconds.append(perf_counter() - started)
         self.train_seconds += self.step_seconds[-1]
         self.batches += 1
-        if (step + 1) % self.welcome.report_every == 0 or step + 1 == self.job.train_steps:
-            self.report("train", step + 1, self.batches)
+
+    def report_if(self, done: int) -> None:
+        """Reports the metrics of group 0 when it is time, ``done`` steps in."""
+        now = done % self.welcome.report_every == 0 or done == self.job.train_steps
+        if now and self.batches and self.control.rank in self.cluster.shown:
+            self.report("train", done, self.batches)
             self.batches = 0
 
     def evaluate_if(self, step: int, now: bool, phase: str, batches: int) -> None:
         """Runs a validation or test net over ``batches`` mini-batches, from its first record on."""
-        if not now or phase not in self.player.program.phases:
+        if not now or phase not in self.player.program.phases or self.control.rank not in self.cluster.shown:
             return
         for batch in range(batches):
             self.drive(phase, batch, step)
@@ -122,10 +173,13 @@ class Loop:
         if waiting != self.last:
             self.waited, self.last = 0.0, waiting
         left = self.welcome.deadline - self.waited
+        if waiting.channel.way in BETWEEN_GROUPS:
+            left = LOOK_UP_SECONDS
         if left <= 0:
+            peer = self.cluster.name(waiting.peer)
             raise Overdue(
-                f"waited {self.waited:.1f} s for {waiting.name} (edge {waiting.channel.edge}) from worker "
-                f"{waiting.peer} in {waiting.phase} step {step}; look at what worker {waiting.peer} does, or raise the "
+                f"waited {self.waited:.1f} s for {waiting.name} (edge {waiting.channel.edge}) from {peer} in "
+                f"{waiting.phase} step {step}; look at what worker {waiting.peer} does, or raise the "
                 "deadline with --set deadline=SECONDS"
             )
         began = monotonic()
@@ -140,6 +194,26 @@ class Loop:
         report.rank, report.phase, report.step, report.batches = self.control.rank, phase, step, batches
         report.sum.extend(self.player.read_metrics(phase).tolist())
         self.control.send(message)
+
+    def note(self, update: Applied) -> None:
+        """Keeps an update for the coordinator, and now and then tells it."""
+        self.applied += update
+        if len(self.applied) >= TOLD_TOGETHER:
+            self.tell_applied()
+
+    def note_shown(self, update: Applied) -> None:
+        """The same by one worker of each group."""
+        if self.cluster.number(self.control.rank) == 0:
+            self.note(update)
+
+    def tell_applied(self) -> None:
+        """Tells the coordinator of the updates since the last time."""
+        if self.applied:
+            message = ControlProto()
+            message.updates.rank = self.control.rank
+            message.updates.number.extend(self.applied)
+            self.control.send(message)
+        self.applied = []
 
     def checkpoint(self, step: int) -> None:
         """Writes this worker's share of the checkpoint of ``step``: its regions of whole tensors."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 import zmq
@@ -15,11 +15,16 @@ import zmq
 from netpart.errors import NetpartError
 from netpart.launch.control import Control, Stopped
 from netpart.launch.cores import threads_of
-from netpart.launch.files import LOCAL, RemoteFiles
-from netpart.launch.loop import Loop
+from netpart.launch.files import LOCAL, Files, RemoteFiles
+from netpart.launch.loop import Loop, meetings
 from netpart.proto.control_pb2 import ControlProto, GoProto, ReadyProto, WelcomeProto
 from netpart.transport.transport import Transport
 from netpart.units import bytes_text
+
+if TYPE_CHECKING:
+    from netpart.graph.partition import Partition
+    from netpart.program.program import WorkerProgram
+    from netpart.worker.player import Player
 
 Connect = Callable[[WelcomeProto], Transport]
 """Makes the transport of this worker, before anything is expected on it."""
@@ -94,28 +99,61 @@ def prepare(
     from netpart.kernels.device import array_module
     from netpart.launch.spoken import encode
     from netpart.program.communication import communications
-    from netpart.program.compile import compile_worker
-    from netpart.program.kernels import kernels_of
     from netpart.updaters import updater
     from netpart.worker.player import Player
 
     control.status.doing = lambda: "compiling its plan"
     folder = away.folder if away and away.folder else Path(welcome.folder)
-    partition, rank = decode(welcome.plan, folder)
-    rule = updater(partition.job.updater)
-    program = compile_worker(partition, rank, len(rule.states), kernels=kernels_of(partition.job))
-    xp, device = array_module(welcome.device)
+    partition, number = decode(welcome.plan, folder)
+    cluster, rule = partition.cluster, updater(partition.job.updater)
+    serving = cluster.serves(rank := control.rank)
+    program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states))
+    xp, device = array_module("cpu" if serving else welcome.device)
     control.status.doing = lambda: "allocating memory"
-    player = Player(program, transport, xp, rule, welcome.seed)
+    player = Player(program, transport, xp, rule if serving or not cluster.servers else None, welcome.seed)
     control.status.doing = lambda: player.doing
-    loop = Loop(player, transport, control, partition.job, welcome, RemoteFiles(control) if away else LOCAL)
+    loop = looped(player, transport, control, partition, welcome, RemoteFiles(control) if away else LOCAL)
     loop.fill()
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {device}", file=log, flush=True)
-    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=player.memory_bytes, device=device)
+    memory = player.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
+    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=device)
     ready.threads = threads_of(os.environ)
     ready.spoken.extend(encode(communications(program)))
     meet(control, transport, ready)
+    return loop
+
+
+def compiled(partition: Partition, number: int, group: int, slots: int) -> WorkerProgram:
+    """The Programs of worker ``number`` in its group, or of a server, whose updater keeps ``slots`` arrays each."""
+    if number >= partition.workers - partition.servers:
+        from netpart.program.server import compile_server
+
+        return compile_server(partition, number, slots)
+    from netpart.program.compile import compile_worker
+    from netpart.program.kernels import kernels_of
+
+    own = 0 if partition.servers else slots
+    return compile_worker(partition, number, own, kernels=kernels_of(partition.job), group=group)
+
+
+def looped(
+    player: Player, transport: Transport, control: Control, partition: Partition, welcome: WelcomeProto, files: Files
+) -> Loop:
+    """What this worker does, as its place in the cluster asks."""
+    cluster, job = partition.cluster, partition.job
+    if cluster.serves(control.rank):
+        from netpart.launch.server import ServerLoop
+
+        return ServerLoop(player, transport, control, job, welcome, files, cluster)
+    loop = Loop(player, transport, control, job, welcome, files, cluster)
+    if cluster.averages:
+        from netpart.launch.averages import Averages
+        from netpart.worker.averaging import Averaging
+
+        averaging = Averaging(player, transport, cluster, control.rank)
+        met, group = meetings(job, loop.first, loop.end), cluster.group(control.rank)
+        loop.averages = Averages(averaging, player, cluster, group, loop.first, met, loop.note_shown)
     return loop
 
 

@@ -24,10 +24,13 @@ class Means:
 
 
 class MetricBook:
-    """Reports of one (phase, step) are complete when every worker has sent its own."""
+    """Reports of one (phase, step) are complete when every worker has sent its own.
+
+    Of several groups one reports; its rate of samples counts for all of them.
+    """
 
     def __init__(self, partition: Partition) -> None:
-        self.partition = partition
+        self.partition, self.groups = partition, partition.cluster.groups
         self.open: dict[tuple[str, int], list[ReportProto]] = {}
         self.last = monotonic()
 
@@ -50,7 +53,8 @@ class MetricBook:
             [sum(column) for column in zip(*(r.sum for r in reports), strict=True)],
         )
         now = monotonic()
-        rate, self.last = samples / max(now - self.last, 1e-9), now
+        everybody = samples * self.groups if report.phase == "train" else samples
+        rate, self.last = everybody / max(now - self.last, 1e-9), now
         return Means(figures(micros, sums, samples), tables(micros, sums), rate)
 
 

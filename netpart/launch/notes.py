@@ -1,9 +1,11 @@
-"""Notes: what is kept of a run as it goes: metrics.jsonl, the latest metrics of every phase, the last checkpoint."""
+"""Notes: what is kept of a run as it goes: metrics.jsonl, the latest metrics of every phase, the last checkpoint, and
+updates.jsonl if there are servers or groups that average."""
 
 from __future__ import annotations
 
 import fcntl
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from netpart.errors import NetpartError
-from netpart.launch.events import Event, Listener, Measured, Saved
+from netpart.launch.events import Event, Listener, Measured, Saved, Staleness, Updated
 
 
 class Notes:
@@ -30,6 +32,9 @@ class Notes:
         self.listener: Callable[[Event], None] = listener or (lambda event: None)
         self.latest: dict[str, dict[str, float]] = {}
         self.tests: list[Measured] = []
+        self.stale = Counter[int]()
+        self.updates: TextIO | None = None
+        self.workspace = workspace
         self.checkpoint = ""
 
     def noted_until(self, step: int) -> list[str]:
@@ -42,8 +47,10 @@ class Notes:
                     lines.append(line)
         return lines
 
-    def hear(self, event: Event) -> None:
-        """Takes one event."""
+    def hear(self, event: Event | Updated) -> None:
+        """Takes one event. Updates are many: they are noted, and not passed on."""
+        if isinstance(event, Updated):
+            return self.note_update(event)
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
@@ -53,9 +60,25 @@ class Notes:
             self.checkpoint = str(event.path)
         self.listener(event)
 
+    def note_update(self, update: Updated) -> None:
+        """Writes a line of updates.jsonl, which begins with the run."""
+        if self.updates is None:
+            self.updates = open(self.workspace / "updates.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - see close
+        self.stale[update.staleness] += 1
+        self.updates.write(json.dumps(asdict(update) | {"staleness": update.staleness}) + "\n")
+
+    @property
+    def staleness(self) -> Staleness | None:
+        """How stale all updates were; None if nobody told of any."""
+        count, found = self.stale.total(), sorted(self.stale.items())
+        if not count:
+            return None
+        return Staleness(count, sum(stale * n for stale, n in found) / count, found[-1][0], dict(found))
+
     def close(self) -> None:
         """Gives the workspace free."""
-        self.file.close()
+        for file in filter(None, (self.updates, self.file)):
+            file.close()
 
 
 def open_alone(path: Path) -> TextIO:

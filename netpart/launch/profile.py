@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from netpart.graph.cluster import alone
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch.notes import Notes
@@ -17,7 +18,6 @@ from netpart.plan.partition import partition
 from netpart.plan.step_profile import Profiler, StepProfile
 from netpart.plan.timeline import Timeline
 from netpart.program.kernels import settle
-from netpart.proto.job_pb2 import JobProto
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
@@ -45,12 +45,13 @@ def profile(
 ) -> Profiled:
     """Trains ``job`` for WARM_UP and then ``steps`` steps, without tests and checkpoints, and tells of the latter.
 
+    Of several groups it profiles one, which sums its gradients itself.
+
     ``launcher`` and ``transport`` are those of ``run``, on this host; raises what ``run`` raises.
     """
     with TemporaryDirectory() as folder:
         options = replace(make_options(job, Path(folder)), transport=choose(transport, launcher), trace=True)
-        proto = JobProto()
-        proto.CopyFrom(job.proto)
+        proto = alone(job.proto)
         proto.train_steps = options.first_step + WARM_UP + steps
         cut = partition(proto, workers or default_workers(proto), job.folder, phases=("train",))
         check_ready(cut)

@@ -14,6 +14,7 @@ from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest
 from netpart.errors import ConfigError, DataError
 from netpart.graph.partition import Partition
+from netpart.graph.passes.serve import served
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
@@ -49,7 +50,7 @@ def run(
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
     transport: str = "auto",
 ) -> Summary:  # fmt: skip
-    """Trains, validates, tests and saves ``job`` on ``workers`` workers; returns the Summary.
+    """Trains, validates, tests and saves ``job`` on ``workers`` workers a group; returns the Summary.
 
     ``launcher``: "local" starts a process per worker on this host, "threads" runs them in this process, "join" waits at
     ``meeting`` for workers of other hosts, "mpi" has mpiexec start them, on this host or on those of the host file
@@ -63,7 +64,7 @@ def run(
     """
     check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers
-    cut = partition(job.proto, count, job.folder)
+    cut = served(partition(job.proto, count, job.folder))
     check_ready(cut)
     kernels = settle(cut.job)
     options = replace(make_options(job, workspace), transport=choose(transport, launcher), kernels=str(kernels))
@@ -98,13 +99,14 @@ def lead(
     address = meeting.address if meeting else here
     token, threads = meeting.token if meeting else None, asked_threads(partition.job)
     context: zmq.Context[Any] = zmq.Context()
-    team: Team = ThreadTeam(partition.workers, context)
+    size = partition.cluster.size
+    team: Team = ThreadTeam(size, context)
     if launcher == "local":
-        team = ProcessTeam(partition.workers, options.workspace / "log", threads=threads)
+        team = ProcessTeam(size, options.workspace / "log", threads=threads)
     elif launcher == "mpi":
-        team = MpiTeam(partition.workers, options.workspace / "log", hosts, threads=threads)
+        team = MpiTeam(size, options.workspace / "log", hosts, threads=threads)
     elif meeting is not None:
-        team = JoinTeam(partition.workers, meeting, options.workspace, threads)
+        team = JoinTeam(size, meeting, options.workspace, threads)
     try:
         return Coordinator(partition, options, context, notes.hear, token).run(team, address)
     finally:

@@ -59,7 +59,7 @@ class CheckpointBook:
         The file with the parameters comes last: where it is, the updater's is too.
         """
         self.done[step].add(rank)
-        if len(self.done[step]) < self.partition.workers:
+        if len(self.done[step]) < len(self.partition.cluster.keepers):
             return None
         for file in reversed(self.files.pop(step)):
             file.finish()
@@ -75,10 +75,11 @@ class CheckpointBook:
 
 
 def writers(partition: Partition) -> list[list[int]]:
-    """Per worker, the holdings it writes: of several copies, the one of the lowest rank."""
+    """Per worker, the holdings it writes: of several copies, the one of the lowest rank; all of a server's."""
     written: dict[str, list[Region]] = {}
-    result: list[list[int]] = []
-    for holdings in partition.holdings:
+    workers = partition.workers - partition.servers
+    result: list[list[int]] = [[] for _ in range(workers)] if partition.servers else []
+    for holdings in partition.holdings[len(result) :]:
         mine = []
         for h, holding in enumerate(holdings):
             boxes = written.setdefault(holding.parameter.name, [])

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from netpart.graph.partition import Partition
 from netpart.launch.coordinator import Options
 from netpart.launch.events import Measured, Summary
-from netpart.launch.loop import due
 from netpart.launch.notes import Notes
+from netpart.launch.volumes import Volume, predicted, volumes
 from netpart.launch.watch import Member
 from netpart.layers.rows import RowInput
-from netpart.plan.ledger import ledger
-
-if TYPE_CHECKING:
-    from netpart.proto.job_pb2 import JobProto
 
 
 def summarise(partition: Partition, options: Options, members: list[Member], notes: Notes, seconds: float) -> Summary:
     """Puts the end of a run together."""
     steps = max(0, partition.job.train_steps - options.first_step)
+    cluster, first = partition.cluster, options.first_step
     train_seconds = max(m.finished.train_seconds for m in members)
     last = notes.latest.get("test") or notes.latest.get("train", {})
     return Summary(
         name=partition.graph.net.name,
-        workers=partition.workers,
+        workers=cluster.groups * cluster.workers,
         steps=steps,
         loss=first_named(last, "loss"),
         accuracy=first_named(last, "accuracy"),
         seconds=seconds,
         train_seconds=train_seconds,
         samples_per_second=steps * partition.phases["train"][-1].rows[1] / train_seconds if train_seconds else 0.0,
-        bytes_predicted=sum(predicted(partition, options.first_step).values()),
+        bytes_predicted=sum(predicted(partition, first).values()),
         bytes_counted=sum(count.bytes for m in members for count in m.finished.count),
         header_bytes=sum(m.finished.header_bytes for m in members),
         memory_bytes=[m.memory for m in members],
@@ -41,11 +38,15 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
         test=notes.latest.get("test", {}),
         checkpoint=notes.checkpoint,
         workspace=str(options.workspace),
-        bytes_by_edge=by_edge(partition, members),
+        bytes_by_edge=by_edge(volumes(partition, first), members),
         tables=notes.tests[-1].tables if notes.tests else {},
         accuracies=accuracies(notes.tests),
         steps_per_epoch=steps_per_epoch(partition),
-        step_seconds=[max(times) for times in zip(*(m.finished.step_seconds for m in members), strict=True)],
+        step_seconds=[
+            max(times) for times in zip(*(members[rank].finished.step_seconds for rank in cluster.shown), strict=True)
+        ],
+        cluster=str(cluster) if cluster.size > cluster.workers else "",
+        staleness=notes.staleness,
     )
 
 
@@ -62,35 +63,16 @@ def steps_per_epoch(partition: Partition) -> float | None:
     return max(counts) / partition.phases["train"][-1].rows[1] if counts else None
 
 
-def predicted(partition: Partition, first_step: int) -> dict[str, int]:
-    """Payload bytes of a whole run by edge, from the graph alone."""
-    counts, found = batch_counts(partition.job, first_step), dict[str, int]()
-    for phase in partition.phases:
-        for entry in ledger(partition, phase).entries:
-            name = f"{phase} {entry.name}"
-            found[name] = found.get(name, 0) + counts[phase] * entry.nbytes
-    return found
-
-
-def by_edge(partition: Partition, members: list[Member]) -> dict[str, int]:
+def by_edge(found: Iterable[Volume], members: list[Member]) -> dict[str, int]:
     """Payload bytes that were counted, by edge: "train ip1-00:ip2-01"; a message that nobody foresaw goes by number."""
-    names = {(e.source, *e.channel): f"{p} {e.name}" for p in partition.phases for e in ledger(partition, p).entries}
-    found: dict[str, int] = {}
+    names, counted = {volume.key: volume.name for volume in found}, dict[str, int]()
     for member in members:
         for count in member.finished.count:
             key = (member.rank, *count.channel)
             if count.bytes:
                 name = names.get(key, f"channel {key}")
-                found[name] = found.get(name, 0) + count.bytes
-    return found
-
-
-def batch_counts(job: JobProto, first_step: int) -> dict[str, int]:
-    """Mini-batches that a run plays, by phase."""
-    steps = range(first_step, job.train_steps)
-    val = sum(due(s, job.validate_freq, job.validate_after) for s in steps) + 1
-    test = sum(due(s, job.test_freq, job.test_after) for s in steps) + 1
-    return {"train": len(steps), "val": val * job.validate_steps, "test": test * job.test_steps}
+                counted[name] = counted.get(name, 0) + count.bytes
+    return counted
 
 
 def first_named(metrics: dict[str, float], name: str) -> float | None:

@@ -45,6 +45,9 @@ def unheeded(job: JobProto) -> Iterator[str]:
     if scheme != AS_WRITTEN and all(is_written(layer) for layer in net.layer if in_phase(layer, "train")):
         own = "a partition_dim, location, cut or shard of its own"
         yield f"scheme {scheme} places nothing, as every layer has {own}; take those away where it is to decide"
+    if job.cluster.nworker_groups > 1 and job.cluster.nworkers_per_procs > 1:
+        kept = "each keeps its own and they are averaged" if job.cluster.nserver_groups != 1 else "servers keep them"
+        yield f"nworkers_per_procs shares no parameters in memory: every worker is a process of its own, and {kept}"
     if net.schedule == Schedule.GPIPE and net.micro_batches <= 1:
         yield "schedule GPIPE orders micro-batches, and there is one; cut the mini-batch with --micro-batches 4, say"
 

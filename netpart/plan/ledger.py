@@ -1,8 +1,9 @@
 """Ledger: the payload bytes of one step, per edge and direction, from the graph alone.
 
 What is predicted here is what the transports count: every bridge forward, and backward if a gradient returns; every
-message of the collectives that bridges form, and of those that sum gradients of parameters and of replicas. Headers,
-and the empty messages that say a step is done, carry no payload.
+message of the collectives that bridges form, and of those that sum gradients of parameters and of replicas; what is
+pushed to servers and pulled from them, and averages of groups. Headers, and the empty messages that say a step is done,
+carry no payload.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from functools import cached_property
 
 from netpart.graph.graph import Graph
 from netpart.graph.partition import Partition
+from netpart.program.average import AVERAGE, averaged
 from netpart.program.buffers import item_size
-from netpart.program.compile import PHASE_CODES
 from netpart.program.exchange import Exchange
 from netpart.program.exchanges import Exchanges
-from netpart.program.instructions import Channel, Way
+from netpart.program.instructions import PHASE_CODES, Channel, Way
 from netpart.program.norm import NORM_DTYPE
+from netpart.program.served import norm_channel, pull_channel, pulled, push_channel, pushed
 from netpart.spec import INT, extent, size, whole
 
 
@@ -57,8 +59,8 @@ class Ledger:
         return f"Ledger({self.phase}, {len(self.entries)} messages, {self.total} bytes)"
 
 
-def ledger(partition: Partition, phase: str = "train") -> Ledger:
-    """What one step (one mini-batch) of ``phase`` sends, in bytes."""
+def ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
+    """What one step (one mini-batch) of ``phase`` sends within ``group``, and to and from servers, in bytes."""
     exchanges, code = Exchanges(partition.job), PHASE_CODES[phase]
     entries: list[Entry] = []
     for m, micro in enumerate(partition.phases[phase]):
@@ -71,6 +73,8 @@ def ledger(partition: Partition, phase: str = "train") -> Ledger:
             channel, summed = Channel(code, Way.BUCKET, 0, b), exchanges.summed(bucket.workers, ((0, bucket.elements),))
             entries += messages(f"bucket {b}", channel, summed, exchanges.width)
         entries += norm(partition, code, exchanges)
+        entries += pushes(partition, group, exchanges.width)
+        entries += pulls(partition, group, exchanges.width)
     return Ledger(phase, tuple(entries))
 
 
@@ -113,6 +117,35 @@ def norm(partition: Partition, phase: int, exchanges: Exchanges) -> Iterator[Ent
     if partition.norm is not None:
         found = exchanges.summed(partition.norm.workers, ((0, 1),), NORM_DTYPE)
         yield from messages("norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, item_size(NORM_DTYPE, 0))
+
+
+def pushes(partition: Partition, group: int, width: int) -> Iterator[Entry]:
+    """What a group sends to its servers: gradients, and their norm where that is clipped."""
+    for piece in partition.pieces:
+        if pushed(piece, partition.trained, group):
+            name, channel = f"d({piece.parameter.name})", push_channel(piece, group)
+            yield Entry(name, channel, piece.pusher, piece.server, size(piece.box) * width)
+    if partition.norm is not None:
+        for server in range(partition.workers - partition.servers, partition.workers):
+            channel, source = norm_channel(server, group), partition.norm.workers[0]
+            yield Entry("norm of the gradient", channel, source, server, item_size(NORM_DTYPE, 0))
+
+
+def pulls(partition: Partition, group: int, width: int) -> Iterator[Entry]:
+    """What a group gets from its servers: values, for every worker that holds them."""
+    for piece in partition.pieces:
+        if pulled(piece, partition.trained):
+            for worker in piece.pullers:
+                channel, nbytes = pull_channel(piece, group, worker), size(piece.box) * width
+                yield Entry(piece.parameter.name, channel, piece.server, worker, nbytes)
+
+
+def averages(partition: Partition, number: int, width: int) -> Iterator[Entry]:
+    """One average of what worker ``number`` of each group holds; workers go by their ranks in the run."""
+    cluster = partition.cluster
+    if cluster.averages:
+        elements = sum(size(holding.box) for holding in partition.holdings[number])
+        yield from messages("average of the groups", AVERAGE, averaged(cluster, number, elements, width), width)
 
 
 def replicas_summed(graph: Graph) -> int:

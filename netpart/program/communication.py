@@ -11,7 +11,13 @@ from netpart.program.buffers import ALIAS, View
 from netpart.program.exchange import Exchange
 from netpart.program.instructions import Channel, CollectiveStart, CollectiveWait, Receive, Send
 from netpart.program.program import WorkerProgram
+from netpart.program.server import UPDATE, pull, push
 from netpart.spec import FLOAT, Shape
+
+
+def served(group: int) -> str:
+    """What a server's part of a step of a group is called."""
+    return f"group {group}"
 
 
 class Verb(IntEnum):
@@ -54,8 +60,14 @@ Phases = dict[str, list[Communication]]
 
 
 def communications(program: WorkerProgram) -> Phases:
-    """The communicating instructions of every phase of ``program``, in order."""
-    return {phase: list(spoken(program, phase)) for phase in program.phases}
+    """The communicating instructions of every phase of ``program``, in order.
+
+    Of a server, those of a step of each group: "group 0", ...
+    """
+    if UPDATE not in program.phases:
+        return {phase: list(spoken(program, phase)) for phase in program.phases}
+    groups = range((len(program.phases) - 1) // 2)
+    return {served(group): [*spoken(program, push(group)), *spoken(program, pull(group))] for group in groups}
 
 
 def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:

@@ -15,7 +15,7 @@ from netpart.program.backward import BackwardCompiler
 from netpart.program.early import early
 from netpart.program.forward import ForwardCompiler
 from netpart.program.fusion import fused
-from netpart.program.instructions import Instruction
+from netpart.program.instructions import PHASE_CODES, Instruction
 from netpart.program.memory import Memory
 from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
@@ -26,24 +26,27 @@ from netpart.program.sharing import Sharing, layers_of
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule
 
-PHASE_CODES = {"train": 1, "val": 2, "test": 4}
-
 
 def compile_worker(
-    partition: Partition, worker: int, slots: int = 0, keep: bool = False, kernels: type[Kernels] = Kernels
-) -> WorkerProgram:
+    partition: Partition, worker: int, slots: int = 0, keep: bool = False, kernels: type[Kernels] = Kernels,
+    group: int = 0,
+) -> WorkerProgram:  # fmt: skip
     """Compiles all phases for ``worker``. ``slots`` is the number of state arrays the updater keeps per parameter.
 
     ``keep`` gives every buffer memory of its own, so that all values can be read after the step. ``kernels`` are those
-    that will play, which say how tensors are to lie in memory.
+    that will play, which say how tensors are to lie in memory. ``group`` is the one in which the worker trains.
     """
     width = float_size(partition.job)
     memory = Memory()
-    parameters = ParameterMemory(memory, partition, worker)
+    parameters = ParameterMemory(memory, partition, worker, group)
     phases = {
         phase: PhaseCompiler(phase, micros, worker, memory, parameters, width, kernels).compile(keep)
         for phase, micros in partition.phases.items()
     }
+    cluster = partition.cluster
+    if cluster.groups > 1 or partition.servers:
+        for program in phases.values():
+            program.ranks = cluster.ranks(group)
     return WorkerProgram(
         worker, partition.workers, width, memory.buffers, partition.holdings[worker],
         parameters.values, parameters.gradients, phases, slots, kernels,

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from netpart.program.buffers import View
 from netpart.program.exchange import Exchange
 
+PHASE_CODES = {"train": 1, "val": 2, "test": 4}
+"""Phases as channels name them."""
+
 
 class Way(IntEnum):
     """What a message carries."""
@@ -19,13 +22,17 @@ class Way(IntEnum):
     REDUCE = 3
     DONE = 4
     NORM = 5
+    PUSH = 6
+    PULL = 7
+    AVERAGE = 8
 
 
 class Channel(NamedTuple):
     """Static name of a stream of messages between two workers: one message a step.
 
     ``edge`` is the index of the receiving bridge in its graph, of a collective's first part, or of the bucket or group
-    (0 for the one norm); ``chunk`` the message of a collective's schedule.
+    (0 for the one norm); ``chunk`` the message of a collective's schedule. What goes to and from servers has the worker
+    group in place of the micro-batch, and ``edge`` is the number of the piece.
     """
 
     phase: int

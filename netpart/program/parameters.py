@@ -24,6 +24,7 @@ from netpart.program.instructions import (
 )
 from netpart.program.memory import Memory
 from netpart.program.norm import NormCompiler
+from netpart.program.served import Served
 from netpart.spec import FLOAT, Region, contains, extent, size
 
 Key = tuple[int, int, int]
@@ -33,7 +34,7 @@ Key = tuple[int, int, int]
 class ParameterMemory:
     """Buffers of the holdings of one worker. Gradients lie in their bucket where a bucket's cell is the holding."""
 
-    def __init__(self, memory: Memory, partition: Partition, worker: int) -> None:
+    def __init__(self, memory: Memory, partition: Partition, worker: int, group: int = 0) -> None:
         self.memory, self.partition, self.worker = memory, partition, worker
         self.holdings = partition.holdings[worker]
         self.buckets = [(b, bucket) for b, bucket in enumerate(partition.buckets) if worker in bucket.workers]
@@ -51,6 +52,7 @@ class ParameterMemory:
         self.exchanges = Exchanges(partition.job)
         self.started: dict[int, CollectiveStart] = {}
         self.copied: dict[tuple[int, int, Region], View] = {}
+        self.served = Served(partition, worker, group) if partition.servers else None
         self.norm: NormCompiler | None = None
         if partition.norm is not None and worker in partition.norm.workers:
             self.norm = NormCompiler(partition.norm, worker, memory, self.exchanges)
@@ -172,10 +174,21 @@ class ParameterMemory:
         out.append(self.started[b])
 
     def finish(self, phase: int) -> list[Instruction]:
-        """After backward: updates every parameter as soon as its gradient is complete."""
+        """After backward: updates every parameter as soon as its gradient is complete, or has servers do it."""
         if self.norm is not None:
-            return self.finish_clipped(self.norm, phase)
-        return [i for waits, held in self.completed() for i in (*waits, *map(Update, held))]
+            out = self.finish_clipped(self.norm, phase)
+        else:
+            out = [i for waits, held in self.completed() for i in (*waits, *self.updates(held))]
+        return [*out, *(self.served.pulls(self.values, self.holdings) if self.served else [])]
+
+    def updates(self, held: Iterable[int], norm: View | None = None) -> list[Instruction]:
+        """Updates holdings, or pushes their gradients to their servers."""
+        own = [h for h in held if self.served is None or self.holdings[h].parameter.spec.running is not None]
+        found: list[Instruction] = [Update(h, norm) for h in own]
+        if self.served is not None:
+            for h in held:
+                found += self.served.push(self.holdings[h], self.values[h] if h in own else self.gradients[h])
+        return found
 
     def finish_clipped(self, norm: NormCompiler, phase: int) -> list[Instruction]:
         """Counts every gradient as soon as it is complete; the updates come once all workers know the norm."""
@@ -184,8 +197,8 @@ class ParameterMemory:
         for waits, held in self.completed():
             counted = [self.cropped(h, box) for h in held for box in norm.boxes(self.holdings[h])]
             out += [*waits, *map(norm.count, counted)]
-            updates += [Update(h, norm.total) for h in held]
-        return [*out, *norm.agree(phase), *updates]
+            updates += self.updates(held, norm.total)
+        return [*out, *norm.agree(phase), *(self.served.push_norm(norm.total) if self.served else []), *updates]
 
     def completed(self) -> Iterator[tuple[list[Instruction], list[int]]]:
         """Holdings by when their gradient is complete, and what to wait for before: first those in no bucket."""

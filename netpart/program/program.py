@@ -8,7 +8,10 @@ from netpart.graph.partition import Micro
 from netpart.graph.passes.synchronise import Holding
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
-from netpart.program.instructions import CollectiveStart, Instruction, Receive, Send
+from netpart.program.instructions import CollectiveStart, Instruction, Receive, Send, Way
+
+SERVED = (Way.PUSH, Way.PULL)
+"""What goes to and from servers: nobody pushes again before he has pulled, so nobody runs ahead."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class MetricSlot:
 
 @dataclass
 class Program:
-    """A flat list of instructions. ``offsets`` places the arena buffers; ``arena`` is its size in bytes."""
+    """A flat list of instructions. ``offsets`` places the arena buffers; ``arena`` is its size in bytes; ``ranks`` are
+    those of the workers that it names, where they differ from their numbers."""
 
     phase: str
     micros: list[Micro]
@@ -32,15 +36,20 @@ class Program:
     arena: int = 0
     values: dict[tuple[int, int, int], View] = field(default_factory=dict)
     gradients: dict[tuple[int, int], View] = field(default_factory=dict)
+    ranks: tuple[int, ...] = ()
+
+    def rank(self, worker: int) -> int:
+        """The rank of a worker in the run."""
+        return self.ranks[worker] if self.ranks else worker
 
     def receivers(self, worker: int) -> set[int]:
-        """Workers that ``worker``, whose Program this is, sends to."""
-        sent = {i.peer for i in self.instructions if isinstance(i, Send)}
+        """Workers that ``worker``, whose Program this is, sends to; a server, which answers every push, is none."""
+        sent = {i.peer for i in self.instructions if isinstance(i, Send) and i.channel.way not in SERVED}
         return sent.union(*(i.exchange.receivers(worker) for i in self.collectives))
 
     def senders(self, worker: int) -> set[int]:
         """Workers that ``worker``, whose Program this is, hears from."""
-        heard = {i.peer for i in self.instructions if isinstance(i, Receive)}
+        heard = {i.peer for i in self.instructions if isinstance(i, Receive) and i.channel.way not in SERVED}
         return heard.union(*(i.exchange.senders(worker) for i in self.collectives))
 
     @property

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 
 from netpart.collectives.kinds import ALL_REDUCE, SWAP
 from netpart.program.buffers import View, item_size
+from netpart.program.exchange import Exchange
 from netpart.program.instructions import CollectiveStart, Receive, Send
 from netpart.program.program import Program, WorkerProgram
 
@@ -29,7 +31,10 @@ def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
     if slots:
         return sum(slot_bytes(program, phase) for phase in phases)
     sizes = {n for phase in phases for n in sent_sizes(program, phase)}
-    return OUT * sum(sizes) + max((received_bytes(program, phase) for phase in phases), default=0)
+    arriving = Counter[str]()
+    for phase in phases:
+        arriving[phase.phase] += received_bytes(program, phase)
+    return OUT * sum(sizes) + max(arriving.values(), default=0)
 
 
 def slot_bytes(program: WorkerProgram, phase: Program) -> int:
@@ -39,7 +44,7 @@ def slot_bytes(program: WorkerProgram, phase: Program) -> int:
         if isinstance(i, Send | Receive):
             total += AHEAD * view_bytes(program, i.source if isinstance(i, Send) else i.target)
     for start in phase.collectives:
-        total += ahead(start) * sum(sent + received for sent, received in message_bytes(program, start))
+        total += ahead(start.exchange) * sum(sent + received for sent, received in message_bytes(program, start))
     return total
 
 
@@ -51,9 +56,8 @@ def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
     return sizes
 
 
-def ahead(start: CollectiveStart) -> int:
+def ahead(found: Exchange) -> int:
     """Messages of one channel of a collective that may be on their way."""
-    found = start.exchange
     return REDUCE_AHEAD if found.kind == ALL_REDUCE and found.algorithm != SWAP else AHEAD
 
 
@@ -74,7 +78,8 @@ def received_bytes(program: WorkerProgram, phase: Program) -> int:
     """The most that may wait to be taken in ``phase``."""
     bridges = sum(AHEAD * view_bytes(program, i.target) for i in phase.instructions if isinstance(i, Receive))
     return bridges + sum(
-        ahead(start) * sum(received for _, received in message_bytes(program, start)) for start in phase.collectives
+        ahead(start.exchange) * sum(received for _, received in message_bytes(program, start))
+        for start in phase.collectives
     )
 
 

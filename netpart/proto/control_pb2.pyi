@@ -218,6 +218,14 @@ class ClockProto(_message.Message):
     seconds: float
     def __init__(self, seconds: _Optional[float] = ...) -> None: ...
 
+class UpdatesProto(_message.Message):
+    __slots__ = ("rank", "number")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    number: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, rank: _Optional[int] = ..., number: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class TraceProto(_message.Message):
     __slots__ = ("rank", "what", "index", "start", "end", "memory", "peak", "peak_at")
     RANK_FIELD_NUMBER: _ClassVar[int]
@@ -271,7 +279,7 @@ class FailedProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class ControlProto(_message.Message):
-    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace")
+    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace", "updates")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
@@ -291,6 +299,7 @@ class ControlProto(_message.Message):
     REGION_FIELD_NUMBER: _ClassVar[int]
     CLOCK_FIELD_NUMBER: _ClassVar[int]
     TRACE_FIELD_NUMBER: _ClassVar[int]
+    UPDATES_FIELD_NUMBER: _ClassVar[int]
     hello: HelloProto
     welcome: WelcomeProto
     ready: ReadyProto
@@ -310,4 +319,5 @@ class ControlProto(_message.Message):
     region: RegionProto
     clock: ClockProto
     trace: TraceProto
-    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ..., clock: _Optional[_Union[ClockProto, _Mapping]] = ..., trace: _Optional[_Union[TraceProto, _Mapping]] = ...) -> None: ...
+    updates: UpdatesProto
+    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ..., clock: _Optional[_Union[ClockProto, _Mapping]] = ..., trace: _Optional[_Union[TraceProto, _Mapping]] = ..., updates: _Optional[_Union[UpdatesProto, _Mapping]] = ...) -> None: ...

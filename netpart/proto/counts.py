@@ -23,7 +23,12 @@ LEAST: dict[FieldPath, int] = {
     ("step",): 0,
     ("bucket_bytes",): 1,
     ("neuralnet", "micro_batches"): 1,
+    ("cluster", "nworker_groups"): 1,
+    ("cluster", "nserver_groups"): 0,
     ("cluster", "nworkers_per_group"): 1,
+    ("cluster", "nservers_per_group"): 1,
+    ("cluster", "sync_freq"): 1,
+    ("cluster", "staleness"): 0,
 }
 """The smallest value of every count of a job; those of layers are refused by the layers."""
 

@@ -405,7 +405,7 @@ class LayerGroupProto(_message.Message):
     def __init__(self, layer: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ClusterProto(_message.Message):
-    __slots__ = ("nworker_groups", "nserver_groups", "nworkers_per_group", "nservers_per_group", "nworkers_per_procs", "nservers_per_procs", "workspace", "server_worker_separate", "sync_freq", "start_port", "share_memory", "poll_time", "device", "link")
+    __slots__ = ("nworker_groups", "nserver_groups", "nworkers_per_group", "nservers_per_group", "nworkers_per_procs", "nservers_per_procs", "workspace", "server_worker_separate", "sync_freq", "start_port", "share_memory", "poll_time", "device", "link", "staleness", "in_turns")
     Extensions: _python_message._ExtensionDict
     NWORKER_GROUPS_FIELD_NUMBER: _ClassVar[int]
     NSERVER_GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -421,6 +421,8 @@ class ClusterProto(_message.Message):
     POLL_TIME_FIELD_NUMBER: _ClassVar[int]
     DEVICE_FIELD_NUMBER: _ClassVar[int]
     LINK_FIELD_NUMBER: _ClassVar[int]
+    STALENESS_FIELD_NUMBER: _ClassVar[int]
+    IN_TURNS_FIELD_NUMBER: _ClassVar[int]
     nworker_groups: int
     nserver_groups: int
     nworkers_per_group: int
@@ -435,4 +437,6 @@ class ClusterProto(_message.Message):
     poll_time: int
     device: _containers.RepeatedCompositeFieldContainer[_device_pb2.DeviceProto]
     link: _containers.RepeatedCompositeFieldContainer[_device_pb2.LinkProto]
-    def __init__(self, nworker_groups: _Optional[int] = ..., nserver_groups: _Optional[int] = ..., nworkers_per_group: _Optional[int] = ..., nservers_per_group: _Optional[int] = ..., nworkers_per_procs: _Optional[int] = ..., nservers_per_procs: _Optional[int] = ..., workspace: _Optional[str] = ..., server_worker_separate: bool = ..., sync_freq: _Optional[int] = ..., start_port: _Optional[int] = ..., share_memory: bool = ..., poll_time: _Optional[int] = ..., device: _Optional[_Iterable[_Union[_device_pb2.DeviceProto, _Mapping]]] = ..., link: _Optional[_Iterable[_Union[_device_pb2.LinkProto, _Mapping]]] = ...) -> None: ...
+    staleness: int
+    in_turns: bool
+    def __init__(self, nworker_groups: _Optional[int] = ..., nserver_groups: _Optional[int] = ..., nworkers_per_group: _Optional[int] = ..., nservers_per_group: _Optional[int] = ..., nworkers_per_procs: _Optional[int] = ..., nservers_per_procs: _Optional[int] = ..., workspace: _Optional[str] = ..., server_worker_separate: bool = ..., sync_freq: _Optional[int] = ..., start_port: _Optional[int] = ..., share_memory: bool = ..., poll_time: _Optional[int] = ..., device: _Optional[_Iterable[_Union[_device_pb2.DeviceProto, _Mapping]]] = ..., link: _Optional[_Iterable[_Union[_device_pb2.LinkProto, _Mapping]]] = ..., staleness: _Optional[int] = ..., in_turns: bool = ...) -> None: ...

@@ -150,8 +150,22 @@ class BucketProto(_message.Message):
     cell: _containers.RepeatedCompositeFieldContainer[BoxProto]
     def __init__(self, worker: _Optional[_Iterable[int]] = ..., cell: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ...) -> None: ...
 
+class PieceProto(_message.Message):
+    __slots__ = ("box", "number", "server", "pusher", "puller")
+    BOX_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    SERVER_FIELD_NUMBER: _ClassVar[int]
+    PUSHER_FIELD_NUMBER: _ClassVar[int]
+    PULLER_FIELD_NUMBER: _ClassVar[int]
+    box: BoxProto
+    number: int
+    server: int
+    pusher: int
+    puller: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, box: _Optional[_Union[BoxProto, _Mapping]] = ..., number: _Optional[int] = ..., server: _Optional[int] = ..., pusher: _Optional[int] = ..., puller: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class PlanProto(_message.Message):
-    __slots__ = ("job", "workers", "worker", "graph", "phase", "holding", "bucket", "trained", "norm", "counted")
+    __slots__ = ("job", "workers", "worker", "graph", "phase", "holding", "bucket", "trained", "norm", "counted", "servers", "piece")
     JOB_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
     WORKER_FIELD_NUMBER: _ClassVar[int]
@@ -162,6 +176,8 @@ class PlanProto(_message.Message):
     TRAINED_FIELD_NUMBER: _ClassVar[int]
     NORM_FIELD_NUMBER: _ClassVar[int]
     COUNTED_FIELD_NUMBER: _ClassVar[int]
+    SERVERS_FIELD_NUMBER: _ClassVar[int]
+    PIECE_FIELD_NUMBER: _ClassVar[int]
     job: bytes
     workers: int
     worker: int
@@ -172,4 +188,6 @@ class PlanProto(_message.Message):
     trained: _containers.RepeatedScalarFieldContainer[str]
     norm: _containers.RepeatedScalarFieldContainer[int]
     counted: _containers.RepeatedCompositeFieldContainer[BoxProto]
-    def __init__(self, job: _Optional[bytes] = ..., workers: _Optional[int] = ..., worker: _Optional[int] = ..., graph: _Optional[_Iterable[_Union[GraphProto, _Mapping]]] = ..., phase: _Optional[_Iterable[_Union[PhaseProto, _Mapping]]] = ..., holding: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ..., bucket: _Optional[_Iterable[_Union[BucketProto, _Mapping]]] = ..., trained: _Optional[_Iterable[str]] = ..., norm: _Optional[_Iterable[int]] = ..., counted: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ...) -> None: ...
+    servers: int
+    piece: _containers.RepeatedCompositeFieldContainer[PieceProto]
+    def __init__(self, job: _Optional[bytes] = ..., workers: _Optional[int] = ..., worker: _Optional[int] = ..., graph: _Optional[_Iterable[_Union[GraphProto, _Mapping]]] = ..., phase: _Optional[_Iterable[_Union[PhaseProto, _Mapping]]] = ..., holding: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ..., bucket: _Optional[_Iterable[_Union[BucketProto, _Mapping]]] = ..., trained: _Optional[_Iterable[str]] = ..., norm: _Optional[_Iterable[int]] = ..., counted: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ..., servers: _Optional[int] = ..., piece: _Optional[_Iterable[_Union[PieceProto, _Mapping]]] = ...) -> None: ...

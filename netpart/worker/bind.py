@@ -16,8 +16,8 @@ from netpart.kernels.op import Array, Op
 from netpart.layers.elementwise import Elementwise
 from netpart.layers.layer import Call, Following, Layer, ParamSpec
 from netpart.program.buffers import View
-from netpart.program.compile import PHASE_CODES
 from netpart.program.instructions import (
+    PHASE_CODES,
     Add,
     AddSquares,
     Backward,
@@ -47,12 +47,14 @@ RUN, SEND, RECEIVE, START, WAIT = range(5)
 
 @dataclass(slots=True)
 class Running:
-    """A collective of one worker: its progress, and the channel of its messages, which differ in their chunk."""
+    """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, the ranks of
+    its members, and how often it was played before."""
 
     name: str
     progress: Progress
     channels: dict[int, Channel]
     members: tuple[int, ...]
+    step: int = 0
 
 
 @dataclass(slots=True)
@@ -84,7 +86,7 @@ class Binder:
     def __init__(self, machine: Machine, phase: str, transport: Transport | None) -> None:
         self.machine, self.transport = machine, transport
         self.program = machine.program.phases[phase]
-        self.code = PHASE_CODES[phase]
+        self.code = PHASE_CODES[self.program.phase]
         self.arrays = machine.arrays(phase)
         self.kernels = machine.kernels
         size = sum(len(slot.names) for slot in self.program.metrics)
@@ -120,11 +122,12 @@ class Binder:
                 name = self.machine.program.holdings[holding].parameter.name
                 return self.op(i, f"update {name}", self.update(holding, norm))
             case Send(source, peer, channel, name):
-                return Action(SEND, f"send {name}", array=self.arrays.lying(source), peer=peer, channel=channel)
+                array, rank = self.arrays.lying(source), self.program.rank(peer)
+                return Action(SEND, f"send {name}", array=array, peer=rank, channel=channel)
             case Receive(target, peer, channel, name):
-                array = self.arrays.lying(target)
-                self.expect(channel, peer, array.shape, array.dtype)
-                return Action(RECEIVE, f"receive {name}", array=array, peer=peer, channel=channel)
+                array, rank = self.arrays.lying(target), self.program.rank(peer)
+                self.expect(channel, rank, array.shape, array.dtype)
+                return Action(RECEIVE, f"receive {name}", array=array, peer=rank, channel=channel)
             case CollectiveStart():
                 running = self.start(instruction)
                 return Action(START, running.name, channel=instruction.channel, running=running)
@@ -153,16 +156,17 @@ class Binder:
         lying = {view: self.arrays.lying(view) for view in (*start.local, *start.target) if view is not None}
         local, target = ([v and lying[v] for v in views] for views in (start.local, start.target))
         progress = Progress(found.schedule, place, found.sizes, local, target, self.array(start.pack))
+        ranks = tuple(map(self.program.rank, found.members))
         for peer, index, shape in progress.messages:
             self.expect(
                 start.channel._replace(chunk=index),
-                found.members[peer],
+                ranks[peer],
                 shape,
                 self.machine.element(start.dtype),
-                ahead(start),
+                ahead(start.exchange),
             )
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
-        running = Running(start.name, progress, channels, found.members)
+        running = Running(start.name, progress, channels, ranks)
         self.running[start.channel] = running
         return running
 
@@ -241,11 +245,11 @@ class Binder:
     def update(self, holding: int, norm: View | None) -> Op:
         machine, program = self.machine, self.machine.program
         gradient = program.gradients[holding]
-        assert machine.updater is not None
         assert gradient is not None
         spec, w, g = self.spec(holding), self.arrays(program.parameters[holding]), self.arrays(gradient)
         if spec.running is not None:
             return self.follow(spec.running, holding, w, g)
+        assert machine.updater is not None
         scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
         return machine.updater.bind(machine.xp, w, g, state, scale, machine.clock, self.array(norm))

@@ -81,7 +81,7 @@ class Machine:
     def arrays(self, phase: str) -> PhaseArrays:
         """The arrays of one phase: all phases share the arena. Averages stand for parameters where they are tested."""
         arrays = PhaseArrays(self, phase)
-        if phase != "train" and self.updater is not None and self.updater.tests_averages:
+        if self.program.phases[phase].phase != "train" and self.updater is not None and self.updater.tests_averages:
             averages = (state[AVERAGE] for state in self.state)
             arrays.made.update(zip((view.buffer for view in self.program.parameters), averages, strict=True))
         return arrays

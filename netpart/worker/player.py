@@ -15,10 +15,9 @@ import numpy as np
 from netpart.initialisers import initialise
 from netpart.kernels.op import Array
 from netpart.kernels.philox import key
-from netpart.program.compile import PHASE_CODES
-from netpart.program.instructions import Channel, Way
+from netpart.program.instructions import PHASE_CODES, Channel, Way
 from netpart.program.program import WorkerProgram
-from netpart.spec import Region, relative, size
+from netpart.spec import pieces, relative
 from netpart.worker.bind import (
     RECEIVE,
     SEND,
@@ -129,15 +128,16 @@ class Player:
 
     def play(self, phase: str, step: int) -> Iterator[Waiting]:
         """Plays one step of ``phase``; yields what it waits for whenever a message is missing."""
-        bound, trace, self.machine.clock.step = self.bound[phase], self.trace, step
+        bound, trace = self.bound[phase], self.trace
         sequence, began = self.sequence[phase], self.now()
         yield from self.wait_for_readers(phase, sequence)
+        self.machine.clock.step = step
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
         for action in bound.actions:
             self.doing = action.name
             if self.running:
-                self.advance(sequence)
+                self.advance()
             started = self.now() if trace is not None else 0.0
             if action.run is not None:
                 action.run()
@@ -164,24 +164,32 @@ class Player:
             began = self.now()
             while (arrived := self.transport.receive(action.channel, step)) is None:
                 yield Waiting(action.name, action.peer, phase, step, action.channel)
-                self.advance(step)
+                self.advance()
             self.note(f"wait {action.name}", began)
             self.to_device(action.array, arrived)
         elif action.kind == START:
             assert action.running is not None
-            self.running.append(action.running)
-            self.seen = -1  # its first message may be here already
-            self.pass_on(action.running, action.running.progress.start(), step)
+            self.start(action.running, step)
         elif action.kind == WAIT:
             assert action.running is not None
-            running = action.running
-            self.advance(step)
-            while (expected := running.progress.expects()) is not None:
-                place, index = expected
-                yield Waiting(action.name, running.members[place], phase, step, running.channels[index])
-                self.advance(step)
+            yield from self.complete(action.running, phase)
 
-    def advance(self, step: int) -> None:
+    def start(self, running: Running, step: int) -> None:
+        """Starts a collective, for the ``step``-th time; it goes on with whatever is played."""
+        running.step = step
+        self.running.append(running)
+        self.seen = -1  # its first message may be here already
+        self.pass_on(running, running.progress.start())
+
+    def complete(self, running: Running, phase: str) -> Iterator[Waiting]:
+        """Waits until a collective that was started is complete."""
+        self.advance()
+        while (expected := running.progress.expects()) is not None:
+            place, index = expected
+            yield Waiting(running.name, running.members[place], phase, running.step, running.channels[index])
+            self.advance()
+
+    def advance(self) -> None:
         """Takes every collective as far as the messages that have arrived allow."""
         assert self.transport is not None
         arrivals = self.transport.arrivals
@@ -190,20 +198,20 @@ class Player:
         self.seen = arrivals
         for running in self.running:
             while (expected := running.progress.expects()) is not None:
-                arrived = self.transport.receive(running.channels[expected[1]], step)
+                arrived = self.transport.receive(running.channels[expected[1]], running.step)
                 if arrived is None:
                     break
                 began = self.now()
-                self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)), step)
+                self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)))
                 self.note(f"receive {running.name}", began, running.channels[expected[1]])
         self.running = [running for running in self.running if not running.progress.done]
 
-    def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]], step: int) -> None:
+    def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]]) -> None:
         """Sends what a collective may send now."""
         assert self.transport is not None
         for place, index, view in sends:
             began, channel = self.now(), running.channels[index]
-            self.transport.send(channel, step, running.members[place], self.to_host(view))
+            self.transport.send(channel, running.step, running.members[place], self.to_host(view))
             self.note(f"send {running.name}", began, channel)
 
     def to_host(self, array: Array) -> Array:
@@ -217,15 +225,17 @@ class Player:
         found = []
         for peer in sorted(self.program.phases[phase].receivers(self.program.worker)):
             channel = self.done(phase, peer, self.program.worker)
+            rank = self.program.phases[phase].rank(peer)
             if self.transport is not None:
-                self.transport.expect(channel, peer, (0,), EMPTY.dtype)
-            found.append((peer, channel))
+                self.transport.expect(channel, rank, (0,), EMPTY.dtype)
+            found.append((rank, channel))
         return found
 
     def finished_for_writers(self, phase: str) -> list[tuple[int, Channel]]:
         """(worker, channel) of everyone that sends to this worker, and hears of the steps it has finished."""
         writers = sorted(self.program.phases[phase].senders(self.program.worker))
-        return [(peer, self.done(phase, self.program.worker, peer)) for peer in writers]
+        rank = self.program.phases[phase].rank
+        return [(rank(peer), self.done(phase, self.program.worker, peer)) for peer in writers]
 
     def wait_for_readers(self, phase: str, step: int) -> Iterator[Waiting]:
         """Waits until nobody is more than WINDOW steps behind: what piles up at a slow reader is bounded."""
@@ -253,18 +263,6 @@ class Player:
         sums = self.to_host(metrics).copy()
         metrics.fill(0)
         return sums
-
-
-def pieces(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
-    """Cuts a box into boxes of at most ``elements``, so that what is made of one at a time stays small."""
-    axis = next((a for a, (lo, hi) in enumerate(box) if hi - lo > 1), None)
-    if axis is None or size(box) <= elements:
-        yield box
-        return
-    lo, hi = box[axis]
-    rows = max(1, elements * (hi - lo) // size(box))
-    for start in range(lo, hi, rows):
-        yield from pieces((*box[:axis], (start, min(hi, start + rows)), *box[axis + 1 :]), elements)
 
 
 EMPTY = np.empty(0, np.uint8)

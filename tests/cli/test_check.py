@@ -93,3 +93,14 @@ def test_what_has_no_effect_is_told(netpart: Netpart, job: Path) -> None:
     fine = netpart("check", job, "--workers", 2, "--scheme", "data", "--order", "gpipe", "--micro-batches", 2)
     assert "places nothing" not in fine.out
     assert "GPIPE" not in fine.out
+
+
+def test_what_goes_between_groups_is_told(job: Path, netpart: Netpart) -> None:
+    settings = "--set", "cluster.nworker_groups=2"
+    assert (
+        "groups: 2 groups of 1 worker, 1 server: in each of its steps a group pushes"
+        in netpart("check", job, *settings).out
+    )
+    told = json.loads(netpart("check", job, "--json", *settings).out)["groups"]
+    assert told["pushed"] == told["pulled"] > 0
+    assert "groups" not in json.loads(netpart("check", job, "--json").out)

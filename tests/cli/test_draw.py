@@ -66,3 +66,11 @@ def test_a_schedule_is_drawn_as_svg(netpart: Netpart, job: Path, tmp_path: Path)
     refused = netpart("draw", job, *pipeline, "-o", tmp_path / "turns.txt")
     assert (refused.code, refused.out) == (2, "")
     assert "--schedule: expected the format svg, got txt; name a file that ends in .svg" in refused.err
+
+
+def test_groups_are_drawn(job: Path, netpart: Netpart) -> None:
+    answer = netpart("draw", job, "--groups", "--set", "cluster.nworker_groups=2")
+    assert (answer.code, answer.err) == (0, "")
+    assert "group 1" in answer.out
+    assert "server 0" in answer.out
+    assert netpart("draw", job, "--groups", "--format", "dot").code == 2

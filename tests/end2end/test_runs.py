@@ -15,7 +15,7 @@ from netpart.graph.partition import partition_job
 from netpart.launch.ensemble import Ensemble
 from netpart.launch.events import Event, Measured, Saved, Summary
 from netpart.launch.run import run
-from netpart.launch.summary import predicted
+from netpart.launch.volumes import predicted
 from netpart.program.kernels import kernels_of
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load, loads

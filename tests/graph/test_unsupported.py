@@ -18,7 +18,6 @@ neuralnet { %s
 
 CASES = [
     ("train_one_batch { alg: kCD }", "", "train_one_batch.alg: expected kBP, got kCD"),
-    ("cluster { nworker_groups: 2 }", "", "cluster.nworker_groups: expected 1, got 2"),
     ("cluster { nserver_groups: 3 }", "", "cluster.nserver_groups: expected 0 or 1, got 3"),
     ("", "scheme: NAIVE", "neuralnet.scheme: expected AS_WRITTEN, got NAIVE; partition it with netpart.partition"),
     ("", "unroll_len: 5", "neuralnet.unroll_len: expected 1, got 5"),

@@ -9,8 +9,7 @@ from math import log10
 
 from netpart.launch import watch
 from netpart.launch.control import BEAT_SECONDS
-from netpart.program.compile import PHASE_CODES
-from netpart.program.instructions import Way
+from netpart.program.instructions import PHASE_CODES, Way
 from netpart.proto.control_pb2 import ControlProto
 from netpart.transport.frames import DTYPES, HEADER, MAGIC, VERSION
 from netpart.updaters import UPDATERS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import NetpartError
-from netpart.launch.events import Event, Measured, Saved
+from netpart.launch.events import Event, Measured, Saved, Staleness, Updated
 from netpart.launch.notes import Notes
 
 
@@ -69,3 +69,16 @@ def test_a_workspace_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NetpartError, match=r"workspace .*file: expected a folder to write to, got .*; name another"):
         Notes(tmp_path / "file", None)
+
+
+def test_updates_are_noted_and_counted_but_not_passed_on(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    notes = Notes(tmp_path, heard.append)
+    assert notes.staleness is None
+    for version, read in enumerate([0, 0, 2, 1, 4]):
+        notes.hear(Updated(3, version % 2, version, read, version))
+    notes.close()
+    assert heard == []
+    lines = [json.loads(line) for line in (tmp_path / "updates.jsonl").read_text().splitlines()]
+    assert lines[3] == {"rank": 3, "group": 1, "step": 3, "read": 1, "version": 3, "staleness": 2}
+    assert notes.staleness == Staleness(5, 0.6, 2, {0: 3, 1: 1, 2: 1})

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from netpart.program.instructions import CollectiveStart
-from netpart.spec import Region, size
+from netpart.spec import Region, pieces, size
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
-from netpart.worker.player import WINDOW, Player, pieces
+from netpart.worker.player import WINDOW, Player
 from tests.worker.jobs import LENET, in_threads, partition, players, step, steps
 
 ALLOWED = 64 << 10

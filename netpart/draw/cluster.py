@@ -1,0 +1,164 @@
+"""A cluster as SVG: groups of workers, the servers above them, and what goes between.
+
+┌ server 0 ┐ ┌ server 1 ┐              ┌ group 0 ┐ ──▶ ┌ group 1 ┐ ──▶ ┌ group 2 ┐
+  ▲ │            ▲ │                   │ (0) (1) │     │ (2) (3) │     │ (4) (5) │
+  │ ▼            │ ▼                   └─────────┘     └─────────┘     └─────────┘
+┌ group 0 ┐  ┌ group 1 ┐                    ▲                               │
+│ (0) (1) │  │ (2) (3) │                    └───────────────────────────────┘
+└─────────┘  └─────────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from netpart.draw.palette import colour
+from netpart.graph.cluster import Cluster
+from netpart.graph.partition import Partition
+from netpart.plan.groups import groups_of
+from netpart.units import counted
+
+WORKER, GAP, MARGIN = 46, 46, 24
+"""Pixels of a worker, between groups, at the borders."""
+TOP, SERVER, BETWEEN, GROUP = 58, 44, 92, 92
+"""Pixels above the first row, of a server, between the rows, of a group."""
+NOTE = 40
+"""Pixels below the last row."""
+SHOWN = 3
+"""Steps of a group that are named."""
+GRADIENTS, PARAMETERS = "#D55E00", "#0072B2"
+
+STYLE = """<style>
+text { font-family: Helvetica, Arial, sans-serif; font-size: 12px; fill: #222; text-anchor: middle }
+.title { font-size: 15px; font-weight: bold; text-anchor: start } .note { text-anchor: start }
+.small { font-size: 10.5px; fill: #555 }
+.frame { fill: #fff; stroke: #888; stroke-width: 1.2; stroke-dasharray: 5 3 }
+.server { fill: #eee; stroke: #444; stroke-width: 1.4 }
+.arrow { fill: none; stroke-width: 2 }
+</style>"""
+
+
+class Layout:
+    """Where things of ``cluster`` stand."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.group_width = max(108, cluster.workers * WORKER + 20)
+        groups = cluster.groups * self.group_width + (cluster.groups - 1) * GAP
+        servers = cluster.servers * 108 + max(0, cluster.servers - 1) * GAP
+        self.width = max(groups, servers, 500) + 2 * MARGIN
+        self.first_group, self.first_server = (self.width - groups) / 2, (self.width - servers) / 2
+        self.groups_top = TOP + (SERVER + BETWEEN if cluster.servers else 0)
+        self.height = self.groups_top + GROUP + NOTE + (24 if cluster.averages else 0)
+
+    def group(self, group: int) -> float:
+        """Pixels from the left of the middle of a group."""
+        return self.first_group + group * (self.group_width + GAP) + self.group_width / 2
+
+    def server(self, server: int) -> float:
+        """The same of a server."""
+        return self.first_server + server * (108 + GAP) + 54
+
+
+def groups_svg(partition: Partition) -> str:
+    """Draws the groups and servers that train ``partition`` (``served``), and says what they move."""
+    found, cluster = groups_of(partition), partition.cluster
+    said = str(found).split(": ", 1)[1] if found else "nothing goes between groups: there is one, without servers"
+    return cluster_svg(cluster, f"{partition.graph.net.name}: {cluster}", said)
+
+
+def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
+    """Draws ``cluster`` with ``title`` above and ``note`` below."""
+    at = Layout(cluster)
+    size = f'viewBox="0 0 {at.width:g} {at.height:g}" style="max-width: {at.width:g}px"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<title>{escape(title)}</title>", STYLE, *heads(),
+            '<rect width="100%" height="100%" fill="#fff"/>',
+            f'<text x="{MARGIN}" y="24" class="title">{escape(title)}</text>',
+            *(part for server in range(cluster.servers) for part in server_box(at, server)),
+            *(part for group in range(cluster.groups) for part in group_box(at, group)),
+            *(exchanges(at) if cluster.servers else ring(at) if cluster.averages else ()),
+            f'<text x="{MARGIN}" y="{at.height - 14:g}" class="note">{escape(note)}</text>',
+            "</svg>\n",
+        ]
+    )  # fmt: skip
+
+
+def heads() -> Iterator[str]:
+    """The heads of arrows."""
+    for name, hue in (("gradients", GRADIENTS), ("parameters", PARAMETERS)):
+        shape = f'<path d="M0 0 L8 4 L0 8 z" fill="{hue}"/>'
+        frame = 'viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto"'
+        yield f'<defs><marker id="{name}" {frame}>{shape}</marker></defs>'
+
+
+def server_box(at: Layout, server: int) -> Iterator[str]:
+    """A server and what it keeps."""
+    x, count = at.server(server), at.cluster.servers
+    share = "all parameters" if count == 1 else f"1/{count} of the parameters"
+    yield f'<rect x="{x - 54:g}" y="{TOP}" width="108" height="{SERVER}" rx="3" class="server"/>'
+    yield f'<text x="{x:g}" y="{TOP + 18}">server {server}</text>'
+    yield f'<text x="{x:g}" y="{TOP + 34}" class="small">{share}</text>'
+
+
+def group_box(at: Layout, group: int) -> Iterator[str]:
+    """A group, its workers and its steps."""
+    x, top, cluster = at.group(group), at.groups_top, at.cluster
+    yield f'<rect x="{x - at.group_width / 2:g}" y="{top}" width="{at.group_width}" height="{GROUP}" class="frame"/>'
+    yield f'<text x="{x:g}" y="{top + 16}">{"group " + str(group) if cluster.groups > 1 else "one group"}</text>'
+    for worker in range(cluster.workers):
+        rank, left = group * cluster.workers + worker, x + (worker - (cluster.workers - 1) / 2) * WORKER
+        hues = colour(rank)
+        yield f'<circle cx="{left:g}" cy="{top + 45}" r="19" fill="{hues.fill}" stroke="{hues.line}"/>'
+        yield f'<text x="{left:g}" y="{top + 49}">{rank}</text>'
+    steps = ", ".join(str(group + i * cluster.groups) for i in range(SHOWN))
+    yield f'<text x="{x:g}" y="{top + GROUP - 10}" class="small">steps {steps}, …</text>'
+
+
+def exchanges(at: Layout) -> Iterator[str]:
+    """What goes up from each group to each server, and down."""
+    low, high = at.groups_top - 4, TOP + SERVER + 5
+    for group in range(at.cluster.groups):
+        for server in range(at.cluster.servers):
+            x = at.group(group) + spread(server, at.cluster.servers)
+            to = at.server(server) + spread(group, at.cluster.groups)
+            yield arrow(f"M{x - 7:g} {low} L{to - 7:g} {high}", "gradients", GRADIENTS)
+            yield arrow(f"M{to + 7:g} {high} L{x + 7:g} {low}", "parameters", PARAMETERS)
+    meaning = f'<tspan fill="{GRADIENTS}">gradients up</tspan>, <tspan fill="{PARAMETERS}">parameters down</tspan>'
+    yield f'<text x="{MARGIN}" y="44" class="note">{meaning}, {pace(at.cluster)}</text>'
+
+
+def spread(place: int, count: int) -> float:
+    """Pixels from the middle of a box at which the arrows of one of ``count`` partners stand."""
+    return (place - (count - 1) / 2) * 72 / count
+
+
+def pace(cluster: Cluster) -> str:
+    """Who waits for whom, at servers."""
+    if cluster.groups == 1:
+        return "in every step: nothing is stale"
+    if cluster.in_turns:
+        return "each group in its turn"
+    bound = "" if cluster.staleness is None else f", at most {cluster.staleness} steps ahead"
+    return f"each group at its own pace{bound}"
+
+
+def ring(at: Layout) -> Iterator[str]:
+    """The ring of the groups, closed below them."""
+    y, bottom, cluster = at.groups_top + GROUP / 2, at.groups_top + GROUP + 3, at.cluster
+    for group in range(cluster.groups - 1):
+        left, right = at.group(group) + at.group_width / 2 + 4, at.group(group + 1) - at.group_width / 2 - 4
+        yield arrow(f"M{left:g} {y:g} H{right:g}", "parameters", PARAMETERS)
+    last, first = at.group(cluster.groups - 1), at.group(0)
+    yield arrow(f"M{last:g} {bottom} v20 H{first:g} v-18", "parameters", PARAMETERS)
+    every = "every step" if cluster.sync == 1 else f"every {cluster.sync} steps of each"
+    late = f"brought in {counted(cluster.staleness, 'step')} later" if cluster.staleness else "waited for"
+    mean = f'<tspan fill="{PARAMETERS}">mean of the parameters</tspan>'
+    yield f'<text x="{MARGIN}" y="44" class="note">{mean} {every}, {late}</text>'
+
+
+def arrow(path: str, name: str, hue: str) -> str:
+    """An arrow along ``path``."""
+    return f'<path d="{path}" class="arrow" stroke="{hue}" marker-end="url(#{name})"/>'

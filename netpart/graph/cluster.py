@@ -1,0 +1,143 @@
+"""Cluster: who trains with whom, and who keeps the parameters: the ranks of a run and what each of them is.
+
+    group 0   group 1   ...   servers          rank = group * workers + worker; servers come last
+    0 .. K-1  K .. 2K-1       GK .. GK+S-1
+
+Within a group everybody has a number: its workers 0 .. K-1, then the servers, which all groups share. Step s is mini-
+batch s of the job, and group s mod G takes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netpart.errors import ConfigError
+from netpart.units import counted
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import ClusterProto, JobProto
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """``groups`` of ``workers``, and ``servers`` that apply the gradients of all of them.
+
+    Several groups without servers apply their own gradients and average their parameters, every ``sync`` of their
+    steps. ``staleness`` bounds in steps how far a group may be ahead (None: it is not bounded), ``in_turns`` lets
+    servers apply gradients in the order of their steps alone.
+    """
+
+    workers: int
+    groups: int = 1
+    servers: int = 0
+    sync: int = 1
+    staleness: int | None = None
+    in_turns: bool = False
+
+    @property
+    def size(self) -> int:
+        """Members of the run."""
+        return self.groups * self.workers + self.servers
+
+    @property
+    def averages(self) -> bool:
+        """True if groups average their parameters."""
+        return self.groups > 1 and not self.servers
+
+    @property
+    def shown(self) -> range:
+        """The ranks of group 0, whose metrics are those of the run."""
+        return range(self.workers)
+
+    @property
+    def keepers(self) -> range:
+        """The ranks that write checkpoints: the servers, else group 0."""
+        return range(self.size - self.servers, self.size) if self.servers else self.shown
+
+    def serves(self, rank: int) -> bool:
+        """True for a server."""
+        return rank >= self.groups * self.workers
+
+    def group(self, rank: int) -> int:
+        """The group of a worker."""
+        return rank // self.workers
+
+    def number(self, rank: int) -> int:
+        """What a rank is called within a group."""
+        return rank - (self.groups - 1) * self.workers if self.serves(rank) else rank % self.workers
+
+    def ranks(self, group: int) -> tuple[int, ...]:
+        """The ranks of a group by number: its workers, then all servers."""
+        servers = range(self.size - self.servers, self.size)
+        return (*range(group * self.workers, (group + 1) * self.workers), *servers)
+
+    def replicas(self, rank: int) -> tuple[int, ...]:
+        """The same worker in all groups."""
+        return tuple(group * self.workers + rank % self.workers for group in range(self.groups))
+
+    def steps(self, group: int, first: int, end: int) -> range:
+        """The steps of a group among those from ``first`` to before ``end``."""
+        return range(first + (group - first) % self.groups, end, self.groups)
+
+    def name(self, rank: int) -> str:
+        """A rank for people: "worker 3 (of group 1)", "server 0 (rank 4)"."""
+        if self.serves(rank):
+            return f"server {rank - self.groups * self.workers} (rank {rank})"
+        return f"worker {rank}" + (f" (of group {self.group(rank)})" if self.groups > 1 else "")
+
+    def __str__(self) -> str:
+        """In words: "2 groups of 3 workers, 2 servers"."""
+        said = counted(self.workers, "worker")
+        said = f"{self.groups} groups of {said}" if self.groups > 1 else said
+        return f"{said}, {counted(self.servers, 'server')}" if self.servers else said
+
+
+def cluster_of(job: JobProto, workers: int) -> Cluster:
+    """The cluster that ``job`` asks for, in groups of ``workers``.
+
+    One group that keeps its parameters itself sums gradients (AllReduce); one with servers of its own is Sandblaster,
+    several with common servers Downpour, several that each keep their own parameters Distributed Hogwild, which here
+    average them around the ring. Raises ConfigError, with its place, for what does not fit together.
+    """
+    conf, groups = job.cluster, job.cluster.nworker_groups
+    own = conf.nserver_groups == groups and not conf.server_worker_separate
+    servers = 0 if conf.nserver_groups == 0 or (own and groups > 1) else conf.nservers_per_group
+    if servers and conf.nserver_groups > 1:
+        allowed = f"0, 1, or {groups} with server_worker_separate: false" if groups > 1 else "0 or 1"
+        hint = "all groups share one group of servers, or each keeps its own parameters"
+        refuse("nserver_groups", allowed, conf.nserver_groups, hint)
+    if groups == 1 and not conf.server_worker_separate:
+        servers = 0
+    bound = conf.staleness if conf.HasField("staleness") else None
+    if groups > 1 and not servers:
+        bound = averaging_bound(conf)
+    if servers and job.updater.ema_eval:
+        where = ("updater", "ema_eval")
+        hint = "servers keep the averages; test them in a run of one group, from its checkpoint with ema_start"
+        raise ConfigError(".".join(where), "false, with servers", "true", hint, at=where)
+    return Cluster(workers, groups, servers, conf.sync_freq, bound, conf.in_turns)
+
+
+def alone(job: JobProto) -> JobProto:
+    """A copy of ``job`` that one group trains, which keeps its parameters itself."""
+    copy = type(job)()
+    copy.CopyFrom(job)
+    for field in ("nworker_groups", "nserver_groups", "server_worker_separate", "staleness", "in_turns"):
+        copy.cluster.ClearField(field)
+    return copy
+
+
+def averaging_bound(conf: ClusterProto) -> int:
+    """Steps that a group may go on without the average that it has begun: at most to where the next one begins."""
+    if conf.in_turns:
+        refuse("in_turns", "false, without servers", "true", "groups average at fixed steps anyway: leave it away")
+    if conf.HasField("staleness") and conf.staleness > conf.sync_freq:
+        hint = "one average is on its way at a time: raise sync_freq"
+        refuse("staleness", f"at most sync_freq, {conf.sync_freq}", conf.staleness, hint)
+    return conf.staleness if conf.HasField("staleness") else conf.sync_freq
+
+
+def refuse(field: str, expected: str, got: object, hint: str) -> None:
+    """Raises ConfigError for a field of the cluster."""
+    raise ConfigError(f"cluster.{field}", expected, str(got), hint, at=("cluster", field))

@@ -1,0 +1,69 @@
+"""Pass: cuts the parameters into pieces and gives each to a server; servers are workers that compute nothing.
+
+What several workers of a group hold is cut where their boxes end, and what is large where a server has its fill.
+Those that hold a piece take turns in pushing its gradient; all of them pull its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from netpart.graph.net import Parameter
+from netpart.graph.passes.cells import disjoint_cells
+from netpart.graph.passes.synchronise import Holding
+from netpart.spec import Region, contains, pieces, size
+
+if TYPE_CHECKING:
+    from netpart.graph.partition import Partition
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A box of a parameter that ``server`` keeps: its ``pusher`` sends gradients, each of the ``pullers`` gets values.
+
+    Workers and servers go by their number within a group.
+    """
+
+    parameter: Parameter
+    box: Region
+    number: int
+    server: int
+    pusher: int
+    pullers: tuple[int, ...]
+
+
+def served(partition: Partition) -> Partition:
+    """``partition`` with the servers that its job asks for."""
+    servers = partition.cluster.servers
+    return serve(partition, servers) if servers else partition
+
+
+def serve(partition: Partition, servers: int) -> Partition:
+    """``partition`` with its parameters on ``servers`` more workers: from the largest piece on, each goes to whoever
+    has least."""
+    found = sorted(cells(partition.holdings, servers), key=lambda cell: -size(cell[1]))
+    loads, made = [0] * servers, list[Piece]()
+    for number, (parameter, box, holders) in enumerate(found):
+        server = loads.index(min(loads))
+        loads[server] += size(box)
+        pusher = holders[number % len(holders)]
+        made.append(Piece(parameter, box, number, partition.workers + server, pusher, holders))
+    kept = [[Holding(p.parameter, p.box) for p in made if p.server == partition.workers + s] for s in range(servers)]
+    holdings, workers = [*partition.holdings, *kept], partition.workers + servers
+    return replace(partition, workers=workers, holdings=holdings, servers=servers, pieces=made)
+
+
+def cells(holdings: Sequence[Sequence[Holding]], servers: int) -> Iterator[tuple[Parameter, Region, tuple[int, ...]]]:
+    """The parameters in boxes that are no larger than a server's share, each with who holds it."""
+    held: dict[str, list[tuple[int, Holding]]] = {}
+    for worker, of_worker in enumerate(holdings):
+        for holding in of_worker:
+            held.setdefault(holding.parameter.name, []).append((worker, holding))
+    found = [(of[0][1].parameter, box, of) for of in held.values() for box in disjoint_cells({h.box for _, h in of})]
+    share = -(-sum(size(box) for _, box, _ in found) // servers)
+    for parameter, cell, of in found:
+        holders = tuple(worker for worker, holding in of if contains(holding.box, cell))
+        for box in [cell] if servers == 1 else pieces(cell, share):
+            yield parameter, box, holders

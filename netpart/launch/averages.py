@@ -1,0 +1,74 @@
+"""Averages: when groups that keep their own parameters average them.
+
+    round    0   1   2   3   4   5   6   7        sync_freq: 4, staleness: 2
+    begin                B               B        after the last round of every sync_freq
+    bring in                     I                staleness rounds later: the steps between do not wait
+
+In a round each group takes one step. Where something is saved or tested all groups meet: every average is brought in,
+and everything that a group keeps, the updater's state too, becomes the mean. So groups are equal there, and a run that
+goes on from a checkpoint is the run that never stopped.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from netpart.graph.cluster import Cluster
+from netpart.kernels.op import Array
+from netpart.worker.averaging import Averaging
+from netpart.worker.player import Player, Waiting
+from netpart.worker.serving import Applied
+
+
+def due_after(cluster: Cluster, first: int, meetings: Sequence[int], step: int) -> bool:
+    """True if an average begins after ``step``: with its round, unless groups meet within that or right behind it."""
+    done = (step - first) // cluster.groups
+    start = first + done * cluster.groups
+    at = bisect_right(meetings, start)
+    meets = at < len(meetings) and meetings[at] <= start + cluster.groups
+    return (done + 1) % cluster.sync == 0 and not meets
+
+
+class Averages:
+    """The averages of one worker of group ``group``, from step ``first`` on; ``note`` hears of those brought in."""
+
+    def __init__(
+        self, averaging: Averaging, player: Player, cluster: Cluster, group: int, first: int, meetings: Sequence[int],
+        note: Callable[[Applied], None],
+    ) -> None:  # fmt: skip
+        self.averaging, self.cluster, self.group, self.note = averaging, cluster, group, note
+        self.first, self.meetings, self.met = first, meetings, first
+        self.values: list[Array] = [player.parameter(h) for h in range(len(player.program.holdings))]
+        slots = player.machine.updater.states if player.machine.updater else ()
+        self.states = [[state[slot] for state in player.machine.state] for slot in slots]
+        self.done, self.begun = 0, -1
+
+    def after(self, step: int) -> Iterator[Waiting]:
+        """What is due after a step of this group."""
+        self.done += 1
+        bound = self.cluster.staleness or 0
+        if self.begun >= 0 and self.done - self.begun >= bound:
+            yield from self.bring_in(step)
+        if due_after(self.cluster, self.first, self.meetings, step):
+            self.averaging.begin(self.values)
+            self.begun = self.done
+            if bound == 0:
+                yield from self.bring_in(step)
+
+    def bring_in(self, step: int) -> Iterator[Waiting]:
+        """Waits for the average that has begun, if there is one."""
+        if self.begun >= 0:
+            yield from self.averaging.finish(self.values)
+            self.note(Applied(self.group, step, self.begun, self.done))
+            self.begun = -1
+
+    def meet(self, step: int) -> Iterator[Waiting]:
+        """Makes all groups equal before ``step``."""
+        if step > self.met:
+            yield from self.bring_in(step)
+            for arrays in (self.values, *self.states):
+                self.averaging.begin(arrays)
+                yield from self.averaging.finish(arrays)
+            self.note(Applied(self.group, step, self.done, self.done))
+            self.met = step

@@ -1,0 +1,76 @@
+"""What a worker says to the servers that keep its parameters, and what they say to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netpart.graph.partition import Partition
+from netpart.graph.passes.serve import Piece
+from netpart.graph.passes.synchronise import Holding
+from netpart.program.buffers import View
+from netpart.program.instructions import PHASE_CODES, Channel, Receive, Send, Way
+from netpart.spec import contains
+
+TRAIN = PHASE_CODES["train"]
+WHOLE_NORM = 1
+"""In place of a message of a schedule: the norm of the gradient, not a piece of it."""
+
+
+class Served:
+    """Emits the part of ``worker`` in group ``group`` of the exchange with its servers."""
+
+    def __init__(self, partition: Partition, worker: int, group: int) -> None:
+        self.partition, self.worker, self.group = partition, worker, group
+
+    def push(self, holding: Holding, source: View | None) -> Iterator[Send]:
+        """Sends what falls to this worker of the gradient of a holding, or of the values of a running statistic."""
+        for piece in self.within(holding):
+            if piece.pusher == self.worker and source is not None and pushed(piece, self.partition.trained, self.group):
+                view = source.crop(piece.box, holding.box)
+                yield Send(view, piece.server, push_channel(piece, self.group), f"d({piece.parameter.name})")
+
+    def push_norm(self, total: View) -> Iterator[Send]:
+        """Sends the squared norm of the gradient to every server, by one worker of the group."""
+        if self.partition.norm is not None and self.partition.norm.workers[0] == self.worker:
+            for server in range(self.partition.workers - self.partition.servers, self.partition.workers):
+                yield Send(total, server, norm_channel(server, self.group), "norm of the gradient")
+
+    def pulls(self, values: Sequence[View], holdings: Sequence[Holding]) -> Iterator[Receive]:
+        """Receives the values that the servers have made."""
+        for value, holding in zip(values, holdings, strict=True):
+            for piece in self.within(holding):
+                if pulled(piece, self.partition.trained):
+                    view = value.crop(piece.box, holding.box)
+                    channel = pull_channel(piece, self.group, self.worker)
+                    yield Receive(view, piece.server, channel, piece.parameter.name)
+
+    def within(self, holding: Holding) -> Iterator[Piece]:
+        """The pieces of a holding."""
+        for piece in self.partition.pieces:
+            if piece.parameter.name == holding.parameter.name and contains(holding.box, piece.box):
+                yield piece
+
+
+def pulled(piece: Piece, trained: set[str]) -> bool:
+    """True if servers make new values of a piece: it has a gradient, and is no running statistic."""
+    return piece.parameter.name in trained and piece.parameter.spec.running is None
+
+
+def pushed(piece: Piece, trained: set[str], group: int) -> bool:
+    """True if ``group`` sends a piece: every gradient, and group 0 its running statistics, which are those kept."""
+    return piece.parameter.name in trained and (piece.parameter.spec.running is None or group == 0)
+
+
+def push_channel(piece: Piece, group: int) -> Channel:
+    """On which a group sends a piece of the gradient."""
+    return Channel(TRAIN, Way.PUSH, group, piece.number)
+
+
+def norm_channel(server: int, group: int) -> Channel:
+    """On which a group tells a server the norm of its gradient."""
+    return Channel(TRAIN, Way.PUSH, group, server, WHOLE_NORM)
+
+
+def pull_channel(piece: Piece, group: int, worker: int) -> Channel:
+    """On which ``worker`` of a group gets the values of a piece."""
+    return Channel(TRAIN, Way.PULL, group, piece.number, worker)

@@ -1,0 +1,86 @@
+"""Compiles a server: for each group a Program that takes its gradients and one that gives it the values, and between
+them, the same for all, the updates."""
+
+from __future__ import annotations
+
+from netpart.graph.partition import Partition
+from netpart.graph.passes.serve import Piece
+from netpart.program.buffers import FIXED, View
+from netpart.program.instructions import Instruction, Receive, Send, Update
+from netpart.program.memory import Memory
+from netpart.program.norm import NORM_DTYPE
+from netpart.program.program import Program, WorkerProgram
+from netpart.program.served import norm_channel, pull_channel, pulled, push_channel, pushed
+from netpart.proto.element import float_size
+from netpart.spec import FLOAT, extent
+
+UPDATE = "update"
+"""The phase in which a server updates what it keeps."""
+
+
+def push(group: int) -> str:
+    """The phase in which a server takes the gradients of a group."""
+    return f"push {group}"
+
+
+def pull(group: int) -> str:
+    """The phase in which a server gives a group its values."""
+    return f"pull {group}"
+
+
+def compile_server(partition: Partition, server: int, slots: int = 0) -> WorkerProgram:
+    """Compiles all phases of worker ``server``, one that keeps parameters. ``slots`` as in ``compile_worker``."""
+    return ServerCompiler(partition, server).compile(slots)
+
+
+class ServerCompiler:
+    """Gradients have one place: a server takes those of one group at a time."""
+
+    def __init__(self, partition: Partition, server: int) -> None:
+        self.partition, self.server, self.memory = partition, server, Memory()
+        self.pieces = [piece for piece in partition.pieces if piece.server == server]
+        self.values = [self.fixed(p.parameter.name, p) for p in self.pieces]
+        self.gradients = [
+            self.fixed(f"d({p.parameter.name})", p) if pulled(p, partition.trained) else None for p in self.pieces
+        ]
+        self.norm: View | None = None
+        if partition.norm is not None:
+            self.norm = self.memory.new("squared norm", (1,), NORM_DTYPE, FIXED)
+
+    def fixed(self, name: str, piece: Piece) -> View:
+        return self.memory.new(name, extent(piece.box), FLOAT, FIXED)
+
+    def compile(self, slots: int) -> WorkerProgram:
+        """All phases."""
+        partition, cluster = self.partition, self.partition.cluster
+        updates: list[Instruction] = [Update(h, self.norm) for h, found in enumerate(self.gradients) if found]
+        phases = {UPDATE: Program("train", [], updates)}
+        for group in range(cluster.groups):
+            ranks = cluster.ranks(group)
+            phases[push(group)] = Program("train", [], self.pushes(group), ranks=ranks)
+            phases[pull(group)] = Program("train", [], self.pulls(group), ranks=ranks)
+        return WorkerProgram(
+            self.server, partition.workers, float_size(partition.job), self.memory.buffers,
+            partition.holdings[self.server], self.values, self.gradients, phases, slots,
+        )  # fmt: skip
+
+    def pushes(self, group: int) -> list[Instruction]:
+        """What a group sends: running statistics go straight to where they are kept."""
+        found: list[Instruction] = []
+        for piece, value, gradient in zip(self.pieces, self.values, self.gradients, strict=True):
+            if pushed(piece, self.partition.trained, group):
+                name = f"d({piece.parameter.name})"
+                found.append(Receive(gradient or value, piece.pusher, push_channel(piece, group), name))
+        if self.norm is not None and self.partition.norm is not None:
+            pusher = self.partition.norm.workers[0]
+            found.append(Receive(self.norm, pusher, norm_channel(self.server, group), "norm of the gradient"))
+        return found
+
+    def pulls(self, group: int) -> list[Instruction]:
+        """What a group gets: every holder its own copy."""
+        return [
+            Send(value, worker, pull_channel(piece, group, worker), piece.parameter.name)
+            for piece, value in zip(self.pieces, self.values, strict=True)
+            if pulled(piece, self.partition.trained)
+            for worker in piece.pullers
+        ]

@@ -1,0 +1,74 @@
+"""Averaging: the parameters of one worker become the mean over the groups, while its steps go on.
+
+    parameters at the start  ──copy──▶ mean ──all-reduce, beside the steps──▶ sum over the groups
+    parameters at the end    = mean + what they have changed since the start
+
+This is what a group adds to a common model in local SGD with a late average (Wang et al., "Overlap Local-SGD",
+arXiv:2002.09539; Shen et al., "CoCoD-SGD", arXiv:1906.12043); where nothing has changed since, it is the mean exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netpart.collectives import Progress
+from netpart.kernels.op import Array
+from netpart.program.average import AVERAGE, averaged
+from netpart.program.wire import ahead
+from netpart.worker.bind import Running
+from netpart.worker.player import Player, Waiting
+
+if TYPE_CHECKING:
+    from netpart.graph.cluster import Cluster
+    from netpart.transport.transport import Transport
+
+
+class Averaging:
+    """Averages arrays that are shaped like the parameters of ``player``, which is ``rank`` of ``cluster``.
+
+    One average is on its way at a time. Everybody must begin as many, with arrays of the same meaning. ``nbytes`` is
+    what it takes beside the parameters, messages that arrive included.
+    """
+
+    def __init__(self, player: Player, transport: Transport, cluster: Cluster, rank: int) -> None:
+        self.player, machine = player, player.machine
+        self.shapes = [player.parameter(h).shape for h in range(len(player.program.holdings))]
+        elements, dtype = sum(map(prod, self.shapes)), machine.dtype
+        self.start, self.mean = (machine.xp.empty(elements, dtype) for _ in range(2))
+        found = averaged(cluster, rank, elements, np.dtype(dtype).itemsize)
+        blocks = [None if box is None else self.mean[slice(*box[0])] for box in found.blocks]
+        pack = machine.xp.empty(found.largest.get(found.place(rank), 0), dtype)
+        progress = Progress(found.schedule, found.place(rank), found.sizes, blocks, blocks, pack)
+        channels = {index: AVERAGE._replace(chunk=index) for index in range(len(found.schedule))}
+        for place, index, shape in progress.messages:
+            transport.expect(channels[index], found.members[place], shape, dtype, ahead(found))
+        arriving = sum(prod(shape) for _, _, shape in progress.messages) * ahead(found)
+        self.nbytes = int(self.start.nbytes + self.mean.nbytes + pack.nbytes + arriving * self.mean.itemsize)
+        self.running = Running("average of the groups", progress, channels, found.members)
+        self.begun = 0
+
+    def begin(self, arrays: Sequence[Array]) -> None:
+        """Begins to average ``arrays``, which may change meanwhile."""
+        for array, start in zip(arrays, self.parts(self.start), strict=True):
+            start[...] = array
+        self.mean[...] = self.start
+        self.player.start(self.running, self.begun)
+        self.begun += 1
+
+    def finish(self, arrays: Sequence[Array]) -> Iterator[Waiting]:
+        """Waits until all groups have begun, and brings the mean into ``arrays``."""
+        yield from self.player.complete(self.running, "train")
+        xp = self.player.xp
+        xp.divide(self.mean, len(self.running.members), out=self.mean)
+        for array, start, mean in zip(arrays, self.parts(self.start), self.parts(self.mean), strict=True):
+            xp.subtract(array, start, out=start)
+            xp.add(mean, start, out=array)
+
+    def parts(self, flat: Array) -> list[Any]:
+        """Flat memory as arrays of the shapes of the parameters."""
+        ends = np.cumsum([0, *map(prod, self.shapes)])
+        return [flat[lo:hi].reshape(shape) for lo, hi, shape in zip(ends[:-1], ends[1:], self.shapes, strict=True)]
