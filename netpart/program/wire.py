@@ -22,8 +22,8 @@ def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
     """The most that messages on their way in and out can take, in bytes.
 
     With ``slots`` every channel of every phase has memory for what may be on its way, which sender and receiver both
-    see and both count, but for what is written where it belongs: its receiver has that anyhow. Else messages are frames: those that leave are shared by all channels of one size, and as many
-    arrive as may be ahead.
+    see and both count, but for what is written where it belongs: its receiver has that anyhow. Else messages are
+    frames: those that leave are shared by all channels of one size, and as many arrive as may be ahead.
     """
     phases = program.phases.values()
     if slots:

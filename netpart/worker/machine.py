@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +43,10 @@ class Machine:
         self.clock = Clock()
         self.wire_bytes = wire_bytes(program, transport is not None and transport.slots_for_all)
         self.refuse_unless_fits(program.total_bytes)
-        written = written_by_peers(program) if transport is not None and xp is np else set()
-        self.fixed: dict[int, Array] = {
-            b: self.lasting(buffer, transport if b in written else None)
-            for b, buffer in enumerate(program.buffers)
-            if buffer.kind == FIXED
-        }
+        self.fixed: dict[int, Array] = self.shared(transport) if transport is not None and xp is np else {}
+        for b, buffer in enumerate(program.buffers):
+            if buffer.kind == FIXED and b not in self.fixed:
+                self.fixed[b] = xp.zeros(buffer.shape, self.element(buffer.dtype))
         self.memory = xp.empty(program.arena_bytes + ALIGN, np.uint8)
         self.poisoned = poison
         slots = updater.states if updater else ()
@@ -55,12 +54,18 @@ class Machine:
             {slot: xp.zeros(program.buffers[v.buffer].shape, self.dtype) for slot in slots} for v in program.parameters
         ]
 
-    def lasting(self, buffer: Buffer, transport: Transport | None) -> Array:
-        """A new array for a buffer that lives as long as the worker, in memory of ``transport`` if there is one."""
-        element = self.element(buffer.dtype)
-        if transport is None:
-            return self.xp.zeros(buffer.shape, element)
-        return transport.allocate(buffer.nbytes(self.program.float_size)).view(element).reshape(buffer.shape)
+    def shared(self, transport: Transport) -> dict[int, Array]:
+        """The arrays of the buffers in which peers may write, in one piece of memory of ``transport``."""
+        buffers = {b: self.program.buffers[b] for b in sorted(written_by_peers(self.program))}
+        if not buffers:
+            return {}
+        sizes = [buffer.nbytes(self.program.float_size) for buffer in buffers.values()]
+        starts = [0, *accumulate(-(-nbytes // ALIGN) * ALIGN for nbytes in sizes)]
+        memory = transport.allocate(starts[-1])
+        return {
+            b: memory[start : start + nbytes].view(self.element(buffer.dtype)).reshape(buffer.shape)
+            for (b, buffer), start, nbytes in zip(buffers.items(), starts, sizes, strict=False)
+        }
 
     def refuse_unless_fits(self, coming: int, workspace: int = 0) -> None:
         """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""

@@ -122,7 +122,10 @@ def test_a_message_is_written_where_it_belongs() -> None:
 
 
 def test_memory_that_is_not_there_is_an_error() -> None:
-    with ShmTransport(0, RUN, 2) as transport, pytest.raises(TransportError, match="rank 0: expected .* bytes to share"):
+    with (
+        ShmTransport(0, RUN, 2) as transport,
+        pytest.raises(TransportError, match=r"rank 0: expected .* bytes to share"),
+    ):
         transport.allocate(1 << 60)
 
 
