@@ -9,12 +9,12 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
 
 # Tests run many small nets, often several workers at once: more than one BLAS thread each only makes them wait.
-test check cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
-test check cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
-test check cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
+test check laws cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
+test check laws cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
+test check laws cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test check lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test check laws lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
 	bench-planners bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -45,6 +45,9 @@ test: env ## run every test
 
 check: lint ## lint, types, floors and the fast tests: before every commit
 	$(BIN)/python -m pytest -m 'not slow' -n auto
+
+laws: env ## every law, with all kernels and transports; ARGS=--hypothesis-profile=hunt for more examples
+	$(BIN)/python -m pytest tests/laws tests/end2end/test_law.py -n auto $(ARGS)
 
 lint: env ## format, lint, types and floors, without tests
 	$(BIN)/ruff format --check --quiet

@@ -21,7 +21,7 @@ from benchmarks.peers.torch_net import TorchNet, safe
 from benchmarks.translate import describe, weights
 from netpart.graph.build import build_net
 from netpart.graph.net import Net
-from netpart.program.compile import PHASE_CODES
+from netpart.program.instructions import PHASE_CODES
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import load
 from netpart.updaters.schedule import schedule

@@ -10,6 +10,7 @@ import numpy as np
 from netpart.collectives.schedule import Message, Schedule
 from netpart.errors import TransportError
 from netpart.kernels.op import Array
+from netpart.kernels.verbs import same
 from netpart.spec import Shape
 
 Block = Array | None
@@ -157,10 +158,10 @@ def take(arrival: Arrival, array: Array) -> None:
     start = 0
     for elements, own, target in arrival.parts:
         piece = array if len(arrival.parts) == 1 else array[start : start + elements].reshape(target.shape)
-        if own is None:
-            target[...] = piece
-        else:
+        if own is not None:
             add(own, piece, target)
+        elif not same(target, piece):  # a transport may have written it there
+            target[...] = piece
         start += elements
 
 

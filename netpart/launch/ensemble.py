@@ -8,7 +8,7 @@ itself is wrong and the ensemble says who waits for what.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -23,6 +23,7 @@ from netpart.launch.metrics import figures
 from netpart.program.compile import compile_worker
 from netpart.spec import Region, Shape, relative, whole
 from netpart.transport.memory import MemoryHub
+from netpart.transport.transport import Transport
 from netpart.updaters import updater
 from netpart.worker.player import Player, Waiting
 
@@ -56,18 +57,19 @@ class Assembly:
 class Ensemble:
     """Players of every worker of ``partition``. ``order`` seeds the interleaving (None: round robin).
 
-    ``keep`` keeps every value of the last step readable; ``poison`` fills unwritten memory with NaN.
+    ``keep`` keeps every value of the last step readable; ``poison`` fills unwritten memory with NaN. ``hub`` are the
+    transports of the workers, in this process and not yet bound.
     """
 
     def __init__(
         self, partition: Partition, seed: int | None = None, order: int | None = None, keep: bool = False,
-        poison: bool = False, kernels: type[Kernels] = Kernels,
+        poison: bool = False, kernels: type[Kernels] = Kernels, hub: Sequence[Transport] | MemoryHub | None = None,
     ) -> None:  # fmt: skip
         self.partition, self.kernels = partition, kernels
         seed = partition.job.seed if seed is None else seed
         self.random = random.Random(order)
         self.shuffled, self.poison = order is not None, poison
-        self.hub = MemoryHub(partition.workers)
+        self.hub = MemoryHub(partition.workers) if hub is None else hub
         self.players = [self.player(w, seed, keep, poison) for w in range(partition.workers)]
         self.dtype = self.players[0].machine.dtype
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from netpart.collectives.kinds import ALL_REDUCE, SWAP
-from netpart.program.buffers import View, item_size
+from netpart.program.buffers import FIXED, Buffer, View, is_contiguous, item_size
 from netpart.program.exchange import Exchange
 from netpart.program.instructions import CollectiveStart, Receive, Send
 from netpart.program.program import Program, WorkerProgram
@@ -24,8 +24,8 @@ def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
     """The most that messages on their way in and out can take, in bytes.
 
     With ``slots`` every channel of every phase has memory for what may be on its way, which sender and receiver both
-    see and both count. Else messages are frames: those that leave are shared by all channels of one size, and as many
-    arrive as may be ahead.
+    see and both count, but for what is written where it belongs: its receiver has that anyhow. Else messages are
+    frames: those that leave are shared by all channels of one size, and as many arrive as may be ahead.
     """
     phases = program.phases.values()
     if slots:
@@ -45,6 +45,7 @@ def slot_bytes(program: WorkerProgram, phase: Program) -> int:
             total += AHEAD * view_bytes(program, i.source if isinstance(i, Send) else i.target)
     for start in phase.collectives:
         total += ahead(start.exchange) * sum(sent + received for sent, received in message_bytes(program, start))
+        total -= ahead(start.exchange) * sum(view_bytes(program, view) for _, view in overwritten(program, start))
     return total
 
 
@@ -81,6 +82,33 @@ def received_bytes(program: WorkerProgram, phase: Program) -> int:
         ahead(start.exchange) * sum(received for _, received in message_bytes(program, start))
         for start in phase.collectives
     )
+
+
+def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
+    """(message, where it belongs) of what peers may write where it belongs as soon as they have it.
+
+    In an all-reduce, a sum that comes back replaces an addend of its own. Who made it has had that addend, and makes no
+    other before it has had the next: nobody looks at the place meanwhile, if it is there for the all-reduce alone.
+    """
+    found, place = start.exchange, start.exchange.place(program.worker)
+    if found.kind != ALL_REDUCE:
+        return
+    for index, m in enumerate(found.schedule):
+        blocks = [b for b in m.blocks if found.sizes[b]]
+        view = start.target[blocks[0]] if len(blocks) == 1 and m.target == place and not m.add else None
+        if view is not None and lasts(program.buffers[view.buffer], view):
+            yield index, view
+
+
+def lasts(buffer: Buffer, view: View) -> bool:
+    """True if ``view`` is one run of memory that has no other use in any step."""
+    return buffer.kind == FIXED and is_contiguous(view, buffer.shape, buffer.order)
+
+
+def written_by_peers(program: WorkerProgram) -> set[int]:
+    """The buffers in which peers may write."""
+    starts = (start for phase in program.phases.values() for start in phase.collectives)
+    return {view.buffer for start in starts for _, view in overwritten(program, start)}
 
 
 def view_bytes(program: WorkerProgram, view: View) -> int:

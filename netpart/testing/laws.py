@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels.counting import CountingKernels
+from netpart.kernels.reference import Kernels
 from netpart.layers.layer import Layer
 from netpart.spec import INT, whole
 from netpart.testing.cuts import Cut
-from netpart.testing.play import Data, Played, close, finite, make_data, play, scatter, take
+from netpart.testing.play import KERNELS, Data, Played, close, finite, make_data, play, scatter, take
 
-TOLERANCE = 1e-11
-"""Largest difference between the sum of the parts and the whole, relative to the largest element (float64)."""
+TOLERANCE = {"float64": 1e-11, "float32": 2e-5}
+"""Largest difference between the sum of the parts and the whole, relative to the largest element, by compute dtype."""
 STEP = 1e-6
 """Step of the central differences."""
+SLOPE = {"float64": 1e-6, "float32": 1e-4}
+"""Largest difference between a slope and what backward says of it, relative to 1 and the slope, by compute dtype."""
 
 
 class LawBroken(AssertionError):
@@ -33,10 +36,10 @@ def has_gradient(layer: Layer) -> bool:
     return type(layer).backward is not Layer.backward
 
 
-def shape_law(layer: Layer, data: Data) -> None:
+def shape_law(layer: Layer, data: Data, kernels: Kernels = KERNELS) -> None:
     """Law 1: forward and backward write every element of what they promise, and the whole needs all there is."""
     needs_law(layer)
-    played = play(layer, data, backward=has_gradient(layer))
+    played = play(layer, data, backward=has_gradient(layer), kernels=kernels)
     hold(played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer says {layer.output.shape}")
     unwritten = layer.output.dtype == INT and played.y.max(initial=0) == np.iinfo("int32").max
     hold(
@@ -76,14 +79,15 @@ def cost_law(layer: Layer, data: Data, cut: Cut) -> None:
         hold(said == counted, layer, f"{region} costs {said} FLOPs and {counted} were counted", hint)
 
 
-def gradient_law(layer: Layer, data: Data, seed: int, objective: float = 1.0) -> None:
-    """Law 3: backward is the derivative of forward, by central differences in a random direction.
+def gradient_law(layer: Layer, data: Data, seed: int, objective: float = 1.0, kernels: Kernels = KERNELS) -> None:
+    """Law 3: backward, with ``kernels``, is the derivative of forward, by central differences in a random direction.
 
-    ``objective`` is that of a loss over its first metric, per row of the global mini-batch.
+    ``objective`` is that of a loss over its first metric, per row of the global mini-batch. The differences are those
+    of the reference kernels in float64: float32 has no digits for them.
     """
     if not has_gradient(layer):
         return
-    played, rng = play(layer, data), np.random.default_rng(seed)
+    played, rng, tolerance = play(layer, data, kernels=kernels), np.random.default_rng(seed), SLOPE[str(kernels.dtype)]
     names = [f"dx[{k}]" for k in range(len(played.dx))] + [f"dw[{k}]" for k in range(len(played.dw))]
     trained = [None if spec.running else dw for spec, dw in zip(layer.params, played.dw, strict=True)]
     for name, array, gradient in zip(names, data.x + data.w, played.dx + trained, strict=True):
@@ -92,7 +96,7 @@ def gradient_law(layer: Layer, data: Data, seed: int, objective: float = 1.0) ->
         direction = rng.uniform(-1, 1, array.shape)
         expected, found = slope(layer, data, array, direction, objective), float((gradient * direction).sum())
         trouble = f"{name} says {found:.9g} along a direction in which forward changes by {expected:.9g}"
-        hold(abs(found - expected) <= 1e-6 * (1 + abs(expected)), layer, trouble, "see backward")
+        hold(abs(found - expected) <= tolerance * (1 + abs(expected)), layer, trouble, "see backward")
 
 
 def slope(layer: Layer, data: Data, array: Any, direction: Any, objective: float) -> float:
@@ -113,33 +117,42 @@ def value(layer: Layer, data: Data, objective: float) -> float:
     return float((played.y * data.dy).sum())
 
 
-def cut_law(layer: Layer, data: Data, cut: Cut) -> None:
-    """Law 4: the parts of a legal cut, computed from what ``needs`` names, make the whole, forward and backward."""
+def cut_law(layer: Layer, data: Data, cut: Cut, kernels: Kernels = KERNELS) -> None:
+    """Law 4: the parts of a legal cut, computed from what ``needs`` names, make the whole, forward and backward.
+
+    ``kernels`` compute the parts, and the reference kernels, in float64, the whole.
+    """
+    tolerance = TOLERANCE[str(kernels.dtype)]
     expected = play(layer, data, backward=has_gradient(layer))
     played: list[Played] = []
     for region, own in cut.cells:
-        terms = [play(layer, data, region, term, own=own, backward=has_gradient(layer)) for term in cut.terms]
+        terms = [
+            play(layer, data, region, term, own=own, backward=has_gradient(layer), kernels=kernels)
+            for term in cut.terms
+        ]
         read = all(finite([part.y, *part.dx, *part.dw]) for part in terms)
         hold(read, layer, f"the part {region} reads more than needs() names", "name it in needs()")
-        same = close(sum(part.y for part in terms), take(expected.y, region), TOLERANCE)
+        same = close(sum(part.y for part in terms), take(expected.y, region), tolerance)
         hold(same, layer, f"the part {region} is not that of the whole, in {cut}", "see needs and forward")
-        statistics_law(layer, terms, expected)
+        statistics_law(layer, terms, expected, tolerance)
         played += terms
-    same = close(sum(part.metrics for part in played), expected.metrics, TOLERANCE)
+    same = close(sum(part.metrics for part in played), expected.metrics, tolerance)
     hold(same, layer, f"the metrics of {cut} do not add up", "report those of the owned rows")
     for k, gradient in enumerate(expected.dx):
-        hold(adds_up(gradient, [(p.dx[k], p.needs.inputs[k]) for p in played]), layer, *gradients(f"dx[{k}]", cut))
+        pieces = [(p.dx[k], p.needs.inputs[k]) for p in played]
+        hold(adds_up(gradient, pieces, tolerance), layer, *gradients(f"dx[{k}]", cut))
     trained = [None if spec.running else dw for spec, dw in zip(layer.params, expected.dw, strict=True)]
     for k, gradient in enumerate(trained):
-        hold(adds_up(gradient, [(p.dw[k], p.needs.params[k]) for p in played]), layer, *gradients(f"dw[{k}]", cut))
+        pieces = [(p.dw[k], p.needs.params[k]) for p in played]
+        hold(adds_up(gradient, pieces, tolerance), layer, *gradients(f"dw[{k}]", cut))
 
 
-def statistics_law(layer: Layer, terms: list[Played], expected: Played) -> None:
+def statistics_law(layer: Layer, terms: list[Played], expected: Played, tolerance: float) -> None:
     """Law 4, in part: what a batch adds to running statistics is computed whole by the terms of every cell."""
     for k, share in enumerate(expected.dw):
         if layer.params[k].running and share is not None:
             found, wanted = sum(part.dw[k] for part in terms), take(share, terms[0].needs.params[k])
-            hold(close(found, wanted, TOLERANCE), layer, f"the terms of a cell do not make dw[{k}]", "see backward")
+            hold(close(found, wanted, tolerance), layer, f"the terms of a cell do not make dw[{k}]", "see backward")
 
 
 def gradients(name: str, cut: Cut) -> tuple[str, str]:
@@ -147,14 +160,14 @@ def gradients(name: str, cut: Cut) -> tuple[str, str]:
     return f"{name} of {cut} do not add up to that of the whole", "see needs and backward"
 
 
-def adds_up(gradient: Any, pieces: list[tuple[Any, Any]]) -> bool:
+def adds_up(gradient: Any, pieces: list[tuple[Any, Any]], tolerance: float) -> bool:
     """True if the gradients of all parts, scattered over the regions they came from, make ``gradient``."""
     if gradient is None:
         return True
     total = np.zeros(gradient.shape)
     for piece, region in pieces:
         scatter(total, piece, region)
-    return close(total, gradient, TOLERANCE)
+    return close(total, gradient, tolerance)
 
 
 __all__ = ["LawBroken", "cost_law", "cut_law", "gradient_law", "make_data", "needs_law", "shape_law"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from netpart.kernels.op import Clock, Op
 from netpart.kernels.reference import Kernels
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Call, Layer, MemoryOrder, Needs
 from netpart.spec import FLOAT, INT, Region, Shape, extent, relative, whole
 
 Arrays = list[Any]
@@ -20,9 +21,9 @@ SEED, STEP = 11, 5
 KERNELS = Kernels(np, "float64")
 
 
-def poison(shape: Shape, dtype: Any = FLOAT) -> Any:
-    """An array whose contents nobody may rely on: NaN, or an absurd integer."""
-    kind = np.dtype({FLOAT: "float64", INT: "int32"}.get(dtype, dtype))
+def poison(shape: Shape, dtype: Any = FLOAT, compute: Any = "float64") -> Any:
+    """An array whose contents nobody may rely on: NaN, or an absurd integer; ``compute`` is the dtype of FLOAT."""
+    kind = np.dtype({FLOAT: compute, INT: "int32"}.get(dtype, dtype))
     return np.full(shape, np.nan if kind.kind == "f" else np.iinfo(kind).max if kind.kind in "iu" else True, kind)
 
 
@@ -85,16 +86,19 @@ def play(
     backward: bool = True,
     kernels: Kernels = KERNELS,
 ) -> Played:
-    """Plays one part forward and backward; ``own`` is the box of its region that it answers for (default: all)."""
+    """Plays one part forward and backward; ``own`` is the box of its region that it answers for (default: all).
+
+    Arrays have the compute dtype of ``kernels`` and lie in the order that these like; parameters lie as written.
+    """
     region = layer.output.whole if region is None else region
     own = region if own is None else own
-    needs = layer.needs(region, term)
+    needs, lay = layer.needs(region, term), partial(lying, layer, kernels)
     call = Call(
         region, needs, term,
-        x=[take(x, need) for x, need in zip(data.x, needs.inputs, strict=True)],
-        w=[take(w, need) for w, need in zip(data.w, needs.params, strict=True)],
-        y=[poison(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)],
-        aux=[poison(*a) for a in layer.aux(region, term)],
+        x=[lay(take(x, need)) for x, need in zip(data.x, needs.inputs, strict=True)],
+        w=[computed(take(w, need), kernels) for w, need in zip(data.w, needs.params, strict=True)],
+        y=[lay(poison(extent(r), s.dtype)) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)],
+        aux=[lay(poison(*aux, kernels.dtype)) for aux in layer.aux(region, term)],
         metrics=np.zeros(len(layer.metrics)), owned=owned_elements(region, own),
         rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
     )  # fmt: skip
@@ -102,14 +106,28 @@ def play(
     y = call.y[0].copy()
     if backward:
         forget(layer, call)
-        call.dy = [own_gradient(data.dy, region, own)]
-        call.dx = [None if x is None or x.dtype != np.float64 else poison(x.shape) for x in call.x]
+        call.dy = [lay(own_gradient(data.dy, region, own))]
+        call.dx = [None if x is None or x.dtype != kernels.dtype else lay(poison(x.shape)) for x in call.x]
         call.dw = [
-            None if w is None or spec.read_only else poison(w.shape)
+            None if w is None or spec.read_only else computed(poison(w.shape), kernels)
             for w, spec in zip(call.w, layer.params, strict=True)
         ]
         run(layer.backward(kernels, call))
     return Played(needs, y, call.metrics, call.dx, call.dw)
+
+
+def computed(array: Any, kernels: Kernels) -> Any:
+    """``array`` in the compute dtype of ``kernels`` if it holds float64, else itself."""
+    return array.astype(kernels.dtype) if array is not None and array.dtype == np.float64 else array
+
+
+def lying(layer: Layer, kernels: Kernels, array: Any) -> Any:
+    """A tensor of ``layer`` as ``kernels`` are given it in a run: their dtype, and channels last if both like that."""
+    found = computed(array, kernels)
+    last = kernels.channels_last and layer.memory_order != MemoryOrder.PLAIN
+    if found is None or not last or not found.ndim == layer.output.rank > 2:
+        return found
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(found, 1, -1)), -1, 1)
 
 
 def forget(layer: Layer, call: Call) -> None:

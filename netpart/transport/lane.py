@@ -4,9 +4,11 @@
     64      messages taken         written by the receiver, read by the sender
     128     number of promises
     192     complaint              header of the first message that nobody promised, see below
-    320     promises               header of what each channel brings, and how many may be on their way
+    320     promises               header of what each channel brings, how many may be on their way, and where
             ring of entries        of the messages that were sent, in order: number of the promise, step
             slots                  of each channel, one per message that may be on its way: they take turns
+
+The message of a channel may have a place of its own instead of slots, in other memory that its receiver shares.
 
 A message is its elements in a slot, its entry in the ring, and at last the count of messages sent. That its parts
 are seen in this order rests on x86-64, which keeps the order of stores and of loads, and stores 8 aligned bytes as
@@ -19,7 +21,7 @@ complaint, and its entry has no number, so that the receiver can say what came.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from struct import Struct
@@ -33,7 +35,7 @@ LINE = 64
 """Bytes of a cache line: what two processes write does not share one."""
 WORD, ENTRY = 8, 16
 """Bytes of a count, and of an entry of the ring."""
-PROMISE = Struct(f"<{HEADER.size}sQ")
+PROMISE = Struct(f"<{HEADER.size}sQqQ")
 SENT, TAKEN, COUNT, COMPLAINT, PROMISES = 0, LINE, 2 * LINE, 3 * LINE, 5 * LINE
 UNPROMISED = -1
 """Stands for the number of a promise where there is none."""
@@ -43,15 +45,34 @@ SPARE = 8
 
 @dataclass(frozen=True)
 class Promise:
-    """What a channel brings, as the header of its first message, and how many messages may be on their way."""
+    """What a channel brings, as the header of its first message, and how many messages may be on their way.
+
+    ``descriptor``, if it is one, is the receiver's for the memory in which the message has its place, at ``offset``.
+    """
 
     header: Header
     ahead: int
+    descriptor: int = -1
+    offset: int = 0
+
+    @property
+    def placed(self) -> bool:
+        """True if its message has a place of its own."""
+        return self.descriptor >= 0
 
     @property
     def nbytes(self) -> int:
         """Bytes of its slots."""
-        return self.ahead * up(self.header.nbytes)
+        return 0 if self.placed else self.ahead * up(self.header.nbytes)
+
+
+Place = Callable[[Promise], Array]
+"""Finds the bytes of the place that a message has."""
+
+
+def nowhere(promise: Promise) -> Array:
+    """The place of a message where none has any."""
+    raise TransportError(f"{promise.header}: expected a channel with slots, got one whose message has a place")
 
 
 def up(nbytes: int, unit: int = LINE) -> int:
@@ -92,32 +113,36 @@ class Stream:
 class Lane:
     """One end of a lane; ``streams`` by number, ``by_channel`` by channel."""
 
-    def __init__(self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, writable: bool) -> None:
+    def __init__(
+        self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place, writable: bool
+    ) -> None:
         self._memory, self._words = memory, memoryview(memory).cast("q")
         self._ring, self._capacity = ring_start(promises) // WORD, capacity(promises)
         self._run_id, self._sent, self._taken, self._complained = run_id, 0, 0, False
         self.streams: list[Stream] = []
         at = slots_start(promises)
         for number, promise in enumerate(promises):
-            self.streams.append(Stream(number, promise.header, slot_arrays(memory, at, promise, writable)))
+            flat = [place(promise)] if promise.placed else slots(memory, at, promise)
+            self.streams.append(Stream(number, promise.header, [shaped(s, promise.header, writable) for s in flat]))
             at += promise.nbytes
         self.by_channel = {stream.channel: stream for stream in self.streams}
 
     @classmethod
-    def make(cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes) -> Lane:
+    def make(cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place = nowhere) -> Lane:
         """Writes the receiver's promises into fresh memory; the receiver's end."""
         memoryview(memory).cast("q")[COUNT // WORD] = len(promises)
         for i, promise in enumerate(promises):
-            PROMISE.pack_into(memory, PROMISES + i * PROMISE.size, pack(promise.header, run_id), promise.ahead)
-        return cls(memory, promises, run_id, writable=False)
+            row = pack(promise.header, run_id), promise.ahead, promise.descriptor, promise.offset
+            PROMISE.pack_into(memory, PROMISES + i * PROMISE.size, *row)
+        return cls(memory, promises, run_id, place, writable=False)
 
     @classmethod
-    def open(cls, memory: mmap.mmap, run_id: bytes) -> Lane:
+    def open(cls, memory: mmap.mmap, run_id: bytes, place: Place = nowhere) -> Lane:
         """Reads the promises from the receiver's memory; the sender's end."""
         count = memoryview(memory).cast("q")[COUNT // WORD]
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(count))
-        promises = [Promise(unpack_header(packed, run_id), ahead) for packed, ahead in rows]
-        return cls(memory, promises, run_id, writable=True)
+        promises = [Promise(unpack_header(packed, run_id), *rest) for packed, *rest in rows]
+        return cls(memory, promises, run_id, place, writable=True)
 
     def write(self, number: int, step: int) -> None:
         """Adds message ``step`` of promise ``number``, whose slot must be complete.
@@ -160,9 +185,15 @@ class Lane:
         words[TAKEN // WORD] = self._taken
 
 
-def slot_arrays(memory: mmap.mmap, at: int, promise: Promise, writable: bool) -> list[Array]:
-    """The slots of a channel as arrays, the first at ``at``."""
-    flat, header = np.frombuffer(memory, np.uint8), promise.header
-    flat.flags.writeable = writable
-    starts = (at + i * up(header.nbytes) for i in range(promise.ahead))
-    return [flat[start : start + header.nbytes].view(header.dtype).reshape(header.shape) for start in starts]
+def slots(memory: mmap.mmap, at: int, promise: Promise) -> list[Array]:
+    """The bytes of each slot of a channel, the first at ``at``."""
+    flat, nbytes = np.frombuffer(memory, np.uint8), promise.header.nbytes
+    starts = (at + i * up(nbytes) for i in range(promise.ahead))
+    return [flat[start : start + nbytes] for start in starts]
+
+
+def shaped(flat: Array, header: Header, writable: bool) -> Array:
+    """Bytes as the array that ``header`` announces."""
+    array = flat.view(header.dtype).reshape(header.shape)
+    array.flags.writeable = writable
+    return array

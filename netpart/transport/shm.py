@@ -1,5 +1,7 @@
 """ShmTransport: memory that processes of one host share. A message is one copy, made by its sender.
 
+A message that belongs in memory of ``allocate`` is copied there, and its receiver has nothing left to do.
+
     rank 0 ──writes──▶ lane 0│
     rank 2 ──writes──▶ lane 2│ memory of rank 1 ──▶ mailbox ──▶ worker        (lane.py: slots, headers, counts)
               ──rings──▶ bell│                                                (bell.py: wakes the worker)
@@ -15,6 +17,7 @@ import mmap
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from struct import Struct
 
@@ -68,18 +71,38 @@ class ShmTransport(Transport):
         self._promises: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
         self._ins: list[Lane] = []
         self._outs: dict[int, tuple[Lane, Bell]] = {}
+        self._allocated: dict[int, Array] = {}
         self._bell: Bell | None = None
         self._heard, self._descriptor = 0, -1
 
+    def allocate(self, nbytes: int) -> Array:
+        descriptor = self._share(nbytes)
+        self._allocated[descriptor] = np.frombuffer(mmap.mmap(descriptor, nbytes), np.uint8)
+        return self._allocated[descriptor]
+
     def expect(
-        self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW
-    ) -> None:
+        self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW,
+        place: Array | None = None,
+    ) -> None:  # fmt: skip
         if self._bell is not None or not 0 <= peer < len(self._promises):
             wanted = f"promises before bind, of ranks below {len(self._promises)}"
             raise TransportError(f"rank {self.rank}: expected {wanted}, got one of rank {peer}")
         super().expect(channel, peer, shape, dtype, ahead)
         header = Header(peer, channel, 0, np.dtype(dtype), tuple(shape))
-        self._promises[peer][channel] = Promise(header, ahead)
+        self._promises[peer][channel] = Promise(header, ahead, *self._found(place))
+
+    def _found(self, place: Array | None) -> tuple[int, int]:
+        """Descriptor and offset of a place in allocated memory; of any other descriptor -1."""
+        if place is not None:
+            for descriptor, memory in self._allocated.items():
+                offset = address(place) - address(memory)
+                if 0 <= offset < memory.nbytes:
+                    return descriptor, offset
+        return -1, 0
+
+    def _place(self, promise: Promise) -> Array:
+        """The bytes of a place in memory of this rank."""
+        return self._allocated[promise.descriptor][promise.offset :][: promise.header.nbytes]
 
     def bind(self, address: str = "") -> str:
         """Makes the memory for all that was promised and returns where peers find it.
@@ -89,18 +112,18 @@ class ShmTransport(Transport):
         promises = [list(of_peer.values()) for of_peer in self._promises]
         sizes = [lane_bytes(each) for each in promises]
         first = front_bytes(len(sizes))
-        self._descriptor = self._allocate(first + sum(sizes))
+        self._descriptor = self._share(first + sum(sizes))
         front = mmap.mmap(self._descriptor, first)
         front[LINE : LINE + RUN_ID_BYTES] = self._run_id
         for peer, nbytes in enumerate(sizes):
             start = first + sum(sizes[:peer])
             PLACE.pack_into(front, 2 * LINE + peer * PLACE.size, start, nbytes)
-            lane = Lane.make(mmap.mmap(self._descriptor, nbytes, offset=start), promises[peer], self._run_id)
-            self._ins.append(lane)
+            memory = mmap.mmap(self._descriptor, nbytes, offset=start)
+            self._ins.append(Lane.make(memory, promises[peer], self._run_id, self._place))
         self._bell = Bell(front, self.rank, self._spin)
         return f"{SCHEME}/proc/{os.getpid()}/fd/{self._descriptor}"
 
-    def _allocate(self, nbytes: int) -> int:
+    def _share(self, nbytes: int) -> int:
         """Nameless memory, all of it there: what lacks is known now, and no step pays for its pages."""
         descriptor = os.memfd_create(f"netpart-{os.getpid()}")
         try:
@@ -130,7 +153,8 @@ class ShmTransport(Transport):
             if front[LINE : LINE + RUN_ID_BYTES] != self._run_id:
                 raise OSError("memory of another run")
             start, nbytes = PLACE.unpack_from(front, 2 * LINE + self.rank * PLACE.size)
-            lane = Lane.open(mmap.mmap(file.fileno(), nbytes, offset=start), self._run_id)
+            memory = mmap.mmap(file.fileno(), nbytes, offset=start)
+            lane = Lane.open(memory, self._run_id, partial(place_of, path.parent))
         return lane, Bell(front, self.rank)
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
@@ -184,9 +208,24 @@ class ShmTransport(Transport):
         self._bell = None
         self._ins.clear()
         self._outs.clear()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        for descriptor in (self._descriptor, *self._allocated):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._descriptor = -1
+        self._allocated.clear()
+
+
+def place_of(descriptors: Path, promise: Promise) -> Array:
+    """The bytes of a place in memory of a peer, whose ``descriptors`` the kernel shows there."""
+    skipped = promise.offset % mmap.ALLOCATIONGRANULARITY
+    with (descriptors / str(promise.descriptor)).open("r+b") as file:
+        memory = mmap.mmap(file.fileno(), skipped + promise.header.nbytes, offset=promise.offset - skipped)
+    return np.frombuffer(memory, np.uint8)[skipped:]
+
+
+def address(array: Array) -> int:
+    """Where the first element of an array lies."""
+    return int(array.__array_interface__["data"][0])
 
 
 def front_bytes(ranks: int) -> int:

@@ -40,13 +40,23 @@ class Transport(ABC):
         self._take_in()
         return self.mailbox.arrivals
 
+    def allocate(self, nbytes: int) -> Array:
+        """Zeroed bytes, in which ``expect`` may say where a message belongs; called before ``bind``.
+
+        Raises TransportError if there is not as much memory.
+        """
+        return np.zeros(nbytes, np.uint8)
+
     def expect(
-        self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW
-    ) -> None:
+        self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW,
+        place: Array | None = None,
+    ) -> None:  # fmt: skip
         """Promises what ``channel`` brings from rank ``peer``; called before any peer sends.
 
-        ``ahead`` is how many messages may be on their way: sent, and not yet done with here. Raises TransportError if
-        no frame can carry them or another promise was made.
+        ``ahead`` is how many messages may be on their way: sent, and not yet done with here. ``place`` is where the
+        message belongs, a contiguous array in memory of ``allocate`` that nobody needs once the peer may send: a
+        transport that can writes it there, and ``receive`` returns just that. Raises TransportError if no frame can
+        carry the messages or another promise was made.
         """
         self.mailbox.expect(channel, peer, tuple(shape), np.dtype(dtype), ahead)
 

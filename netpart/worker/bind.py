@@ -33,7 +33,7 @@ from netpart.program.instructions import (
     Zero,
 )  # fmt: skip
 from netpart.program.program import Program
-from netpart.program.wire import AHEAD, ahead
+from netpart.program.wire import AHEAD, ahead, overwritten
 from netpart.spec import contains, extent, relative
 from netpart.updaters import Scale
 from netpart.updaters.running import follow_mean, follow_variance
@@ -146,9 +146,11 @@ class Binder:
             return Action(RUN, name)
         return Action(RUN, name, run=op.run)
 
-    def expect(self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD) -> None:
+    def expect(
+        self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD, place: Array = None
+    ) -> None:
         if self.transport is not None:
-            self.transport.expect(channel, peer, shape, dtype, most)
+            self.transport.expect(channel, peer, shape, dtype, most, place)
 
     def start(self, start: CollectiveStart) -> Running:
         """Binds a collective to its arrays and tells the transport what its messages bring."""
@@ -157,14 +159,10 @@ class Binder:
         local, target = ([v and lying[v] for v in views] for views in (start.local, start.target))
         progress = Progress(found.schedule, place, found.sizes, local, target, self.array(start.pack))
         ranks = tuple(map(self.program.rank, found.members))
+        places = {index: lying[view] for index, view in overwritten(self.machine.program, start)}
         for peer, index, shape in progress.messages:
-            self.expect(
-                start.channel._replace(chunk=index),
-                ranks[peer],
-                shape,
-                self.machine.element(start.dtype),
-                ahead(start.exchange),
-            )
+            channel, element = start.channel._replace(chunk=index), self.machine.element(start.dtype)
+            self.expect(channel, ranks[peer], shape, element, ahead(found), places.get(index))
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
         running = Running(start.name, progress, channels, ranks)
         self.running[start.channel] = running

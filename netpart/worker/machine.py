@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,14 @@ from netpart.kernels.op import Array, Clock
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
 from netpart.program.program import WorkerProgram
-from netpart.program.wire import wire_bytes
+from netpart.program.wire import wire_bytes, written_by_peers
 from netpart.spec import FLOAT, RECORD
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
 from netpart.worker.limits import RESERVE, available_memory
 
 if TYPE_CHECKING:
+    from netpart.transport.transport import Transport
     from netpart.updaters import Updater
 
 ALIGN = 64
@@ -27,31 +29,43 @@ ALIGN = 64
 class Machine:
     """Arrays of a WorkerProgram, allocated once. ``clock`` is shared by every Op that depends on the step.
 
-    ``shared`` says that the transport keeps memory for every channel. Raises MemoryRefused, before allocating anything,
-    when the worker may not have what it needs.
+    ``transport`` has the memory in which peers may write. Raises MemoryRefused, before allocating anything, when the
+    worker may not have what it needs.
     """
 
     def __init__(
         self, program: WorkerProgram, xp: Any, updater: Updater | None, seed: int, poison: bool = False,
-        shared: bool = False,
+        transport: Transport | None = None,
     ) -> None:  # fmt: skip
         self.program, self.xp, self.updater, self.seed = program, xp, updater, seed
         self.dtype = np.float64 if program.float_size == 8 else np.float32
         self.kernels = (program.kernels if xp is np else Kernels)(xp, self.dtype)
         self.clock = Clock()
-        self.wire_bytes = wire_bytes(program, shared)
+        self.wire_bytes = wire_bytes(program, transport is not None and transport.slots_for_all)
         self.refuse_unless_fits(program.total_bytes)
-        self.fixed: dict[int, Array] = {
-            b: xp.zeros(buffer.shape, self.element(buffer.dtype))
-            for b, buffer in enumerate(program.buffers)
-            if buffer.kind == FIXED
-        }
+        self.fixed: dict[int, Array] = self.shared(transport) if transport is not None and xp is np else {}
+        for b, buffer in enumerate(program.buffers):
+            if buffer.kind == FIXED and b not in self.fixed:
+                self.fixed[b] = xp.zeros(buffer.shape, self.element(buffer.dtype))
         self.memory = xp.empty(program.arena_bytes + ALIGN, np.uint8)
         self.poisoned = poison
         slots = updater.states if updater else ()
         self.state: list[dict[str, Array]] = [
             {slot: xp.zeros(program.buffers[v.buffer].shape, self.dtype) for slot in slots} for v in program.parameters
         ]
+
+    def shared(self, transport: Transport) -> dict[int, Array]:
+        """The arrays of the buffers in which peers may write, in one piece of memory of ``transport``."""
+        buffers = {b: self.program.buffers[b] for b in sorted(written_by_peers(self.program))}
+        if not buffers:
+            return {}
+        sizes = [buffer.nbytes(self.program.float_size) for buffer in buffers.values()]
+        starts = [0, *accumulate(-(-nbytes // ALIGN) * ALIGN for nbytes in sizes)]
+        memory = transport.allocate(starts[-1])
+        return {
+            b: memory[start : start + nbytes].view(self.element(buffer.dtype)).reshape(buffer.shape)
+            for (b, buffer), start, nbytes in zip(buffers.items(), starts, sizes, strict=False)
+        }
 
     def refuse_unless_fits(self, coming: int, workspace: int = 0) -> None:
         """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""

@@ -80,8 +80,7 @@ class Player:
         seed: int = 1, poison: bool = False,
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
-        shared = transport is not None and transport.slots_for_all
-        self.machine = Machine(program, xp, updater, seed, poison, shared)
+        self.machine = Machine(program, xp, updater, seed, poison, transport)
         self.bound: dict[str, Bound] = {p: Binder(self.machine, p, transport).bind() for p in program.phases}
         self.workspace_bytes = self.attach_workspace()
         self.running: list[Running] = []

@@ -12,7 +12,7 @@ from netpart.launch.ensemble import Ensemble
 from netpart.layers.synthetic import TRAIN, SyntheticInput
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import loads
-from tests.laws.groups import Groups, Values
+from tests.laws.turns import Groups, Values
 
 ROWS, FEATURES, CLASSES, RATE, MOMENTUM = 6, 5, 3, 0.25, 0.75
 SOFTMAX = """

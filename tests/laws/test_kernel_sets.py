@@ -24,7 +24,9 @@ from netpart.proto.reader import load
 from netpart.resources import zoo_folder
 from netpart.verify.bench import Bench
 from netpart.verify.compare import uncut
+from tests.laws.groups import Group
 from tests.laws.nets import Example, examples
+from tests.laws.wired import every_wire, wired
 from tests.laws.workers import reference
 from tests.laws.yardstick import EPS, Yardstick
 
@@ -84,7 +86,7 @@ def check(yardstick: Yardstick) -> int:
 def test_the_zoo_errs_as_the_reference_does(name: str, workers: int, folder: Path) -> None:
     exact, whole = sets(name, folder)
     cut = whole if workers == 1 else partition(job_of(name), workers, folder, "data")
-    yardstick = Yardstick(exact, whole, cut)
+    yardstick = Yardstick(exact, whole, Ensemble(cut, keep=True, kernels=Fast))
     outputs = sum(len(node.layer.outputs) for node in yardstick.net.nodes)
     assert check(yardstick) > STEPS * outputs, "near ties in every step: no gradient was compared"
 
@@ -99,22 +101,25 @@ class Coarse(Fast):
 
 def test_five_lost_bits_are_noticed(folder: Path) -> None:
     exact, whole = sets("resnet/resnet18-small", folder)
-    found = list(Yardstick(exact, whole, whole, Coarse).step(0))
+    found = list(Yardstick(exact, whole, Ensemble(whole, keep=True, kernels=Coarse)).step(0))
     assert [f.name for f in found if not f.holds][:1] == ["conv1 0"]
 
 
+@every_wire
 @given(example=examples())
 @settings(max_examples=40)
-def test_random_nets_err_as_the_reference_does(example: Example) -> None:
+def test_random_nets_err_as_the_reference_does(wire: Group, example: Example) -> None:
     job = JobProto()
     job.CopyFrom(example.job)
     job.dtype = JobProto.FLOAT32
-    check(Yardstick(reference(example.job), reference(job), partition_job(job, example.workers)))
+    with wired(wire, partition_job(job, example.workers), keep=True, kernels=Fast) as fast:
+        check(Yardstick(reference(example.job), reference(job), fast))
 
 
+@every_wire
 @pytest.mark.parametrize("name", ["mnist/conv", "resnet/resnet18-small", "gpt/tiny"])
-def test_two_workers_are_one_to_rounding(name: str, folder: Path) -> None:
+def test_two_workers_are_one_to_rounding(name: str, wire: Group, folder: Path) -> None:
     whole, cut = uncut(job_of(name), folder), partition(job_of(name), 2, folder, "data")
-    bench = Bench(Ensemble(cut, keep=True, kernels=Fast), Ensemble(whole, keep=True, kernels=Fast))
-    for comparison in bench.play(STEPS):
-        assert comparison.holds, comparison
+    with wired(wire, cut, keep=True, kernels=Fast) as fast:
+        for comparison in Bench(fast, Ensemble(whole, keep=True, kernels=Fast)).play(STEPS):
+            assert comparison.holds, comparison

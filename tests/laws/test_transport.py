@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -15,23 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zmq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.errors import TransportError
 from netpart.transport.frames import DTYPES
-from netpart.transport.memory import MemoryHub
-from netpart.transport.mpi import MpiTransport
-from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import WINDOW, Array, Channel, Transport
 from netpart.transport.zeromq import ZeroMQTransport
-
-DEADLINE = 30.0
-"""Seconds after which a message that should have come never will."""
-
-Promise = Callable[[list[Transport]], None]
-Group = Callable[[int, Promise], AbstractContextManager[list[Transport]]]
+from tests.laws.groups import DEADLINE, GROUPS, Group, Promise, release
 
 
 class Way(IntEnum):
@@ -41,68 +31,6 @@ class Way(IntEnum):
     DONE = 4
 
 
-@contextmanager
-def memory(n: int, promise: Promise) -> Iterator[list[Transport]]:
-    hub = MemoryHub(n)
-    transports: list[Transport] = [hub[rank] for rank in range(n)]
-    promise(transports)
-    yield transports
-    for transport in transports:
-        transport.close()
-
-
-def zeromq(scheme: str) -> Group:
-    @contextmanager
-    def group(n: int, promise: Promise) -> Iterator[list[Transport]]:
-        with zmq.Context() as context, ExitStack() as stack:
-            shared = context if scheme == "inproc" else None
-            ranks = [stack.enter_context(ZeroMQTransport(r, b"law-7run", context=shared)) for r in range(n)]
-            promise([*ranks])
-            addresses = {transport.rank: transport.bind(scheme) for transport in ranks}
-            for transport in ranks:
-                transport.connect(addresses)
-            yield [*ranks]
-
-    return group
-
-
-@contextmanager
-def shm(n: int, promise: Promise) -> Iterator[list[Transport]]:
-    with ExitStack() as stack:
-        ranks = [stack.enter_context(ShmTransport(rank, b"law-7run", n)) for rank in range(n)]
-        promise([*ranks])
-        addresses = {transport.rank: transport.bind() for transport in ranks}
-        for transport in ranks:
-            transport.connect(addresses)
-        yield [*ranks]
-
-
-@contextmanager
-def mpi(n: int, promise: Promise) -> Iterator[list[Transport]]:
-    """All ranks in one process of MPI, whose messages to itself they tell apart by their tags."""
-    from mpi4py import MPI
-
-    ranks: list[Transport] = [MpiTransport(rank, b"law-7run", MPI.COMM_SELF) for rank in range(n)]
-    promise(ranks)
-    addresses = {transport.rank: transport.bind("") for transport in ranks}
-    for transport in ranks:
-        transport.connect(addresses)
-    yield ranks
-    for transport in ranks:
-        with suppress(TransportError):
-            transport.wait(0)  # takes in what nobody asked for, so that it does not wait for the next group
-    for transport in ranks:
-        transport.close()
-
-
-GROUPS: dict[str, Group] = {
-    "memory": memory,
-    "mpi": mpi,
-    "shm": shm,
-    "zeromq-inproc": zeromq("inproc"),
-    "zeromq-ipc": zeromq("ipc"),
-    "zeromq-tcp": zeromq("tcp"),
-}
 every_transport = pytest.mark.parametrize("group", GROUPS.values(), ids=GROUPS)
 
 
@@ -180,12 +108,6 @@ def play(transport: Transport, lines: list[Line], steps: int, random: Random) ->
         tasks = [task for task in tasks if moved[id(task)] is not None]
         if tasks and not any(moved[id(task)] for task in tasks):
             assert transport.wait(DEADLINE), f"rank {rank}: nothing came"
-
-
-def release(transports: list[Transport]) -> None:
-    """Lets no rank wait for one that has failed."""
-    for transport in transports:
-        transport.mailbox.fail("another rank failed")
 
 
 SHAPES = st.lists(st.integers(0, 5), max_size=3).map(tuple) | st.sampled_from([(9000,), (100, 101), (3, 70_000)])

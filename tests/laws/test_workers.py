@@ -37,11 +37,15 @@ from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
 from netpart.program.collected import GIVE, TAKE, collected
 from netpart.program.instructions import Way
+from tests.laws.groups import Group
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
+from tests.laws.wired import every_wire, wired
 from tests.laws.workers import ChannelsLast, check_law, reference
 
 EXAMPLES = max(200, settings().max_examples)
+WIRED = EXAMPLES // 8
+"""A run of threads over sockets takes its time, and differs from the others in its messages alone."""
 
 orders = st.integers(0, 2**16)
 kernel_sets = st.sampled_from([Kernels, ChannelsLast])
@@ -61,6 +65,18 @@ def test_n_workers_are_one_worker_in_every_placement(placed: Placed, order: int,
     cut = placed.partition()
     check_invariants(cut)
     check_bytes(check_law(cut, order, kernels))
+
+
+@every_wire
+@given(example=examples(), order=orders, kernels=kernel_sets)
+@settings(max_examples=WIRED)
+def test_n_workers_are_one_worker_over_every_wire(
+    wire: Group, example: Example, order: int, kernels: type[Kernels]
+) -> None:
+    cut = partition_job(example.job, example.workers)
+    with wired(wire, cut, poison=True, kernels=kernels) as again:
+        check_law(cut, order, kernels, again)
+        check_bytes(again)
 
 
 def check_invariants(cut: Partition) -> None:

@@ -40,16 +40,16 @@ class ChannelsLast(Kernels):
     fuses = ("relu", "sigmoid", "tanh", "softplus")
 
 
-def check_law(cut: Partition, order: int, kernels: type[Kernels] = Kernels) -> Ensemble:
+def check_law(cut: Partition, order: int, kernels: type[Kernels] = Kernels, again: Ensemble | None = None) -> Ensemble:
     """Plays ``cut`` with ``kernels`` in the interleaving ``order`` and holds it against the uncut net at every step,
     which the reference kernels play.
 
-    ``again`` plays it in another interleaving and, unlike the two that are looked into, with buffers that share
-    memory: not a bit may differ.
+    ``again`` plays it in another interleaving, or over another transport, and, unlike the two that are looked into,
+    with buffers that share memory: not a bit may differ.
     """
     whole = Ensemble(reference(cut.job), keep=True, poison=True)
     parts = Ensemble(cut, order=order, keep=True, poison=True, kernels=kernels)
-    again = Ensemble(cut, order=order + 1, poison=True, kernels=kernels)
+    again = again or Ensemble(cut, order=order + 1, poison=True, kernels=kernels)
     for ensemble in (whole, parts, again):
         ensemble.initialise()
     for step in range(STEPS):

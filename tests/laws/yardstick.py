@@ -20,8 +20,6 @@ import numpy as np
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.kernels.activation import SIX
-from netpart.kernels.onednn.kernels import Kernels as Fast
-from netpart.kernels.reference import Kernels
 from netpart.launch.ensemble import Ensemble
 from netpart.layers.batch_norm import BatchNorm
 from netpart.layers.elementwise import Elementwise
@@ -55,12 +53,13 @@ class Found(NamedTuple):
 
 
 class Yardstick:
-    """``exact`` and ``whole`` are the uncut net in float64 and float32, ``cut`` is what the fast kernels play."""
+    """``exact`` and ``whole`` are the uncut net in float64 and float32; ``fast`` plays it with the fast kernels, cut or
+    not, and keeps its values."""
 
-    def __init__(self, exact: Partition, whole: Partition, cut: Partition, kernels: type[Kernels] = Fast) -> None:
+    def __init__(self, exact: Partition, whole: Partition, fast: Ensemble) -> None:
         self.exact = Ensemble(exact, keep=True)
         self.plain = Ensemble(whole, keep=True)
-        self.fast = Ensemble(cut, keep=True, kernels=kernels)
+        self.fast = fast
         self.net = exact.phases["train"][0].graph.net
         self.ensembles = self.exact, self.plain, self.fast
         for ensemble in self.ensembles:

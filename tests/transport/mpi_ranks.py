@@ -8,7 +8,8 @@ from random import Random
 
 from netpart.transport.frames import DTYPES, HEADER
 from netpart.transport.mpi import MpiTransport, end, start
-from tests.laws.test_transport import DEADLINE, Line, play, promised
+from tests.laws.groups import DEADLINE
+from tests.laws.test_transport import Line, play, promised
 
 SHAPES = ((0,), (), (3, 5), (9000,), (100, 101), (3, 700_000))
 

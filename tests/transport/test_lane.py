@@ -29,6 +29,25 @@ def ends(promises: list[Promise]) -> tuple[Lane, Lane]:
     return Lane.make(memory, promises, RUN), Lane.open(memory, RUN)
 
 
+def test_a_message_with_a_place_takes_no_slot() -> None:
+    flat, header = np.zeros(32, np.uint8), Header(0, (1, 0, 0, 0, 0), 0, np.dtype(np.int32), (4,))
+    promises = [Promise(header, 1, descriptor=5, offset=16)]
+    assert lane_bytes(promises) == lane_bytes([])
+    memory, asked = mmap.mmap(-1, lane_bytes(promises)), list[Promise]()
+
+    def place(promise: Promise) -> Array:
+        asked.append(promise)
+        return flat[promise.offset :]
+
+    receiver, sender = Lane.make(memory, promises, RUN, place), Lane.open(memory, RUN, place)
+    next(sender.streams[0].slots)[...] = 3
+    assert (next(receiver.streams[0].slots) == 3).all()
+    assert asked == 2 * promises
+    assert flat.tolist() == 16 * [0] + 4 * [3, 0, 0, 0]
+    with pytest.raises(TransportError, match=r"expected a channel with slots, got one whose message has a place"):
+        Lane.open(memory, RUN)
+
+
 def slots(lane: Lane, promise: Promise) -> list[Array]:
     stream = lane.by_channel[promise.header.channel]
     return [next(stream.slots) for _ in range(promise.ahead)]

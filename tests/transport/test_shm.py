@@ -102,6 +102,33 @@ def test_a_message_is_a_read_only_view_of_its_slot() -> None:
         assert places[0] != places[1]
 
 
+def test_a_message_is_written_where_it_belongs() -> None:
+    before = held()
+    with ShmTransport(0, RUN, 2) as sender, ShmTransport(1, RUN, 2) as transport:
+        transport.allocate(8)
+        memory = transport.allocate(5000 * 8).view(np.float64)
+        transport.expect(DATA, 0, (NUMBERS,), np.float64, 1, memory[1000 : 1000 + NUMBERS])
+        sender.bind()
+        sender.connect({1: transport.bind()})
+        for step in range(3):
+            sender.send(DATA, step, 1, np.full(NUMBERS, step + 1, np.float64))
+            array = take(transport, step)
+            assert array.ctypes.data == memory[1000:].ctypes.data
+            assert not array.flags.writeable
+            assert (memory[1000 : 1000 + NUMBERS] == step + 1).all()
+            assert memory.sum() == NUMBERS * (step + 1)
+    del sender, transport, memory, array
+    assert held() == before
+
+
+def test_memory_that_is_not_there_is_an_error() -> None:
+    with (
+        ShmTransport(0, RUN, 2) as transport,
+        pytest.raises(TransportError, match=r"rank 0: expected .* bytes to share"),
+    ):
+        transport.allocate(1 << 60)
+
+
 def test_closing_lets_go_of_the_memory_and_peers_do_not_mind() -> None:
     before = held()
     with pair() as (sender, transport):

@@ -1,0 +1,28 @@
+"""Laws 1, 3 and 4 with oneDNN's kernels, in float32 and in their order of memory; the whole is the reference's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpart.kernels.onednn.kernels import Kernels
+from netpart.kernels.onednn.library import refusal
+from netpart.testing.laws import cut_law, gradient_law, shape_law
+from netpart.testing.play import make_data
+from tests.laws.cases import ALL, OBJECTIVES
+from tests.laws.cuts import cuts
+
+pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
+
+
+@pytest.mark.parametrize("name", ALL)
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_fast_kernels_obey(name: str, data: st.DataObject, seed: int) -> None:
+    layer, kernels = data.draw(ALL[name]).layer(), Kernels(np, "float32")
+    numbers = make_data(layer, seed)
+    shape_law(layer, numbers, kernels)
+    gradient_law(layer, numbers, seed, OBJECTIVES.get(name, 1.0), kernels)
+    cut_law(layer, numbers, data.draw(cuts(layer)), kernels)

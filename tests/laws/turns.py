@@ -1,0 +1,112 @@
+"""Groups and servers in one thread: everybody goes as far as he can, in an order that a seed decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from netpart.graph.cluster import Cluster
+from netpart.graph.partition import partition_job
+from netpart.graph.passes.serve import served
+from netpart.kernels.reference import Kernels
+from netpart.launch.averages import Averages
+from netpart.program.compile import compile_worker
+from netpart.program.server import compile_server
+from netpart.proto.job_pb2 import JobProto
+from netpart.spec import relative, whole
+from netpart.transport.memory import MemoryHub
+from netpart.updaters import updater
+from netpart.worker.averaging import Averaging
+from netpart.worker.player import Player, Waiting
+from netpart.worker.serving import Applied, Serving
+
+Values = np.ndarray[Any, Any]
+
+
+class Groups:
+    """Plays the training steps of ``job`` on groups of ``workers``, and their servers. ``order`` seeds the turns.
+
+    ``applied[rank]`` are the updates of a server, or the averages of a worker; ``reached[rank]`` the versions that a
+    server went through, with the values of its pieces at each.
+    """
+
+    def __init__(self, job: JobProto, workers: int, order: int = 0, meetings: Sequence[int] = ()) -> None:
+        self.partition = served(partition_job(job, workers))
+        self.cluster: Cluster = self.partition.cluster
+        self.random, self.hub = Random(order), MemoryHub(self.cluster.size)
+        self.meetings = [*meetings, job.train_steps]
+        self.applied: dict[int, list[Applied]] = {rank: [] for rank in range(self.cluster.size)}
+        self.reached: dict[int, list[int]] = {rank: [] for rank in range(self.cluster.size)}
+        self.players = [self.player(rank) for rank in range(self.cluster.size)]
+        self.playing = {rank: self.play(rank) for rank in range(self.cluster.size)}
+
+    def player(self, rank: int) -> Player:
+        partition, cluster = self.partition, self.cluster
+        rule, number = updater(partition.job.updater), cluster.number(rank)
+        if cluster.serves(rank):
+            player = Player(compile_server(partition, number, len(rule.states)), self.hub[rank], np, rule)
+        else:
+            slots, group = (0 if cluster.servers else len(rule.states)), cluster.group(rank)
+            program = compile_worker(partition, number, slots, kernels=Kernels, group=group)
+            player = Player(program, self.hub[rank], np, None if cluster.servers else rule, partition.job.seed)
+        player.machine.seed = partition.job.seed
+        player.initialise()
+        return player
+
+    def play(self, rank: int) -> Iterator[Waiting]:
+        """All steps of one member."""
+        player, cluster, end = self.players[rank], self.cluster, self.partition.job.train_steps
+        note = self.applied[rank].append
+        if cluster.serves(rank):
+            serving = Serving(player, cluster, 0, end, self.meetings, note, self.reached[rank].append)
+            yield from serving.play()
+            return
+        averages = None
+        if cluster.averages:
+            averaging, group = Averaging(player, self.hub[rank], cluster, rank), cluster.group(rank)
+            averages = Averages(averaging, player, cluster, group, 0, self.meetings, note)
+            yield Waiting("the others to get ready", rank, "train", 0, player.done("train", rank, rank))
+        for step in range(end):
+            if averages and step in self.meetings:
+                yield from averages.meet(step)
+            if step % cluster.groups == cluster.group(rank):
+                yield from player.play("train", step)
+                if averages:
+                    yield from averages.after(step)
+        if averages:
+            yield from averages.meet(end)
+
+    def run(self) -> None:
+        """Plays to the end; fails if nobody can go on."""
+        for rank in list(self.playing):
+            next(self.playing[rank])
+        idle = 0
+        while self.playing:
+            ranks = list(self.playing)
+            rank = self.random.choice(ranks)
+            before = sum(self.hub[r].arrivals for r in range(self.cluster.size))
+            ended = next(self.playing[rank], None) is None
+            if ended:
+                del self.playing[rank]
+            after = sum(self.hub[r].arrivals for r in range(self.cluster.size))
+            idle = 0 if ended or after > before else idle + 1
+            assert idle < 1000 * self.cluster.size, f"nobody goes on: {ranks}"
+
+    def parameter(self, name: str, ranks: Sequence[int] | None = None) -> Values:
+        """The whole of a parameter, from its keepers or from ``ranks``."""
+        spec = next(p.spec for p in self.partition.parameters if p.name == name)
+        found = np.full(spec.shape, np.nan)
+        for rank in self.cluster.keepers if ranks is None else ranks:
+            for h, holding in enumerate(self.players[rank].program.holdings):
+                if holding.parameter.name == name:
+                    found[relative(holding.box, whole(spec.shape))] = self.players[rank].parameter(h)
+        assert not np.isnan(found).any()
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all parameters."""
+        return [p.name for p in self.partition.parameters]
