@@ -2,6 +2,8 @@
 
 step:  validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
 end:   checkpoint ─ validate ─ test
+
+Where stages are delayed, several steps are under way at a time; before anything but training all of them are ended.
 """
 
 from __future__ import annotations
@@ -91,10 +93,20 @@ class Loop:
         """True if what a checkpoint of ``step`` would hold has just been read from one."""
         return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
 
+    def pauses(self, step: int) -> bool:
+        """True if something is due before ``step`` that needs all steps before it to be over."""
+        job, phases = self.job, self.player.program.phases
+        return (
+            step >= job.train_steps
+            or ("val" in phases and due(step, job.validate_freq, job.validate_after))
+            or ("test" in phases and due(step, job.test_freq, job.test_after))
+            or due(step, job.checkpoint_freq, job.checkpoint_after)
+        )
+
     def train(self, step: int) -> None:
         """Plays one training step, and reports the metrics when it is time."""
         started = perf_counter()
-        self.drive("train", step, step)
+        self.drive("train", step, step, self.pauses(step + 1))
         self.step_seconds.append(perf_counter() - started)
         self.train_seconds += self.step_seconds[-1]
         self.batches += 1
@@ -110,10 +122,10 @@ class Loop:
             self.drive(phase, batch, step)
         self.report(phase, step, batches)
 
-    def drive(self, phase: str, batch: int, step: int) -> None:
+    def drive(self, phase: str, batch: int, step: int, drain: bool = True) -> None:
         """Plays one mini-batch, blocking where the player must wait."""
         self.control.status.phase, self.control.status.step = phase, step
-        for waiting in self.player.play(phase, batch):
+        for waiting in self.player.play(phase, batch, drain):
             self.wait(waiting, step)
         self.control.check()
 

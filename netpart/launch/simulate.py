@@ -65,7 +65,7 @@ class Simulation:
         try:
             self.clocks.begin(worker)
             for step in range(steps):
-                for _ in self.players[worker].play("train", step):
+                for _ in self.players[worker].play("train", step, drain=step + 1 == steps):
                     transport.wait(FOREVER)
             self.clocks.stop(worker)
             self.clocks.end(worker)
@@ -76,8 +76,8 @@ class Simulation:
     def events(self, worker: int) -> list[Event]:
         """What a worker did, steps numbered from 0."""
         found, step = [], 0
-        for name, start, end, channel in self.players[worker].trace or ():
-            found.append(Event(worker, step, name, start, end, tuple(map(int, channel)) if channel else ()))
+        for name, start, end, channel, delay in self.players[worker].trace or ():
+            found.append(Event(worker, step, name, start, end, tuple(map(int, channel)) if channel else (), delay))
             step += name == STEP
         return found
 

@@ -48,24 +48,24 @@ def clock_ahead(control: Control) -> float:
 
 def encode(traced: list[Traced], ahead: float) -> TraceProto:
     """What was done, with every name and channel written once."""
-    numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+    numbers: dict[tuple[str, tuple[int, ...], int], int] = {}
     message = TraceProto()
-    for name, start, end, channel in traced:
-        key = (name, tuple(map(int, channel)) if channel else ())
+    for name, start, end, channel, delay in traced:
+        key = (name, tuple(map(int, channel)) if channel else (), delay)
         message.index.append(numbers.setdefault(key, len(numbers)))
         message.start.append(start + ahead)
         message.end.append(end + ahead)
-    message.what.extend(TracedProto(name=name, channel=channel) for name, channel in numbers)
+    message.what.extend(TracedProto(name=name, channel=channel, delay=delay) for name, channel, delay in numbers)
     return message
 
 
 def decode(message: TraceProto) -> Iterator[Event]:
     """The events of a worker; its steps are numbered from 0."""
-    what = [(traced.name, tuple(traced.channel)) for traced in message.what]
+    what = [(traced.name, tuple(traced.channel), traced.delay) for traced in message.what]
     step = 0
     for index, start, end in zip(message.index, message.start, message.end, strict=True):
-        name, channel = what[index]
-        yield Event(message.rank, step, name, start, end, channel)
+        name, channel, delay = what[index]
+        yield Event(message.rank, step, name, start, end, channel, delay)
         step += name == STEP
 
 
@@ -87,8 +87,8 @@ def add_memory(message: TraceProto, player: Player) -> None:
     }  # fmt: skip
     message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in parts.items())
     message.peak.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in highest.buffers)
-    actions = player.bound["train"].actions
-    message.peak_at = actions[highest.instruction].name if actions else "nothing"
+    actions = player.bound["train"].turns[0]
+    message.peak_at = actions[highest.instruction][1].name if actions else "nothing"
 
 
 def memory_of(message: TraceProto) -> WorkerMemory:

@@ -28,7 +28,8 @@ BUSY = (FORWARD, BACKWARD, UPDATE, MOVE)
 class Event(NamedTuple):
     """What ``worker`` did in ``step`` from ``start`` to ``end``, in seconds of one clock for all.
 
-    ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else ().
+    ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else (), and
+    ``delay`` how many steps earlier its mini-batch began.
     """
 
     worker: int
@@ -37,6 +38,7 @@ class Event(NamedTuple):
     start: float
     end: float
     channel: Key = ()
+    delay: int = 0
 
     @property
     def verb(self) -> str:
@@ -56,6 +58,11 @@ class Event(NamedTuple):
     def kind(self) -> str:
         """FORWARD, BACKWARD, UPDATE, MOVE, TALK, WAIT or STEP."""
         return KINDS.get(self.verb, MOVE)
+
+    @property
+    def message(self) -> tuple[int, Key]:
+        """What both ends of a message call it: the step in which its mini-batch began, and the channel."""
+        return self.step - self.delay, self.channel
 
     @property
     def interval(self) -> Interval:
@@ -89,9 +96,9 @@ class Timeline:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """Every message that was both sent and taken in."""
-        sent = {(e.step, e.channel): e for e in self.events if e.verb == "send" and e.channel}
-        taken = [e for e in self.events if e.verb == "receive" and (e.step, e.channel) in sent]
-        return tuple(Message(sent[e.step, e.channel], e) for e in taken)
+        sent = {e.message: e for e in self.events if e.verb == "send" and e.channel}
+        taken = [e for e in self.events if e.verb == "receive" and e.message in sent]
+        return tuple(Message(sent[e.message], e) for e in taken)
 
     def of_step(self, step: int) -> Timeline:
         """The events of one step."""

@@ -25,10 +25,10 @@ from netpart.worker.bind import (
     START,
     WAIT,
     Action,
-    Binder,
     Bound,
     Running,
     attach,
+    bind,
     scratch_bytes,
 )  # fmt: skip
 from netpart.worker.machine import ALIGN, Machine
@@ -60,13 +60,15 @@ class Waiting(NamedTuple):
 class Traced(NamedTuple):
     """What was done from ``start`` to ``end``, in seconds of this process's clock; ``name`` begins with a verb.
 
-    ``channel`` is that of the message that it sent or received. What was done meanwhile stands before it.
+    ``channel`` is that of the message that it sent or received, for the mini-batch of ``delay`` steps before. What was
+    done meanwhile stands before it.
     """
 
     name: str
     start: float
     end: float
     channel: Channel | None = None
+    delay: int = 0
 
 
 class Player:
@@ -83,7 +85,7 @@ class Player:
         self.program, self.transport, self.xp = program, transport, xp
         shared = transport is not None and transport.slots_for_all
         self.machine = Machine(program, xp, updater, seed, poison, shared)
-        self.bound: dict[str, Bound] = {p: Binder(self.machine, p, transport).bind() for p in program.phases}
+        self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport) for p in program.phases}
         self.workspace_bytes = self.attach_workspace()
         self.running: list[Running] = []
         self.seen = -1
@@ -91,6 +93,8 @@ class Player:
         self.now: Callable[[], float] = perf_counter
         self.doing = "getting ready"
         self.sequence = dict.fromkeys(program.phases, 0)
+        self.begun = dict.fromkeys(program.phases, 0)
+        self.late = 0
         self.readers = {phase: self.finished_by_readers(phase) for phase in program.phases}
         self.writers = {phase: self.finished_for_writers(phase) for phase in program.phases}
 
@@ -127,35 +131,59 @@ class Player:
         """Values of a holding, on the device."""
         return self.machine.fixed[self.program.parameters[holding].buffer]
 
-    def play(self, phase: str, step: int) -> Iterator[Waiting]:
-        """Plays one step of ``phase``; yields what it waits for whenever a message is missing."""
-        bound, trace, self.machine.clock.step = self.bound[phase], self.trace, step
-        sequence, began = self.sequence[phase], self.now()
-        yield from self.wait_for_readers(phase, sequence)
+    def play(self, phase: str, step: int, drain: bool = True) -> Iterator[Waiting]:
+        """Plays one step of ``phase``; yields what it waits for whenever a message is missing.
+
+        Where stages are delayed, it begins mini-batch ``step`` and ends earlier ones. With ``drain`` it then ends all
+        that have begun, and only then are parameters, states and gradients those behind the step; without it the next
+        step must be ``step`` + 1.
+        """
+        began, mini = self.now(), self.begun[phase]
+        if mini == 0:
+            self.empty()
+        for late in range(1 + self.program.phases[phase].depth * drain):
+            yield from self.turn(phase, step, mini, late)
+        if drain:
+            self.machine.settle(mini)
+        self.begun[phase] = 0 if drain else mini + 1
+        self.note(STEP, began)
+
+    def empty(self) -> None:
+        """Before a step in which no mini-batch is under way."""
+        self.machine.spread()
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
-        for action in bound.actions:
-            self.doing = action.name
+
+    def turn(self, phase: str, step: int, mini: int, late: int) -> Iterator[Waiting]:
+        """Plays the instructions once, each for its mini-batch; ``mini``, since none was under way, is the last, and
+        began ``late`` turns before."""
+        bound, trace, clock = self.bound[phase], self.trace, self.machine.clock
+        number, turn = self.sequence[phase], mini + late
+        yield from self.wait_for_readers(phase, number)
+        for delay, action in bound.turns[turn % len(bound.turns)]:
+            if not late <= delay <= turn:
+                continue
+            self.doing, self.late = action.name, delay - late
+            clock.step = step - self.late
             if self.running:
-                self.advance(sequence)
+                self.advance()
             started = self.now() if trace is not None else 0.0
             if action.run is not None:
                 action.run()
             else:
-                yield from self.communicate(action, phase, sequence)
+                yield from self.communicate(action, phase, number - delay)
             if trace is not None:
-                self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel)
-        self.tell_writers(phase, sequence)
-        self.note(STEP, began)
-        self.sequence[phase] = sequence + 1
+                self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel, delay - late)
+        self.tell_writers(phase, number)
+        self.sequence[phase] = number + 1
 
-    def note(self, name: str, started: float, channel: Channel | None = None) -> None:
+    def note(self, name: str, started: float, channel: Channel | None = None, delay: int = 0) -> None:
         """Traces what ends now, if it is to be traced."""
         if self.trace is not None:
-            self.trace.append(Traced(name, started, self.now(), channel))
+            self.trace.append(Traced(name, started, self.now(), channel, delay))
 
     def communicate(self, action: Action, phase: str, step: int) -> Iterator[Waiting]:
-        """Sends, receives, or starts or completes a collective."""
+        """Sends, receives, or starts or completes a collective; ``step`` numbers its messages."""
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
@@ -164,24 +192,25 @@ class Player:
             began = self.now()
             while (arrived := self.transport.receive(action.channel, step)) is None:
                 yield Waiting(action.name, action.peer, phase, step, action.channel)
-                self.advance(step)
+                self.advance()
             self.note(f"wait {action.name}", began)
             self.to_device(action.array, arrived)
         elif action.kind == START:
             assert action.running is not None
+            action.running.number, action.running.delay = step, self.late
             self.running.append(action.running)
             self.seen = -1  # its first message may be here already
-            self.pass_on(action.running, action.running.progress.start(), step)
+            self.pass_on(action.running, action.running.progress.start())
         elif action.kind == WAIT:
             assert action.running is not None
             running = action.running
-            self.advance(step)
+            self.advance()
             while (expected := running.progress.expects()) is not None:
                 place, index = expected
                 yield Waiting(action.name, running.members[place], phase, step, running.channels[index])
-                self.advance(step)
+                self.advance()
 
-    def advance(self, step: int) -> None:
+    def advance(self) -> None:
         """Takes every collective as far as the messages that have arrived allow."""
         assert self.transport is not None
         arrivals = self.transport.arrivals
@@ -190,21 +219,21 @@ class Player:
         self.seen = arrivals
         for running in self.running:
             while (expected := running.progress.expects()) is not None:
-                arrived = self.transport.receive(running.channels[expected[1]], step)
+                arrived = self.transport.receive(running.channels[expected[1]], running.number)
                 if arrived is None:
                     break
                 began = self.now()
-                self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)), step)
-                self.note(f"receive {running.name}", began, running.channels[expected[1]])
+                self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)))
+                self.note(f"receive {running.name}", began, running.channels[expected[1]], running.delay)
         self.running = [running for running in self.running if not running.progress.done]
 
-    def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]], step: int) -> None:
+    def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]]) -> None:
         """Sends what a collective may send now."""
         assert self.transport is not None
         for place, index, view in sends:
             began, channel = self.now(), running.channels[index]
-            self.transport.send(channel, step, running.members[place], self.to_host(view))
-            self.note(f"send {running.name}", began, channel)
+            self.transport.send(channel, running.number, running.members[place], self.to_host(view))
+            self.note(f"send {running.name}", began, channel, running.delay)
 
     def to_host(self, array: Array) -> Array:
         return array if self.xp is np else self.xp.asnumpy(array)
@@ -218,7 +247,7 @@ class Player:
         for peer in sorted(self.program.phases[phase].receivers(self.program.worker)):
             channel = self.done(phase, peer, self.program.worker)
             if self.transport is not None:
-                self.transport.expect(channel, peer, (0,), EMPTY.dtype)
+                self.transport.expect(channel, peer, (0,), EMPTY.dtype, WINDOW + self.program.phases[phase].depth)
             found.append((peer, channel))
         return found
 
