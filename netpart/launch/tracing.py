@@ -81,11 +81,14 @@ def add_memory(message: TraceProto, player: Player) -> None:
     program, highest = player.program, peak(player.program)
     parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)
     state = program.slots * parameters
+    gradients = program.fixed_bytes - parameters - state - program.version_bytes
     parts = {
-        "parameters": parameters, "gradients": program.fixed_bytes - parameters - state, "state": state,
+        "parameters": parameters, "versions": program.version_bytes, "gradients": gradients, "state": state,
         "arena": program.arena_bytes, "workspace": player.workspace_bytes, "wire": player.machine.wire_bytes,
     }  # fmt: skip
-    message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in parts.items())
+    depth = program.phases["train"].depth
+    held = ((name, nbytes) for name, nbytes in parts.items() if depth or name != "versions")
+    message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in held)
     message.peak.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in highest.buffers)
     actions = player.bound["train"].turns[0]
     message.peak_at = actions[highest.instruction][1].name if actions else "nothing"

@@ -28,8 +28,8 @@ BUSY = (FORWARD, BACKWARD, UPDATE, MOVE)
 class Event(NamedTuple):
     """What ``worker`` did in ``step`` from ``start`` to ``end``, in seconds of one clock for all.
 
-    ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else (), and
-    ``delay`` how many steps earlier its mini-batch began.
+    ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else ();
+    its mini-batch began ``delay`` steps earlier.
     """
 
     worker: int

@@ -70,9 +70,7 @@ def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
             case Send(source, peer, channel, name):
                 yield Communication(Verb.SEND, name, channel, peer, source.shape, dtype(program, source))
             case Receive(target, peer, channel, name, lag):
-                yield Communication(
-                    Verb.RECEIVE, name, channel, peer, target.shape, dtype(program, target), lag=lag
-                )
+                yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, dtype(program, target), lag=lag)
             case CollectiveStart(exchange=exchange, channel=channel):
                 kind, name = type_name(program, i.dtype), told(i, buckets)
                 yield Communication(

@@ -24,7 +24,7 @@ from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
 from netpart.program.recompute import Pass, least
-from netpart.program.schedule import DELAYED, Stages, order_of, turns_of
+from netpart.program.schedule import DELAYED, Stages, order_of, stages_of, turns_of
 from netpart.program.sharing import Sharing, layers_of
 from netpart.proto.element import float_size
 
@@ -86,8 +86,7 @@ class PhaseCompiler:
     def passes(self) -> list[Pass]:
         """All passes of this worker in order; notes what comes ``before`` and ``behind`` them."""
         delayed = self.order == DELAYED and self.program.phase == "train"
-        made = {id(micro.graph): Stages(micro.graph, delayed) for micro in self.micros}
-        stages = [made[id(micro.graph)] for micro in self.micros]
+        stages = stages_of(self.micros, delayed)
         self.program.depth = stages[0].depth
         forwards = [self.forward(m, s) for m, s in enumerate(stages)]
         backwards = [BackwardCompiler(forward) for forward in forwards]

@@ -182,7 +182,9 @@ class ParameterMemory:
         """After backward: updates every parameter as soon as its gradient is complete."""
         if self.norm is not None:
             return self.finish_clipped(self.norm, phase)
-        return [i for waits, held in self.completed() for i in (*waits, *(Update(h, delay=self.delay(h)) for h in held))]
+        return [
+            i for waits, held in self.completed() for i in (*waits, *(Update(h, delay=self.delay(h)) for h in held))
+        ]
 
     def finish_clipped(self, norm: NormCompiler, phase: int) -> list[Instruction]:
         """Counts every gradient as soon as it is complete; the updates come once all workers know the norm."""

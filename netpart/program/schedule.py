@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from netpart.graph.graph import Graph, Part
-from netpart.graph.partition import Partition
+from netpart.graph.partition import Micro
 from netpart.proto.job_pb2 import JobProto, Schedule
 
 ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
@@ -56,6 +56,12 @@ class Played(NamedTuple):
 def order_of(job: JobProto) -> str:
     """The order that ``job`` asks for."""
     return Schedule.Order.Name(job.neuralnet.schedule)
+
+
+def stages_of(micros: Sequence[Micro], delayed: bool = False) -> list[Stages]:
+    """The stages of each micro-batch; those with one graph share theirs."""
+    made = {id(micro.graph): Stages(micro.graph, delayed) for micro in micros}
+    return [made[id(micro.graph)] for micro in micros]
 
 
 @dataclass
@@ -261,13 +267,6 @@ class Rehearsal:
                 over = heappop(running)[1]
                 free.add(over.stage.team)
                 self.finish(over)
-
-
-def rehearsed(cut: Partition) -> list[Played]:
-    """The turns of all teams in a training step of ``cut``, as they begin."""
-    order, made = order_of(cut.job), {id(micro.graph): Stages(micro.graph) for micro in cut.phases["train"]}
-    stages = [made[id(micro.graph)] for micro in cut.phases["train"]]
-    return list(Rehearsal(stages, order).play())
 
 
 def turns_of(worker: int, micros: Sequence[Stages], order: str, trains: bool = True) -> list[Turn]:
