@@ -15,7 +15,7 @@ test check cover bench-partition bench-bridges bench-planners: export MKL_NUM_TH
 
 .DEFAULT_GOAL := help
 .PHONY: bench-simulator help env demo test check lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
-	bench-planners bench-cpu bench-workers bench-start clean
+	bench-planners bench-pipeline bench-cpu bench-workers bench-start clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -102,6 +102,9 @@ bench-bridges: $(PEERS) ## compare bridges and all-reduces of one host with memc
 
 bench-simulator: env ## hold simulated steps of two workers against real ones
 	$(BIN)/python -m benchmarks.simulator $(ARGS)
+
+bench-pipeline: env ## time how long the stages of a pipeline wait
+	$(BIN)/python -m benchmarks.pipeline $(ARGS)
 
 bench-planners: env ## compare planners with what is proved, on 100 random problems (20 minutes)
 	$(BIN)/python -m benchmarks.planners

@@ -30,6 +30,7 @@ class Clocks:
         self.speeds, self.now = speeds, [0.0] * len(speeds)
         self.wakes = [0.0] * len(speeds)
         self.turns = [Event() for _ in speeds]
+        self.ended = set[int]()
         self.resumed = 0.0
         self.error = ""
 
@@ -61,6 +62,11 @@ class Clocks:
         self.now[worker] = max(self.now[worker], self.wakes[worker])
         self.resumed = perf_counter()
 
+    def wake(self, worker: int, instant: float) -> None:
+        """Lets a worker that waits go on at ``instant`` of its clock, if not earlier; none that has come to its end."""
+        if worker not in self.ended:
+            self.wakes[worker] = min(self.wakes[worker], max(instant, self.now[worker]))
+
     def begin(self, worker: int) -> None:
         """Waits for the first turn of a worker's thread."""
         self.turns[worker].wait()
@@ -69,6 +75,7 @@ class Clocks:
     def end(self, worker: int) -> None:
         """Takes a worker that has come to its end out of the simulation."""
         self.wakes[worker] = inf
+        self.ended.add(worker)
         if any(wakes < inf for wakes in self.wakes):
             self.pass_on()
 
@@ -110,7 +117,7 @@ class SimulatedTransport(Transport):
     def put(self, arrives: float, header: Header, array: Array) -> None:
         """Notes a message that arrives at an instant of the receiver's clock."""
         heappush(self._coming, (arrives, next(self._numbers), header, array))
-        self._clocks.wakes[self.rank] = min(self._clocks.wakes[self.rank], max(arrives, self._clocks.now[self.rank]))
+        self._clocks.wake(self.rank, arrives)
 
     def wait(self, seconds: float) -> bool:
         self._take_in()
