@@ -27,7 +27,7 @@ PLANS = (
 BLOCKS = (">block", "layers", ">work", "device")
 FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message. Those of
 profit (equation 5, to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved.
-Memory is that of the worker with the most."""
+Memory is that of the worker with the most. "again": activations are computed again, as there is no room for them."""
 
 
 def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
@@ -86,7 +86,8 @@ def cells(row: Proposed, best: bool) -> tuple[str, ...]:
     profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
     makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
     step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
-    return "*" if best else "", short(row.name), str(row.micro_batches), *step, *profit, *makespan
+    pieces = f"{row.micro_batches}{' again' if row.recompute else ''}"
+    return "*" if best else "", short(row.name), pieces, *step, *profit, *makespan
 
 
 def short(name: str) -> str:

@@ -30,6 +30,9 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--speeds", type=speeds, default=[], metavar="S,S,...",
         help="speeds of the workers' devices, this machine being 1 (default: all 1)",
     )  # fmt: skip
+    parser.add_argument(
+        "--by", choices=("time", "flops"), default="time", help="work of kernels: timed here (default), or counted"
+    )
     add_threads(parser, ALL)
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
     parser.add_argument(
@@ -73,6 +76,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.profile import drawn, print_json, print_tables
     from netpart.launch.links import measure_link
     from netpart.launch.simulate import simulate
+    from netpart.plan.devices import product_speed
     from netpart.plan.partition import partition
 
     job = load_job(args)
@@ -80,7 +84,7 @@ def call(args: argparse.Namespace) -> int:
         cut = partition(job.proto, workers_of(args, job), job.folder, phases=("train",))
     used = args.link or measure_link()
     note(f"link: {used.latency:.3g} s, {used.bandwidth:.3g} bytes/s, {used.overhead:.3g} s at either end")
-    found = simulate(cut, args.steps, used, args.speeds)
+    found = simulate(cut, args.steps, used, args.speeds, product_speed() if args.by == "flops" else 0.0)
     if args.output:
         args.output.parent.mkdir(parents=True, exist_ok=True)
         args.output.write_text(drawn(found, args.output.suffix), encoding="utf-8")
