@@ -105,8 +105,9 @@ class Timeline:
         return Timeline(self.workers, tuple(e for e in self.events if e.step == step))
 
     def of_worker(self, worker: int) -> list[Event]:
-        """The events of one worker, by their start; an event stands before those within it."""
-        return sorted((e for e in self.events if e.worker == worker), key=lambda e: (e.start, -e.end))
+        """The events of one worker, by their start; an event, which is noted when it ends, stands before those within
+        it."""
+        return sorted((e for e in reversed(self.events) if e.worker == worker), key=lambda e: (e.start, -e.end))
 
     def seconds(self, step: int) -> float:
         """What a step took: on the worker that took longest."""
