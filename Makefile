@@ -15,7 +15,7 @@ test check laws cover bench-partition bench-bridges bench-planners: export MKL_N
 
 .DEFAULT_GOAL := help
 .PHONY: bench-simulator help env demo test check laws lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
-	bench-planners bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
+	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -111,6 +111,9 @@ bench-bridges: $(PEERS) ## compare bridges and all-reduces of one host with memc
 
 bench-simulator: env ## hold simulated steps of two workers against real ones
 	$(BIN)/python -m benchmarks.simulator $(ARGS)
+
+bench-pipeline: env ## time how long the stages of a pipeline wait
+	$(BIN)/python -m benchmarks.pipeline $(ARGS)
 
 bench-planners: env ## compare planners with what is proved, on 100 random problems (20 minutes)
 	$(BIN)/python -m benchmarks.planners

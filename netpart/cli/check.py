@@ -89,7 +89,18 @@ def print_tables(table: plan.Table) -> None:
     if table.recomputed_flops:
         share = table.recomputed_flops / table.flops
         print(f"\n{count_text(table.recomputed_flops)} of the FLOPs ({share:.1%}) compute activations again.")
+    print_versions(table)
     print(f"\n{FOOTNOTE}")
+
+
+def print_versions(table: plan.Table) -> None:
+    """Prints what delayed stages hold of their parameters, if there are any."""
+    from netpart.units import bytes_text
+
+    held = [f"{row.versions} on worker {row.worker}" for row in table.workers if row.versions > 1]
+    if held:
+        nbytes = bytes_text(sum(row.version_bytes for row in table.workers))
+        print(f"\nVersions of the parameters: {', '.join(held)}; all but the newest take {nbytes}.")
 
 
 def title(table: plan.Table) -> str:

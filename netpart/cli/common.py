@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
-CUT = ("workers", "scheme", "stages", "replicas", "micro_batches", "order", "recompute", "collectives")
+CUT = ("workers", "scheme", "stages", "replicas", "micro_batches", "schedule", "recompute", "collectives")
 """The options that say how a job is cut."""
 NAMED = ("collectives", "kernels", "dtype")
 """The options whose values are those of the job's fields, in small letters."""
 READ = ("kernels", "dtype", "seed")
 """The options that say how it is read, but --set."""
 DTYPES = ("float32", "float64")
-ORDERS = ("1f1b", "gpipe")
+SCHEDULES = ("1f1b", "gpipe", "delayed")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
@@ -47,7 +47,9 @@ def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
         "--recompute", action="store_true", default=None,
         help="compute activations again before backward instead of holding them",
     )  # fmt: skip
-    parser.add_argument("--order", choices=ORDERS, help="order of the micro-batches (default: the job's, or 1f1b)")
+    parser.add_argument(
+        "--schedule", choices=SCHEDULES, help="order of forward and backward passes (default: the job's, or 1f1b)"
+    )
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's, or else auto)"
     )
@@ -154,8 +156,8 @@ def set_pipeline(job: Job, args: argparse.Namespace) -> None:
             setattr(net, name, getattr(args, name))
     if (args.stages or args.replicas) and args.scheme is None:
         set_scheme(job.proto, "pipeline")
-    if args.order is not None:
-        net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE)[ORDERS.index(args.order)]
+    if args.schedule is not None:
+        net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE, Schedule.DELAYED)[SCHEDULES.index(args.schedule)]
 
 
 def seed(number: int | None) -> int | None:

@@ -15,7 +15,7 @@ HELP = "show how two jobs, or one job with and without some options, differ in c
 EPILOG = """With one JOB, the options say what is compared with it as it is written; with two, they hold for both.
 All but --set may be given twice: once for each side. exit code: 0 the plans are the same, 1 they differ, 2 something
 is wrong."""
-EACH = ("workers", "scheme", "stages", "replicas", "micro_batches", "order", "collectives")
+EACH = ("workers", "scheme", "stages", "replicas", "micro_batches", "schedule", "collectives")
 """Options that each side may have its own of."""
 LAYERS = ("layer", "before", "after")
 NUMBERS = ("a training step", "", ">before", ">after", ">ratio")
@@ -25,7 +25,7 @@ TROUBLE = 2
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import COLLECTIVES, ORDERS, positive
+    from netpart.cli.common import COLLECTIVES, SCHEDULES, positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("diff", help=HELP, description=HELP, epilog=EPILOG)
     parser.add_argument("job", metavar="JOB", help="the job before")
@@ -35,7 +35,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--stages", type=positive, action="append", metavar="K", help="a pipeline of K stages")
     parser.add_argument("--replicas", type=positive, action="append", metavar="R", help="workers of each stage")
     parser.add_argument("--micro-batches", type=positive, action="append", metavar="M", help="pieces of the mini-batch")
-    parser.add_argument("--order", choices=ORDERS, action="append", help="order of the micro-batches")
+    parser.add_argument("--schedule", choices=SCHEDULES, action="append", help="order of the passes")
     parser.add_argument("--collectives", choices=COLLECTIVES, action="append", help="how collectives are carried out")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change a field")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")

@@ -25,7 +25,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, txt on the screen")
     parser.add_argument(
-        "--schedule", action="store_true", help="draw the order of the micro-batches instead of the net, as svg"
+        "--turns", action="store_true", help="draw which worker computes what when instead of the net, as svg"
     )
     parser.add_argument(
         "--groups", action="store_true", help="draw the groups of workers and their servers instead of the net, as svg"
@@ -41,13 +41,13 @@ def call(args: argparse.Namespace) -> int:
     from netpart.draw import render
     from netpart.errors import ConfigError
 
-    asked = "--schedule" if args.schedule else "--groups" if args.groups else ""
+    asked = "--turns" if args.turns else "--groups" if args.groups else ""
     chosen = args.format or ("svg" if asked and args.output is None else format_of(args.output))
     if asked and chosen != "svg":
         raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or say --format svg")
     job = load_job(args, provide=False)
     workers = workers_of(args, job)
-    if args.schedule:
+    if args.turns:
         drawing = chart_of(job, workers)
     elif args.groups:
         drawing = groups_of(job, workers)
@@ -89,14 +89,16 @@ def chart_of(job: Job, workers: int) -> str:
     """The schedule of training, drawn; raises ConfigError as the partition does."""
     from netpart.draw.schedule import schedule_svg
     from netpart.plan.partition import partition
-    from netpart.program.schedule import rehearsed
-    from netpart.proto.job_pb2 import Schedule
+    from netpart.program.delayed import rehearsed
+    from netpart.program.schedule import DELAYED, GPIPE, order_of
 
     with job.explaining():
         cut = partition(job.proto, workers, job.folder, phases=("train",))
-    order = "GPipe" if job.proto.neuralnet.schedule == Schedule.GPIPE else "1F1B"
-    title = f"{cut.graph.net.name}: {order} of {len(cut.phases['train'])} micro-batches"
-    return schedule_svg(rehearsed(cut), cut.graph.teams.members, title)
+    order, played = order_of(cut.job), rehearsed(cut)
+    named = {GPIPE: "GPipe", DELAYED: "delayed gradients"}.get(order, "1F1B")
+    last = 1 + max((each.turn.micro for each in played), default=0)
+    title = f"{cut.graph.net.name}: {named} of {last} micro-batches"
+    return schedule_svg(played, cut.graph.teams.members, title)
 
 
 def graph_of(job: Job, workers: int, phase: str) -> Graph:

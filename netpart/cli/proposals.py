@@ -28,6 +28,7 @@ BLOCKS = (">block", "layers", ">work", "device")
 FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message. Those of
 profit (equation 5, to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved.
 Memory is that of the worker with the most."""
+AGAIN = ' "again": activations are computed again, as there is no room for them.'
 
 
 def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
@@ -51,7 +52,7 @@ def print_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str 
         print()
     able = [row for row in portfolio.rows if not row.refused]
     Table(PLANS, [cells(row, row is best) for row in able]).print()
-    print(f"\n{FOOTNOTE}")
+    print(f"\n{FOOTNOTE}{AGAIN if any(row.recompute for row in able) else ''}")
     refused = [f"not {row.name}: {row.refused}" for row in portfolio.rows if row.refused]
     print("\n".join(["", *refused]) if refused else "", end="\n" if refused else "")
 
@@ -91,7 +92,8 @@ def cells(row: Proposed, best: bool) -> tuple[str, ...]:
     profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
     makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
     step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
-    return "*" if best else "", short(row.name), str(row.micro_batches), *step, *profit, *makespan
+    pieces = f"{row.micro_batches}{' again' if row.recompute else ''}"
+    return "*" if best else "", short(row.name), pieces, *step, *profit, *makespan
 
 
 def short(name: str) -> str:

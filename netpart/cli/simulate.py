@@ -30,6 +30,9 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--speeds", type=numbers, default=[], metavar="S,S,...",
         help="speeds of the workers' devices, this machine being 1 (default: all 1)",
     )  # fmt: skip
+    parser.add_argument(
+        "--by", choices=("time", "flops"), default="time", help="work of kernels: timed here (default), or counted"
+    )
     add_threads(parser, ALL)
     add_output(parser, "played")
     return parser
@@ -69,6 +72,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.profile import check_output, show
     from netpart.launch.links import measure_link
     from netpart.launch.simulate import simulate, speeds_of
+    from netpart.plan.devices import product_speed
     from netpart.plan.partition import partition
 
     job = load_job(args)
@@ -78,5 +82,6 @@ def call(args: argparse.Namespace) -> int:
     check_output(args.output)
     used = args.link or measure_link()
     note(f"link: {used.latency:.3g} s, {used.bandwidth:.3g} bytes/s, {used.overhead:.3g} s at either end")
-    show(simulate(cut, args.steps, used, speeds), args)
+    flops = product_speed() if args.by == "flops" else 0.0
+    show(simulate(cut, args.steps, used, speeds, flops), args)
     return 0

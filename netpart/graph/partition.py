@@ -31,6 +31,7 @@ from netpart.graph.passes.totals import ask_with_totals
 from netpart.graph.scheme import refuse_scheme
 from netpart.graph.unsupported import refuse_unsupported
 from netpart.proto.element import float_size
+from netpart.proto.job_pb2 import Schedule
 from netpart.proto.phase import in_phase
 from netpart.spec import Placement, one
 
@@ -172,7 +173,7 @@ def micro_batches(
             net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
             graphs[hi - lo] = cut_net(net, job, workers, whole.rows, placer, fallbacks)
         micros.append(Micro(graphs[hi - lo], (lo, hi)))
-    if count > 1:
+    if count > 1 or (phase == "train" and job.neuralnet.schedule == Schedule.DELAYED):
         join_teams(list(graphs.values()))
     return micros
 

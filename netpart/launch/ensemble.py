@@ -83,24 +83,26 @@ class Ensemble:
         for player in self.players:
             player.initialise()
 
-    def step(self, phase: str, step: int) -> dict[str, float]:
+    def step(self, phase: str, step: int, drain: bool = True) -> dict[str, float]:
         """Plays one step on all workers; returns the mean of each reported metric over the mini-batch.
 
+        ``drain`` is that of ``Player.play``.
         Raises NetpartError, naming who waits for what, if no worker can go on.
         """
         if self.poison:
             self.poison_gradients()
-        running = {w: player.play(phase, step) for w, player in enumerate(self.players)}
+        running = {w: player.play(phase, step, drain) for w, player in enumerate(self.players)}
         while running:
             self.round(running)
         return self.metrics(phase)
 
     def poison_gradients(self) -> None:
-        """Fills what lives from step to step, but the parameters, with NaN: every step must write it anew."""
+        """Fills what lives from step to step, but the parameters and what is under way, with NaN: every step must write
+        it anew."""
         for player in self.players:
             kept = {view.buffer for view in player.program.parameters}
             for b, array in player.machine.fixed.items():
-                if b not in kept:
+                if b not in kept and player.program.copies(b) == 1:
                     array.fill(np.nan)
 
     def round(self, running: dict[int, Iterator[Waiting]]) -> None:

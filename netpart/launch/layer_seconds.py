@@ -35,7 +35,7 @@ def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS)
         trace: list[Traced] = []
         ensemble.players[0].trace = trace
         ensemble.step("train", step)
-        for action, start, end, _ in trace:
+        for action, start, end, *_ in trace:
             way, _, name = action.partition("+")[0].partition(" ")
             times[way, name].append(end - start)
     names = [node.name for node in partition.graph.net.nodes]

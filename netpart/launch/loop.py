@@ -5,6 +5,8 @@ end:   meet? ─ checkpoint ─ validate ─ test
 
 Of several groups each trains in its own steps; group 0 validates, tests and reports, and the keepers of parameters
 write checkpoints.
+
+Where stages are delayed, several steps are under way at a time; before anything but training all of them are ended.
 """
 
 from __future__ import annotations
@@ -135,10 +137,20 @@ class Loop:
             for waiting in self.averages.meet(step):
                 self.wait(waiting, step)
 
+    def pauses(self, step: int) -> bool:
+        """True if something is due before ``step`` that needs all steps before it to be over."""
+        job, phases = self.job, self.player.program.phases
+        return (
+            step >= job.train_steps
+            or ("val" in phases and due(step, job.validate_freq, job.validate_after))
+            or ("test" in phases and due(step, job.test_freq, job.test_after))
+            or due(step, job.checkpoint_freq, job.checkpoint_after)
+        )
+
     def train(self, step: int) -> None:
         """Plays one training step, and whatever is due between groups after it."""
         started = perf_counter()
-        self.drive("train", step, step)
+        self.drive("train", step, step, self.pauses(step + 1))
         if self.averages is not None:
             for waiting in self.averages.after(step):
                 self.wait(waiting, step)
@@ -161,10 +173,10 @@ class Loop:
             self.drive(phase, batch, step)
         self.report(phase, step, batches)
 
-    def drive(self, phase: str, batch: int, step: int) -> None:
+    def drive(self, phase: str, batch: int, step: int, drain: bool = True) -> None:
         """Plays one mini-batch, blocking where the player must wait."""
         self.control.status.phase, self.control.status.step = phase, step
-        for waiting in self.player.play(phase, batch):
+        for waiting in self.player.play(phase, batch, drain):
             self.wait(waiting, step)
         self.control.check()
 

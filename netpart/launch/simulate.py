@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from math import inf
 from threading import Thread
 
 import numpy as np
@@ -14,14 +16,16 @@ from netpart.graph.partition import Partition
 from netpart.launch.profile import WARM_UP, Profiled
 from netpart.launch.simulated import Clocks, SimulatedTransport, simulated_transports
 from netpart.launch.tracing import memory_plan
+from netpart.plan.cost import price
 from netpart.plan.step_profile import Profiler
 from netpart.plan.timeline import STEP, Event, Timeline
 from netpart.program.compile import compile_worker
+from netpart.program.instructions import Backward, Forward, Instruction
 from netpart.program.kernels import kernels_of
 from netpart.updaters import updater
 from netpart.worker.player import Player
 
-FOREVER = float("inf")
+FOREVER = inf
 
 
 @dataclass
@@ -65,7 +69,7 @@ class Simulation:
         try:
             self.clocks.begin(worker)
             for step in range(steps):
-                for _ in self.players[worker].play("train", step):
+                for _ in self.players[worker].play("train", step, drain=step + 1 == steps):
                     transport.wait(FOREVER)
             self.clocks.stop(worker)
             self.clocks.end(worker)
@@ -76,10 +80,36 @@ class Simulation:
     def events(self, worker: int) -> list[Event]:
         """What a worker did, steps numbered from 0."""
         found, step = [], 0
-        for name, start, end, channel in self.players[worker].trace or ():
-            found.append(Event(worker, step, name, start, end, tuple(map(int, channel)) if channel else ()))
+        for name, start, end, channel, delay in self.players[worker].trace or ():
+            found.append(Event(worker, step, name, start, end, tuple(map(int, channel)) if channel else (), delay))
             step += name == STEP
         return found
+
+
+@dataclass
+class Priced(Simulation):
+    """A simulation that computes nothing: forward and backward take the FLOPs of their part at ``speeds``, which are in
+    FLOPs a second, and all else within a worker takes no time. ``predict`` has the same model."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.clocks.speeds = [inf] * self.cut.workers
+
+    def player(self, worker: int) -> Player:
+        player = super().player(worker)
+        for turn in player.bound["train"].turns:
+            for (_, action), instruction in zip(turn, player.program.phases["train"].instructions, strict=True):
+                if action.run is not None:
+                    action.run = partial(self.clocks.spend, worker, self.flops(instruction) / self.speeds[worker])
+        return player
+
+    def flops(self, instruction: Instruction | None) -> int:
+        """What an instruction computes."""
+        if not isinstance(instruction, Forward | Backward):
+            return 0
+        graph = self.cut.phases["train"][instruction.micro].graph
+        cost = price(graph, graph.parts[instruction.part])
+        return cost.backward if isinstance(instruction, Backward) else cost.forward + self.flops(instruction.then)
 
 
 def speeds_of(workers: int, speeds: Sequence[float]) -> list[float]:
@@ -91,13 +121,15 @@ def speeds_of(workers: int, speeds: Sequence[float]) -> list[float]:
     return found
 
 
-def simulate(cut: Partition, steps: int, link: Link, speeds: Sequence[float] = ()) -> Profiled:
+def simulate(cut: Partition, steps: int, link: Link, speeds: Sequence[float] = (), flops: float = 0.0) -> Profiled:
     """Times a step of ``cut`` without its workers: figures and timeline as ``profile`` finds them on real ones.
 
     ``speeds`` are those of the workers' devices beside this machine (default: all 1). Needs the memory of all workers
-    together. Raises ConfigError where the speeds are not those of the workers.
+    together. With ``flops`` kernels are not timed but take what is counted, at so many FLOPs a second. Raises
+    ConfigError where the speeds are not those of the workers.
     """
-    simulation = Simulation(cut, link, speeds_of(cut.workers, speeds))
+    speeds = speeds_of(cut.workers, speeds)
+    simulation = Priced(cut, link, [flops * speed for speed in speeds]) if flops else Simulation(cut, link, speeds)
     events = (event for event in simulation.run(WARM_UP + steps).events if event.step >= WARM_UP)
     timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
     memory = [memory_plan(player) for player in simulation.players]

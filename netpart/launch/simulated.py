@@ -30,7 +30,7 @@ class Clocks:
         self.speeds, self.now = speeds, [0.0] * len(speeds)
         self.wakes = [0.0] * len(speeds)
         self.turns = [Event() for _ in speeds]
-        self.ended = [False] * len(speeds)
+        self.ended = set[int]()
         self.resumed = 0.0
         self.error = ""
 
@@ -63,8 +63,8 @@ class Clocks:
         self.resumed = perf_counter()
 
     def wake(self, worker: int, instant: float) -> None:
-        """Sets the time to wake forward, unless that worker has come to its end: nobody would take its turn."""
-        if not self.ended[worker]:
+        """Lets a worker that waits go on at ``instant`` of its clock, if not earlier; none that has come to its end."""
+        if worker not in self.ended:
             self.wakes[worker] = min(self.wakes[worker], max(instant, self.now[worker]))
 
     def begin(self, worker: int) -> None:
@@ -74,7 +74,8 @@ class Clocks:
 
     def end(self, worker: int) -> None:
         """Takes a worker that has come to its end out of the simulation."""
-        self.wakes[worker], self.ended[worker] = inf, True
+        self.wakes[worker] = inf
+        self.ended.add(worker)
         if any(wakes < inf for wakes in self.wakes):
             self.pass_on()
 

@@ -27,7 +27,7 @@ def encode_one(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> Communi
     """One communication; ``numbers`` collects the schedules."""
     legs = numbers.setdefault(c.legs, len(numbers)) if c.verb == Verb.START else -1
     return CommunicationProto(
-        verb=c.verb, name=c.name, channel=c.channel, peer=c.peer, shape=c.shape, dtype=c.dtype, legs=legs
+        verb=c.verb, name=c.name, channel=c.channel, peer=c.peer, shape=c.shape, dtype=c.dtype, legs=legs, lag=c.lag
     )
 
 
@@ -43,4 +43,4 @@ def decode_phase(message: SpokenProto) -> Iterator[Communication]:
         phase, way, micro, edge, chunk = c.channel
         channel = Channel(phase, Way(way), micro, edge, chunk)
         found = legs[c.legs] if c.legs >= 0 else ()
-        yield Communication(Verb(c.verb), c.name, channel, c.peer, tuple(c.shape), c.dtype, found)
+        yield Communication(Verb(c.verb), c.name, channel, c.peer, tuple(c.shape), c.dtype, found, c.lag)

@@ -48,24 +48,24 @@ def clock_ahead(control: Control) -> float:
 
 def encode(traced: list[Traced], ahead: float) -> TraceProto:
     """What was done, with every name and channel written once."""
-    numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+    numbers: dict[tuple[str, tuple[int, ...], int], int] = {}
     message = TraceProto()
-    for name, start, end, channel in traced:
-        key = (name, tuple(map(int, channel)) if channel else ())
+    for name, start, end, channel, delay in traced:
+        key = (name, tuple(map(int, channel)) if channel else (), delay)
         message.index.append(numbers.setdefault(key, len(numbers)))
         message.start.append(start + ahead)
         message.end.append(end + ahead)
-    message.what.extend(TracedProto(name=name, channel=channel) for name, channel in numbers)
+    message.what.extend(TracedProto(name=name, channel=channel, delay=delay) for name, channel, delay in numbers)
     return message
 
 
 def decode(message: TraceProto) -> Iterator[Event]:
     """The events of a worker; its steps are numbered from 0."""
-    what = [(traced.name, tuple(traced.channel)) for traced in message.what]
+    what = [(traced.name, tuple(traced.channel), traced.delay) for traced in message.what]
     step = 0
     for index, start, end in zip(message.index, message.start, message.end, strict=True):
-        name, channel = what[index]
-        yield Event(message.rank, step, name, start, end, channel)
+        name, channel, delay = what[index]
+        yield Event(message.rank, step, name, start, end, channel, delay)
         step += name == STEP
 
 
@@ -81,14 +81,17 @@ def add_memory(message: TraceProto, player: Player) -> None:
     program, highest = player.program, peak(player.program)
     parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)
     state = program.slots * parameters
+    gradients = program.fixed_bytes - parameters - state - program.version_bytes
     parts = {
-        "parameters": parameters, "gradients": program.fixed_bytes - parameters - state, "state": state,
+        "parameters": parameters, "versions": program.version_bytes, "gradients": gradients, "state": state,
         "arena": program.arena_bytes, "workspace": player.workspace_bytes, "wire": player.machine.wire_bytes,
     }  # fmt: skip
-    message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in parts.items())
+    depth = program.phases["train"].depth
+    held = ((name, nbytes) for name, nbytes in parts.items() if depth or name != "versions")
+    message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in held)
     message.peak.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in highest.buffers)
-    actions = player.bound["train"].actions
-    message.peak_at = actions[highest.instruction].name if actions else "nothing"
+    actions = player.bound["train"].turns[0]
+    message.peak_at = actions[highest.instruction][1].name if actions else "nothing"
 
 
 def memory_of(message: TraceProto) -> WorkerMemory:

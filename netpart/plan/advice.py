@@ -40,7 +40,7 @@ def unheeded(job: JobProto) -> Iterator[str]:
     """What a job asks for and little follows from: a scheme where every cut is written, stages or an order of one
     piece."""
     scheme, net = scheme_name(job), job.neuralnet
-    if scheme == "PIPELINE" and net.micro_batches <= 1:
+    if scheme == "PIPELINE" and net.micro_batches <= 1 and net.schedule != Schedule.DELAYED:
         yield "one stage works at a time, as there is one micro-batch; cut the mini-batch with --micro-batches 4, say"
     if scheme != AS_WRITTEN and all(is_written(layer) for layer in net.layer if in_phase(layer, "train")):
         own = "a partition_dim, location, cut or shard of its own"

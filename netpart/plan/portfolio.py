@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -28,13 +29,15 @@ AS_WRITTEN = "as written"
 SHARES = (1, 2, 4, 8, 16, 32)
 """Micro-batches that a pipeline is tried with, unless it is said."""
 
-Placed = tuple[int, tuple[Placement, ...]]
-"""Micro-batches, and the placements of the layers in training."""
+Placed = tuple[int, bool, tuple[Placement, ...]]
+"""Micro-batches, whether activations are computed again, and the placements of the layers in training."""
 
 
 @dataclass(frozen=True)
 class Row:
     """A proposal: the planners that made it, and what is predicted of a training step; ``gap`` is that to the bound.
+
+    ``recompute``: activations are computed again, as there is no room to hold them.
 
     ``refused`` says why it cannot be taken. ``profit`` and ``makespan`` are those of an allocation of blocks with their
     gaps to what is proved.
@@ -42,6 +45,7 @@ class Row:
 
     name: str
     micro_batches: int = 1
+    recompute: bool = False
     seconds: float = float("inf")
     gap: float = float("inf")
     moved: int = 0
@@ -125,17 +129,20 @@ class Portfolio:
             yield self.proposal(name, layout)
 
     def proposal(self, name: str, layout: Layout) -> Proposal:
-        """The fastest variant of a layout and number of micro-batches that fits the devices."""
+        """The fastest variant of a layout and number of micro-batches that fits the devices; if none does, the fastest
+        that fits where activations are computed again."""
         shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
-        schemes = layout.scheme, *layout.variants
-        tried = sorted((self.laid_out(name, s, m) for s in schemes for m in shares), key=lambda p: p.row.seconds)
-        fitted = map(self.fitted, tried)
-        found = next((p for p in fitted if not p.row.refused), None) or self.fitted(tried[0])
+        ways = [(scheme, m) for scheme in (layout.scheme, *layout.variants) for m in shares]
+        tried = sorted(((self.laid_out(name, *way), way) for way in ways), key=lambda pair: pair[0].row.seconds)
+        cut = (way for p, way in tried if p.partition is not None and not p.row.recompute)
+        again = (self.laid_out(name, *way, again=True) for way in cut)
+        found = next((p for p in map(self.fitted, chain((p for p, _ in tried), again)) if not p.row.refused), None)
+        found = found or self.fitted(tried[0][0])
         return replace(found, row=replace(found.row, **self.allocation(layout)), layout=layout)
 
-    def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
-        """A scheme with so many micro-batches."""
-        job = with_micro_batches(self.job, micro_batches)
+    def laid_out(self, name: str, scheme: Scheme, micro_batches: int, again: bool = False) -> Proposal:
+        """A scheme with so many micro-batches, whose activations are computed ``again``."""
+        job = with_pieces(self.job, micro_batches, again or self.job.proto.neuralnet.recompute)
         cut = partial(partition_by, scheme, job.proto, len(self.task.devices), job.folder)
         return self.tried(name, job, cut)
 
@@ -147,7 +154,8 @@ class Portfolio:
             return Proposal(Row(name, refused=str(job.explain(error))), job)
         told = predict(found, self.task.devices, self.rates)
         gap, micro_batches = told.seconds / self.bound - 1, len(found.phases["train"])
-        return Proposal(Row(name, micro_batches, told.seconds, gap, told.moved), job, found)
+        recompute = found.job.neuralnet.recompute
+        return Proposal(Row(name, micro_batches, recompute, told.seconds, gap, told.moved), job, found)
 
     def fitted(self, proposal: Proposal) -> Proposal:
         """A proposal with its memory; refused if a device has less."""
@@ -193,12 +201,13 @@ def freed(job: Job) -> Job:
     return replace(job, proto=proto)
 
 
-def with_micro_batches(job: Job, count: int) -> Job:
-    """``job`` with its mini-batch in ``count`` pieces; as it is if it has them."""
-    if count == max(1, job.proto.neuralnet.micro_batches):
+def with_pieces(job: Job, count: int, recompute: bool) -> Job:
+    """``job`` with its mini-batch in ``count`` pieces, and ``recompute``; as it is if it has them."""
+    net = job.proto.neuralnet
+    if (count, recompute) == (max(1, net.micro_batches), net.recompute):
         return job
     proto = copied(job.proto)
-    proto.neuralnet.micro_batches = count
+    proto.neuralnet.micro_batches, proto.neuralnet.recompute = count, recompute
     return replace(job, proto=proto)
 
 
@@ -211,7 +220,7 @@ def copied(proto: JobProto) -> JobProto:
 
 def placed(found: Partition) -> Placed:
     """What makes a partition: two with the same take the same step."""
-    return len(found.phases["train"]), tuple(found.graph.placements)
+    return len(found.phases["train"]), found.job.neuralnet.recompute, tuple(found.graph.placements)
 
 
 def merged(proposals: Iterable[Proposal]) -> list[Proposal]:

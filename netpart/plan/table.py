@@ -54,7 +54,8 @@ class WorkerRow:
     """One worker: its layer parts, the parameters it holds, FLOPs, bytes it sends per step, bytes of its
     buffers and of messages on their way.
 
-    A run needs a little more ``memory`` than that, for the workspace of its kernels.
+    A run needs a little more ``memory`` than that, for the workspace of its kernels. Of the memory ``version_bytes``
+    are the ``versions`` of parameters that are held for mini-batches under way, but the newest.
     """
 
     worker: int
@@ -63,6 +64,8 @@ class WorkerRow:
     flops: int
     sent: int
     memory: int
+    versions: int = 1
+    version_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -195,4 +198,5 @@ def worker_row(partition: Partition, program: WorkerProgram, sent: int, again: i
                 parts += micro is partition.phases["train"][0]
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
     memory = program.total_bytes + wire_bytes(program, slots=True)
-    return WorkerRow(worker, parts, parameters, flops, sent, memory)
+    versions = program.versions, program.version_bytes
+    return WorkerRow(worker, parts, parameters, flops, sent, memory, *versions)

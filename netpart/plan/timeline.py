@@ -28,7 +28,8 @@ BUSY = (FORWARD, BACKWARD, UPDATE, MOVE)
 class Event(NamedTuple):
     """What ``worker`` did in ``step`` from ``start`` to ``end``, in seconds of one clock for all.
 
-    ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else ().
+    ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else ();
+    its mini-batch began ``delay`` steps earlier.
     """
 
     worker: int
@@ -37,6 +38,7 @@ class Event(NamedTuple):
     start: float
     end: float
     channel: Key = ()
+    delay: int = 0
 
     @property
     def verb(self) -> str:
@@ -56,6 +58,11 @@ class Event(NamedTuple):
     def kind(self) -> str:
         """FORWARD, BACKWARD, UPDATE, MOVE, TALK, WAIT or STEP."""
         return KINDS.get(self.verb, MOVE)
+
+    @property
+    def message(self) -> tuple[int, Key]:
+        """What both ends of a message call it: the step in which its mini-batch began, and the channel."""
+        return self.step - self.delay, self.channel
 
     @property
     def interval(self) -> Interval:
@@ -89,17 +96,18 @@ class Timeline:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """Every message that was both sent and taken in."""
-        sent = {(e.step, e.channel): e for e in self.events if e.verb == "send" and e.channel}
-        taken = [e for e in self.events if e.verb == "receive" and (e.step, e.channel) in sent]
-        return tuple(Message(sent[e.step, e.channel], e) for e in taken)
+        sent = {e.message: e for e in self.events if e.verb == "send" and e.channel}
+        taken = [e for e in self.events if e.verb == "receive" and e.message in sent]
+        return tuple(Message(sent[e.message], e) for e in taken)
 
     def of_step(self, step: int) -> Timeline:
         """The events of one step."""
         return Timeline(self.workers, tuple(e for e in self.events if e.step == step))
 
     def of_worker(self, worker: int) -> list[Event]:
-        """The events of one worker, by their start; an event stands before those within it."""
-        return sorted((e for e in self.events if e.worker == worker), key=lambda e: (e.start, -e.end))
+        """The events of one worker, by their start; an event, which is noted when it ends, stands before those within
+        it."""
+        return sorted((e for e in reversed(self.events) if e.worker == worker), key=lambda e: (e.start, -e.end))
 
     def seconds(self, step: int) -> float:
         """What a step took: on the worker that took longest."""

@@ -8,7 +8,7 @@ time ─▶   conv1.y ████████████████
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 
@@ -23,23 +23,30 @@ NONE: Mapping[int, int] = MappingProxyType({})
 
 
 def plan_arena(
-    buffers: list[Buffer], instructions: list[Instruction], float_size: int, places: Mapping[int, int] = NONE
-) -> tuple[dict[int, int], int]:
+    buffers: list[Buffer], instructions: list[Instruction], float_size: int, places: Mapping[int, int] = NONE,
+    copies: Mapping[int, int] = NONE,
+) -> tuple[dict[int, int], int]:  # fmt: skip
     """Offsets in bytes of all arena buffers that ``instructions`` touch, and the arena's size.
 
-    ``places`` says which buffers lie in the place of another.
+    ``places`` says which buffers lie in the place of another, ``copies`` of which there are several, side by side.
     """
-    lives = lifetimes(buffers, instructions, places)
-    order = sorted(lives, key=lambda b: (-buffers[b].nbytes(float_size), lives[b][0], b))
+    lives = lifetimes(buffers, instructions, places, copies)
+    sizes = {b: copies.get(b, 1) * aligned(buffers[b].nbytes(float_size)) for b in lives}
+    order = sorted(lives, key=lambda b: (-sizes[b], lives[b][0], b))
     placed = np.empty((len(order), 4), np.int64)
     for n, b in enumerate(order):
-        (first, last), nbytes = lives[b], -(-buffers[b].nbytes(float_size) // ALIGN) * ALIGN
+        (first, last), nbytes = lives[b], sizes[b]
         others = placed[:n]
         meeting = others[(others[:, 0] <= last) & (others[:, 1] >= first), 2:]
         placed[n] = first, last, lowest_gap(meeting, nbytes), nbytes
     ends = placed[:, 2] + placed[:, 3]
     offsets = dict(zip(order, placed[:, 2].tolist(), strict=True))
     return offsets | {b: offsets[place] for b, place in places.items()}, int(ends.max(initial=0))
+
+
+def aligned(nbytes: int) -> int:
+    """What a buffer of ``nbytes`` takes of the arena."""
+    return -(-nbytes // ALIGN) * ALIGN
 
 
 def lowest_gap(taken: npt.NDArray[np.int64], nbytes: int) -> int:
@@ -51,9 +58,11 @@ def lowest_gap(taken: npt.NDArray[np.int64], nbytes: int) -> int:
 
 
 def lifetimes(
-    buffers: list[Buffer], instructions: list[Instruction], places: Mapping[int, int] = NONE
-) -> dict[int, tuple[int, int]]:
-    """First and last instruction that touches each arena buffer, or what lies in its place."""
+    buffers: list[Buffer], instructions: list[Instruction], places: Mapping[int, int] = NONE,
+    copies: Mapping[int, int] = NONE,
+) -> dict[int, tuple[int, int]]:  # fmt: skip
+    """First and last instruction that touches each arena buffer, or what lies in its place: of one of which there are
+    ``copies``, the first and the last of all, for it lives from step to step."""
     lives: dict[int, tuple[int, int]] = {}
     for time, instruction in enumerate(instructions):
         for view in views(instruction):
@@ -62,10 +71,10 @@ def lifetimes(
             if buffers[b].kind == ARENA:
                 first, _ = lives.get(b, (time, time))
                 lives[b] = (first, time)
-    return lives
+    return lives | {b: (0, len(instructions) - 1) for b in copies if b in lives}
 
 
-def held(buffers: list[Buffer], b: int) -> int:
+def held(buffers: Sequence[Buffer], b: int) -> int:
     """The buffer that has memory of its own and that ``b`` is, or is a range of."""
     while buffers[b].kind == ALIAS:
         b = buffers[b].parent

@@ -186,9 +186,15 @@ class BackwardCompiler:
     def send(self, part: Part) -> None:
         assert part.peer is not None
         channel = self.forward.channel(Way.BACKWARD, part)
-        self.out.append(Send(self.gradient(part), part.peer.worker, channel, part.name))
+        self.out.append(Send(self.gradient(part), part.peer.worker, channel, part.name, -self.lag(part)))
 
     def receive(self, part: Part) -> None:
         assert part.peer is not None
         channel = self.forward.channel(Way.BACKWARD, part.peer)
-        self.out.append(Receive(self.gradient(part), part.peer.worker, channel, part.name))
+        self.out.append(Receive(self.gradient(part), part.peer.worker, channel, part.name, self.lag(part)))
+
+    def lag(self, part: Part) -> int:
+        """Steps by which this worker is later at the gradient of a bridge than the other end."""
+        assert part.peer is not None
+        stages, other = self.forward.stages, self.forward.stages.of_worker(part.peer.worker)
+        return stages.delay(stages.of(part)) - stages.delay(stages.holding(part.node, other))

@@ -39,7 +39,10 @@ class Leg(NamedTuple):
 
 
 class Communication(NamedTuple):
-    """One communicating instruction. ``legs`` are a START's; ``name`` is that of the helper, collective or bucket."""
+    """One communicating instruction. ``legs`` are a START's; ``name`` is that of the helper, collective or bucket.
+
+    A RECEIVE is ``lag`` steps later than what it receives was sent.
+    """
 
     verb: Verb
     name: str
@@ -48,6 +51,7 @@ class Communication(NamedTuple):
     shape: Shape = ()
     dtype: str = ""
     legs: tuple[Leg, ...] = ()
+    lag: int = 0
 
     def __str__(self) -> str:
         return f"{PHRASES[self.verb]} {self.name}"
@@ -77,8 +81,8 @@ def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
         match i:
             case Send(source, peer, channel, name):
                 yield Communication(Verb.SEND, name, channel, peer, source.shape, dtype(program, source))
-            case Receive(target, peer, channel, name):
-                yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, dtype(program, target))
+            case Receive(target, peer, channel, name, lag):
+                yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, dtype(program, target), lag=lag)
             case CollectiveStart(exchange=exchange, channel=channel):
                 kind, name = type_name(program, i.dtype), told(i, buckets)
                 yield Communication(

@@ -6,12 +6,15 @@ where it is wanted. Copies appear only where a kernel needs contiguous memory th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 
 from netpart.graph.partition import Micro, Partition
 from netpart.kernels.reference import Kernels
-from netpart.program.arena import ALIGN, lifetimes, plan_arena
+from netpart.program.arena import aligned, lifetimes, plan_arena
 from netpart.program.backward import BackwardCompiler
+from netpart.program.delays import Copies, copies
 from netpart.program.early import early
 from netpart.program.forward import ForwardCompiler
 from netpart.program.fusion import fused
@@ -21,10 +24,9 @@ from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
 from netpart.program.recompute import Pass, least
-from netpart.program.schedule import Stages, turns_of
+from netpart.program.schedule import DELAYED, Stages, order_of, stages_of, turns_of
 from netpart.program.sharing import Sharing, layers_of
 from netpart.proto.element import float_size
-from netpart.proto.job_pb2 import Schedule
 
 
 def compile_worker(
@@ -63,6 +65,7 @@ class PhaseCompiler:
         self.micros, self.worker, self.memory, self.parameters = micros, worker, memory, parameters
         self.width, self.kernels, self.code = width, kernels, PHASE_CODES[phase]
         self.net, self.trains = parameters.partition.job.neuralnet, micros[0].graph.net.backward
+        self.order = order_of(parameters.partition.job)
         self.program = Program(phase, micros, metrics=plan_metrics(micros))
         self.layers = layers_of(micros, worker)
         self.before: list[Instruction] = []
@@ -75,24 +78,28 @@ class PhaseCompiler:
             passes = least(memory, passes, self.width, lambda option: self.planned(self.listed(option))[-1])
         program.instructions = self.listed(passes)
         if keep:
-            program.offsets, program.arena = side_by_side(memory, program.instructions, self.width)
+            program.copies = self.copies(program.instructions, {})
+            program.offsets, program.arena = side_by_side(memory, program.instructions, self.width, program.copies)
         else:
             places, program.offsets, program.arena = self.planned(program.instructions)
+            program.copies = self.copies(program.instructions, places)
             program.instructions = fused(program.instructions, self.layers, places, self.kernels)
         return program
 
     def passes(self) -> list[Pass]:
         """All passes of this worker in order; notes what comes ``before`` and ``behind`` them."""
-        made = {id(micro.graph): Stages(micro.graph) for micro in self.micros}
-        stages = [made[id(micro.graph)] for micro in self.micros]
+        delayed = self.order == DELAYED and self.program.phase == "train"
+        stages = stages_of(self.micros, delayed)
+        self.program.depth = stages[0].depth
         forwards = [self.forward(m, s) for m, s in enumerate(stages)]
         backwards = [BackwardCompiler(forward) for forward in forwards]
-        turns = turns_of(self.worker, stages, Schedule.Order.Name(self.net.schedule), self.trains)
+        turns = turns_of(self.worker, stages, self.order, self.trains)
         if self.trains:
             passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
             self.parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
             self.before = self.parameters.start(self.code)
         found = [Pass(t, (backwards if t.backward else forwards)[t.micro].run(t.stage)) for t in turns]
+        found = [Pass(t, late(i, stages[t.micro].delay(t.stage)) if t.backward else i) for t, i in found]
         if self.trains:
             self.behind = self.parameters.finish(self.code)
         return found
@@ -113,7 +120,16 @@ class PhaseCompiler:
         """Which buffers lie in the place of another; the offsets of all; bytes of the arena."""
         buffers = self.memory.buffers
         places = Sharing(buffers, instructions, self.layers).find()
-        return places, *plan_arena(buffers, instructions, self.width, places)
+        return places, *plan_arena(buffers, instructions, self.width, places, self.copies(instructions, places))
+
+    def copies(self, instructions: list[Instruction], places: Mapping[int, int]) -> Copies:
+        """What is held for several mini-batches."""
+        return copies(self.memory.buffers, instructions, self.parameters.read_by_updates(), places)
+
+
+def late(instructions: list[Instruction], delay: int) -> list[Instruction]:
+    """``instructions`` for the mini-batch ``delay`` steps earlier, but for what is later still."""
+    return [replace(i, delay=max(i.delay, delay)) for i in instructions] if delay else instructions
 
 
 def plan_metrics(micros: list[Micro]) -> list[MetricSlot]:
@@ -127,10 +143,12 @@ def plan_metrics(micros: list[Micro]) -> list[MetricSlot]:
     return slots
 
 
-def side_by_side(memory: Memory, instructions: list[Instruction], width: int) -> tuple[dict[int, int], int]:
+def side_by_side(
+    memory: Memory, instructions: list[Instruction], width: int, copies: Copies
+) -> tuple[dict[int, int], int]:
     """A memory plan in which nothing shares memory."""
     offsets, end = {}, 0
     for b in lifetimes(memory.buffers, instructions):
         offsets[b] = end
-        end += -(-memory.buffers[b].nbytes(width) // ALIGN) * ALIGN
+        end += copies.get(b, 1) * aligned(memory.buffers[b].nbytes(width))
     return offsets, end

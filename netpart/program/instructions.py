@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -43,7 +43,14 @@ class Channel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Forward:
+class Told:
+    """What every instruction says: step s plays it for the mini-batch of step s - ``delay``."""
+
+    delay: int = field(default=0, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Forward(Told):
     """Runs part ``part`` (index into the micro-batch's graph) forward; ``metrics`` is where its sums are added.
 
     ``then`` is the activation that the kernel computes in the place of its output as well, if there is one.
@@ -60,7 +67,7 @@ class Forward:
 
 
 @dataclass(frozen=True)
-class Backward:
+class Backward(Told):
     """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted.
 
     ``x`` are the inputs if backward may look at them again, else (); ``reads`` the other views of forward that it may
@@ -77,14 +84,14 @@ class Backward:
 
 
 @dataclass(frozen=True)
-class Zero:
+class Zero(Told):
     """Fills ``target`` with zeros."""
 
     target: View
 
 
 @dataclass(frozen=True)
-class Copy:
+class Copy(Told):
     """Copies ``source`` to ``target``."""
 
     target: View
@@ -92,7 +99,7 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Add:
+class Add(Told):
     """Adds ``source`` to ``target``."""
 
     target: View
@@ -100,27 +107,32 @@ class Add:
 
 
 @dataclass(frozen=True)
-class Send:
-    """Sends ``source`` to worker ``peer``; may be read until the call returns."""
+class Send(Told):
+    """Sends ``source`` to worker ``peer``; may be read until the call returns.
+
+    ``peer`` receives it ``lag`` steps later, if it keeps to the same step as this worker.
+    """
 
     source: View
     peer: int
     channel: Channel
     name: str
+    lag: int = 0
 
 
 @dataclass(frozen=True)
-class Receive:
-    """Waits for a message and copies it to ``target``."""
+class Receive(Told):
+    """Waits for a message, sent ``lag`` steps before, and copies it to ``target``."""
 
     target: View
     peer: int
     channel: Channel
     name: str
+    lag: int = 0
 
 
 @dataclass(frozen=True)
-class CollectiveStart:
+class CollectiveStart(Told):
     """Starts a collective; other instructions go on meanwhile.
 
     ``local[b]`` is this worker's own part of block b of the exchange, ``target[b]`` where the block goes, or is kept
@@ -137,14 +149,14 @@ class CollectiveStart:
 
 
 @dataclass(frozen=True)
-class CollectiveWait:
+class CollectiveWait(Told):
     """Waits until this worker's share of ``start`` is complete."""
 
     start: CollectiveStart
 
 
 @dataclass(frozen=True)
-class AddSquares:
+class AddSquares(Told):
     """Adds the squares of all elements of ``source`` to ``target``, one float64."""
 
     target: View
@@ -152,7 +164,7 @@ class AddSquares:
 
 
 @dataclass(frozen=True)
-class Update:
+class Update(Told):
     """Updates holding number ``holding`` from its gradient; ``norm`` is the squared norm of all gradients to clip."""
 
     holding: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Net, Node
@@ -10,6 +11,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.passes.synchronise import Bucket
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import FIXED, View
+from netpart.program.delays import parameter_delays
 from netpart.program.exchanges import Exchanges
 from netpart.program.instructions import (
     Add,
@@ -53,6 +55,7 @@ class ParameterMemory:
         self.started: dict[int, CollectiveStart] = {}
         self.copied: dict[tuple[int, int, Region], View] = {}
         self.served = Served(partition, worker, group) if partition.servers else None
+        self.delays = parameter_delays(partition)
         self.norm: NormCompiler | None = None
         if partition.norm is not None and worker in partition.norm.workers:
             self.norm = NormCompiler(partition.norm, worker, memory, self.exchanges)
@@ -150,7 +153,9 @@ class ParameterMemory:
     def start(self, phase: int) -> list[Instruction]:
         """Before backward: zeroes gradients that nobody here adds to, and starts buckets that wait for nothing."""
         out: list[Instruction] = [
-            Zero(view) for h, view in enumerate(self.gradients) if view is not None and not self.sums[h].contributions
+            Zero(view, delay=self.delay(h))
+            for h, view in enumerate(self.gradients)
+            if view is not None and not self.sums[h].contributions
         ]
         for b, _ in self.buckets:
             self.leave_if_ready(b, phase, out)
@@ -167,10 +172,12 @@ class ParameterMemory:
     def leave_if_ready(self, b: int, phase: int, out: list[Instruction]) -> None:
         if self.remaining[b] or b in self.started:
             return
-        out += [Copy(cell, self.cropped(h, box)) for c, cell, h, box in self.copies if c == b]
-        self.started[b] = self.exchanges.in_place(
+        delay = self.bucket_delay(b)
+        out += [Copy(cell, self.cropped(h, box), delay=delay) for c, cell, h, box in self.copies if c == b]
+        start = self.exchanges.in_place(
             self.flat[b], self.bucket(b).workers, self.worker, self.memory, self.channel(phase, b), f"bucket {b}"
         )
+        self.started[b] = replace(start, delay=delay)
         out.append(self.started[b])
 
     def finish(self, phase: int) -> list[Instruction]:
@@ -184,7 +191,7 @@ class ParameterMemory:
     def updates(self, held: Iterable[int], norm: View | None = None) -> list[Instruction]:
         """Updates holdings, or pushes their gradients to their servers."""
         own = [h for h in held if self.served is None or self.holdings[h].parameter.spec.running is not None]
-        found: list[Instruction] = [Update(h, norm) for h in own]
+        found: list[Instruction] = [Update(h, norm, delay=self.delay(h)) for h in own]
         if self.served is not None:
             for h in held:
                 found += self.served.push(self.holdings[h], self.values[h] if h in own else self.gradients[h])
@@ -198,7 +205,17 @@ class ParameterMemory:
             counted = [self.cropped(h, box) for h in held for box in norm.boxes(self.holdings[h])]
             out += [*waits, *map(norm.count, counted)]
             updates += self.updates(held, norm.total)
-        return [*out, *norm.agree(phase), *(self.served.push_norm(norm.total) if self.served else []), *updates]
+        pushed = self.served.push_norm(norm.total) if self.served else []
+        delay = max(self.delays.values(), default=0)
+        return [replace(i, delay=delay) for i in (*out, *norm.agree(phase), *pushed, *updates)]
+
+    def delay(self, h: int) -> int:
+        """Steps by which the update of a holding is behind forward."""
+        return self.delays.get(self.holdings[h].parameter.name, 0)
+
+    def bucket_delay(self, b: int) -> int:
+        """The same of what a bucket brings."""
+        return max(self.delays.get(cell.parameter.name, 0) for cell in self.bucket(b).cells)
 
     def completed(self) -> Iterator[tuple[list[Instruction], list[int]]]:
         """Holdings by when their gradient is complete, and what to wait for before: first those in no bucket."""
@@ -207,8 +224,9 @@ class ParameterMemory:
         complete = {h: max(last.get(h, -1), last.get(self.centre(h), -1)) for h in trained}
         yield [], [h for h in trained if complete[h] < 0]
         for b, _ in self.buckets:
-            copies = [Copy(self.cropped(h, box), cell) for c, cell, h, box in self.copies if c == b]
-            yield [CollectiveWait(self.started[b]), *copies], [h for h in trained if complete[h] == b]
+            delay = self.bucket_delay(b)
+            copies = [Copy(self.cropped(h, box), cell, delay=delay) for c, cell, h, box in self.copies if c == b]
+            yield [CollectiveWait(self.started[b], delay=delay), *copies], [h for h in trained if complete[h] == b]
 
     def centre(self, h: int) -> int:
         """The holding that the update of another reads as well: the mean of a running variance, else itself."""

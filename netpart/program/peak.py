@@ -48,11 +48,12 @@ def peak(program: WorkerProgram, phase: str = "train") -> Peak:
 def tenants(program: WorkerProgram, phase: str) -> list[Tenant]:
     """Everything that the arena holds in a step. Of buffers that share their place, the first gives its name."""
     offsets, buffers = program.phases[phase].offsets, program.buffers
-    lives = lifetimes(buffers, program.phases[phase].instructions)
+    copies = program.phases[phase].copies
+    lives = lifetimes(buffers, program.phases[phase].instructions, copies=copies)
     latest: dict[int, Tenant] = {}
     found: list[Tenant] = []
     for b, (first, last) in sorted(lives.items(), key=lambda item: item[1]):
-        before, nbytes = latest.get(offsets[b]), buffers[b].nbytes(program.float_size)
+        before, nbytes = latest.get(offsets[b]), copies.get(b, 1) * buffers[b].nbytes(program.float_size)
         if before is not None and first <= before.last:
             before.last, before.nbytes = max(last, before.last), max(nbytes, before.nbytes)
         else:

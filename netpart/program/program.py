@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import lcm
 
 from netpart.graph.partition import Micro
 from netpart.graph.passes.synchronise import Holding
@@ -26,7 +27,12 @@ class MetricSlot:
 @dataclass
 class Program:
     """A flat list of instructions. ``offsets`` places the arena buffers; ``arena`` is its size in bytes; ``ranks`` are
-    those of the workers that it names, where they differ from their numbers."""
+    those of the workers that it names, where they differ from their numbers.
+
+    What is delayed is played for an earlier mini-batch, at most ``depth`` steps earlier; so the pipeline is empty
+    ``depth`` steps after the last mini-batch. ``copies`` of a buffer are held, one after another in the arena, for as
+    many mini-batches; those of mini-batch i and i + ``period`` are the same.
+    """
 
     phase: str
     micros: list[Micro]
@@ -37,6 +43,13 @@ class Program:
     values: dict[tuple[int, int, int], View] = field(default_factory=dict)
     gradients: dict[tuple[int, int], View] = field(default_factory=dict)
     ranks: tuple[int, ...] = ()
+    depth: int = 0
+    copies: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def period(self) -> int:
+        """Mini-batches after which everything lies where it lay."""
+        return lcm(*self.copies.values())
 
     def rank(self, worker: int) -> int:
         """The rank of a worker in the run."""
@@ -76,9 +89,24 @@ class WorkerProgram:
     @property
     def fixed_bytes(self) -> int:
         """Bytes of everything that lives from step to step: parameters, updater state, gradients, metrics."""
-        total = sum(b.nbytes(self.float_size) for b in self.buffers if b.kind == FIXED)
+        total = sum(b.nbytes(self.float_size) for b in self.buffers if b.kind == FIXED) + self.version_bytes
         held = sum(self.buffers[v.buffer].nbytes(self.float_size) for v in self.parameters)
         return total + self.slots * held
+
+    @property
+    def versions(self) -> int:
+        """The most versions of a parameter that are held at a time."""
+        return max((self.copies(view.buffer) for view in self.parameters), default=1)
+
+    @property
+    def version_bytes(self) -> int:
+        """Bytes of all but the newest version of parameters and gradients."""
+        fixed = ((b, buffer) for b, buffer in enumerate(self.buffers) if buffer.kind == FIXED)
+        return sum((self.copies(b) - 1) * buffer.nbytes(self.float_size) for b, buffer in fixed)
+
+    def copies(self, b: int) -> int:
+        """For how many mini-batches buffer ``b`` is held at a time."""
+        return max((phase.copies.get(b, 1) for phase in self.phases.values()), default=1)
 
     @property
     def arena_bytes(self) -> int:

@@ -63,7 +63,7 @@ class Rehearsal:
     """All workers of one phase: where each is, what has been counted, and who sleeps until something is."""
 
     def __init__(self, spoken: Sequence[list[Communication]], steps: int = AHEAD + 1) -> None:
-        self.steps = steps
+        self.steps = steps + max((c.lag for each in spoken for c in each), default=0)
         self.members = {channel: [w for w, _ in found] for channel, found in collectives(spoken).items()}
         self.acts = [list(self.acts_of(worker, found)) for worker, found in enumerate(spoken)]
         self.step, self.at = [0] * len(spoken), [0] * len(spoken)
@@ -77,7 +77,7 @@ class Rehearsal:
         yield from (Act(reader, 1, AHEAD, "the start of the step") for reader in sorted(sent))
         for c in spoken:
             if c.verb == Verb.RECEIVE:
-                yield Act(c.channel, 1, 0, c)
+                yield Act(c.channel, 1, c.lag, c)
             else:
                 yield Act(c.channel, len(self.members[c.channel]) if c.verb == Verb.WAIT else 0, 0, c)
         yield Act(worker, 0, 0, "the end of the step")

@@ -20,11 +20,12 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from netpart.graph.graph import Graph, Part
-from netpart.graph.partition import Partition
-from netpart.proto.job_pb2 import Schedule
+from netpart.graph.partition import Micro
+from netpart.proto.job_pb2 import JobProto, Schedule
 
-ONE_F_ONE_B, GPIPE = "ONE_F_ONE_B", "GPIPE"
-"""Orders: backward first, with as many micro-batches in flight as keep a team busy; all of forward first."""
+ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
+"""Orders: backward first, with as many micro-batches in flight as keep a team busy; all of forward first; forward of
+a mini-batch beside backward of an earlier one (``delays.py``)."""
 FORWARD_COST, BACKWARD_COST = 1, 2
 """Time that a stage takes in a rehearsal: backward has two products for each of forward."""
 
@@ -52,11 +53,26 @@ class Played(NamedTuple):
     end: int
 
 
+def order_of(job: JobProto) -> str:
+    """The order that ``job`` asks for."""
+    return Schedule.Order.Name(job.neuralnet.schedule)
+
+
+def stages_of(micros: Sequence[Micro], delayed: bool = False) -> list[Stages]:
+    """The stages of each micro-batch; those with one graph share theirs."""
+    made = {id(micro.graph): Stages(micro.graph, delayed) for micro in micros}
+    return [made[id(micro.graph)] for micro in micros]
+
+
 @dataclass
 class Stages:
-    """The stages of a partitioned net; ``levels`` has one entry per node, ``before`` what each stage reads."""
+    """The stages of a partitioned net; ``levels`` has one entry per node, ``before`` what each stage reads.
+
+    ``delayed``: they train on the gradients of earlier mini-batches.
+    """
 
     graph: Graph
+    delayed: bool = False
     levels: list[int] = field(init=False, default_factory=list)
     before: dict[Stage, set[Stage]] = field(init=False)
 
@@ -131,6 +147,16 @@ class Stages:
             return 1
         first, own = self.of_team[team][0], len(self.of_team[team])
         return -(-self.behind[first] // own)
+
+    def delay(self, stage: Stage) -> int:
+        """Mini-batches by which backward of a stage is behind its forward: 0 at the end of the net, K - 1 at the
+        first of a chain of K stages."""
+        return self.behind[stage] - 1 if self.delayed else 0
+
+    @property
+    def depth(self) -> int:
+        """The greatest delay."""
+        return max(map(self.delay, self.before), default=0)
 
     @cached_property
     def behind(self) -> dict[Stage, int]:
@@ -243,15 +269,18 @@ class Rehearsal:
                 self.finish(over)
 
 
-def rehearsed(cut: Partition) -> list[Played]:
-    """The turns of all teams in a training step of ``cut``, as they begin."""
-    made = {id(micro.graph): Stages(micro.graph) for micro in cut.phases["train"]}
-    stages = [made[id(micro.graph)] for micro in cut.phases["train"]]
-    return list(Rehearsal(stages, Schedule.Order.Name(cut.job.neuralnet.schedule)).play())
-
-
 def turns_of(worker: int, micros: Sequence[Stages], order: str, trains: bool = True) -> list[Turn]:
     """What ``worker`` computes, in order, of micro-batches with the given stages."""
     team = micros[0].of_worker(worker)
+    if order == DELAYED:
+        return list(one_by_one(micros, team, trains))
     played = Rehearsal(micros, order, trains).play()
     return [each.turn for each in played if each.turn.stage.team == team]
+
+
+def one_by_one(micros: Sequence[Stages], team: int, trains: bool) -> Iterator[Turn]:
+    """Each micro-batch forward and then backward: in a delayed step, backward of an earlier mini-batch."""
+    for micro, stages in enumerate(micros):
+        own = stages.of_team.get(team, [])
+        yield from (Turn(stage, micro, False) for stage in own)
+        yield from (Turn(stage, micro, True) for stage in reversed(own) if trains)

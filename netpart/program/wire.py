@@ -13,7 +13,7 @@ from netpart.program.instructions import CollectiveStart, Receive, Send
 from netpart.program.program import Program, WorkerProgram
 
 AHEAD = 2
-"""Messages of a bridge that may be on their way: sent, and not yet done with."""
+"""Messages of a bridge that may be on their way: sent, and not yet done with; more by its lag."""
 REDUCE_AHEAD = 1
 """The same of an all-reduce: it ends for nobody before everybody has done with what it brought, unless it is a swap."""
 OUT = 3
@@ -42,7 +42,7 @@ def slot_bytes(program: WorkerProgram, phase: Program) -> int:
     total = 0
     for i in phase.instructions:
         if isinstance(i, Send | Receive):
-            total += AHEAD * view_bytes(program, i.source if isinstance(i, Send) else i.target)
+            total += (AHEAD + i.lag) * view_bytes(program, i.source if isinstance(i, Send) else i.target)
     for start in phase.collectives:
         total += ahead(start.exchange) * sum(sent + received for sent, received in message_bytes(program, start))
         total -= ahead(start.exchange) * sum(view_bytes(program, view) for _, view in overwritten(program, start))
@@ -77,7 +77,8 @@ def message_bytes(program: WorkerProgram, start: CollectiveStart) -> Iterator[tu
 
 def received_bytes(program: WorkerProgram, phase: Program) -> int:
     """The most that may wait to be taken in ``phase``."""
-    bridges = sum(AHEAD * view_bytes(program, i.target) for i in phase.instructions if isinstance(i, Receive))
+    received = (i for i in phase.instructions if isinstance(i, Receive))
+    bridges = sum((AHEAD + i.lag) * view_bytes(program, i.target) for i in received)
     return bridges + sum(
         ahead(start.exchange) * sum(received for _, received in message_bytes(program, start))
         for start in phase.collectives

@@ -63,7 +63,7 @@ class SpokenProto(_message.Message):
     def __init__(self, phase: _Optional[str] = ..., communication: _Optional[_Iterable[_Union[CommunicationProto, _Mapping]]] = ..., legs: _Optional[_Iterable[_Union[LegsProto, _Mapping]]] = ...) -> None: ...
 
 class CommunicationProto(_message.Message):
-    __slots__ = ("verb", "name", "channel", "peer", "shape", "dtype", "legs")
+    __slots__ = ("verb", "name", "channel", "peer", "shape", "dtype", "legs", "lag")
     VERB_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +71,7 @@ class CommunicationProto(_message.Message):
     SHAPE_FIELD_NUMBER: _ClassVar[int]
     DTYPE_FIELD_NUMBER: _ClassVar[int]
     LEGS_FIELD_NUMBER: _ClassVar[int]
+    LAG_FIELD_NUMBER: _ClassVar[int]
     verb: int
     name: str
     channel: _containers.RepeatedScalarFieldContainer[int]
@@ -78,7 +79,8 @@ class CommunicationProto(_message.Message):
     shape: _containers.RepeatedScalarFieldContainer[int]
     dtype: str
     legs: int
-    def __init__(self, verb: _Optional[int] = ..., name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ..., peer: _Optional[int] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., legs: _Optional[int] = ...) -> None: ...
+    lag: int
+    def __init__(self, verb: _Optional[int] = ..., name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ..., peer: _Optional[int] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., legs: _Optional[int] = ..., lag: _Optional[int] = ...) -> None: ...
 
 class LegsProto(_message.Message):
     __slots__ = ("number",)
@@ -247,12 +249,14 @@ class TraceProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., what: _Optional[_Iterable[_Union[TracedProto, _Mapping]]] = ..., index: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[float]] = ..., end: _Optional[_Iterable[float]] = ..., memory: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak_at: _Optional[str] = ...) -> None: ...
 
 class TracedProto(_message.Message):
-    __slots__ = ("name", "channel")
+    __slots__ = ("name", "channel", "delay")
     NAME_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    DELAY_FIELD_NUMBER: _ClassVar[int]
     name: str
     channel: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ...) -> None: ...
+    delay: int
+    def __init__(self, name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ..., delay: _Optional[int] = ...) -> None: ...
 
 class HeldProto(_message.Message):
     __slots__ = ("name", "bytes")

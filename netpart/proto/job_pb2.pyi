@@ -394,8 +394,10 @@ class Schedule(_message.Message):
         __slots__ = ()
         ONE_F_ONE_B: _ClassVar[Schedule.Order]
         GPIPE: _ClassVar[Schedule.Order]
+        DELAYED: _ClassVar[Schedule.Order]
     ONE_F_ONE_B: Schedule.Order
     GPIPE: Schedule.Order
+    DELAYED: Schedule.Order
     def __init__(self) -> None: ...
 
 class LayerGroupProto(_message.Message):

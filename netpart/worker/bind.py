@@ -47,14 +47,18 @@ RUN, SEND, RECEIVE, START, WAIT = range(5)
 
 @dataclass(slots=True)
 class Running:
-    """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, the ranks of
-    its members, and how often it was played before."""
+    """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, and the ranks
+    of its members.
+
+    ``number`` is that of its messages, since it was started; ``delay`` that of its mini-batch then.
+    """
 
     name: str
     progress: Progress
     channels: dict[int, Channel]
     members: tuple[int, ...]
-    step: int = 0
+    number: int = 0
+    delay: int = 0
 
 
 @dataclass(slots=True)
@@ -72,61 +76,72 @@ class Action:
 
 @dataclass
 class Bound:
-    """A Program ready to be played. ``metrics`` are the sums that losses add to since they were last read."""
+    """A Program ready to be played. ``metrics`` are the sums that losses add to since they were last read.
+
+    ``turns[i]`` are the actions of step i, i + period, .. since no mini-batch was under way, each behind its delay.
+    """
 
     program: Program
-    actions: list[Action]
+    turns: list[list[tuple[int, Action]]]
     metrics: np.ndarray[Any, Any]
-    scratch: list[tuple[int, Op]] = field(default_factory=list)
+    scratch: list[tuple[Action, Op]] = field(default_factory=list)
+
+
+def bind(machine: Machine, phase: str, transport: Transport | None) -> Bound:
+    """Binds one phase of a Machine, for each mini-batch that may be under way, and tells the transport what to
+    expect."""
+    program = machine.program.phases[phase]
+    period, metrics = program.period, machine.xp.zeros(sum(len(slot.names) for slot in program.metrics), np.float64)
+    binders = [Binder(machine, phase, transport, metrics, mini) for mini in range(period)]
+    bound = [[binder.action(i) for i in program.instructions] for binder in binders]
+    delays = [i.delay for i in program.instructions]
+    turns = [[(d, bound[(turn - d) % period][at]) for at, d in enumerate(delays)] for turn in range(period)]
+    return Bound(program, turns, metrics, [each for binder in binders for each in binder.ops])
 
 
 class Binder:
-    """Binds one phase of a Machine."""
+    """Binds one phase of a Machine for one mini-batch of those that are under way."""
 
-    def __init__(self, machine: Machine, phase: str, transport: Transport | None) -> None:
-        self.machine, self.transport = machine, transport
+    def __init__(
+        self, machine: Machine, phase: str, transport: Transport | None, metrics: Array, mini: int
+    ) -> None:  # fmt: skip
+        self.machine, self.transport, self.metrics = machine, transport, metrics
         self.program = machine.program.phases[phase]
         self.code = PHASE_CODES[self.program.phase]
-        self.arrays = machine.arrays(phase)
+        self.arrays, self.before = machine.arrays(phase, mini), machine.arrays(phase, mini - 1)
         self.kernels = machine.kernels
-        size = sum(len(slot.names) for slot in self.program.metrics)
-        self.metrics = machine.xp.zeros(size, np.float64)
         self.calls: dict[tuple[int, int], Call] = {}
         self.parts: dict[tuple[int, int], Part] = {}
         for m, micro in enumerate(self.program.micros):
             self.parts.update({(m, p.index): p for p in micro.graph.parts if p.worker == machine.program.worker})
         self.running: dict[Channel, Running] = {}
-        self.ops: list[tuple[int, Op]] = []
+        self.ops: list[tuple[Action, Op]] = []
 
-    def bind(self) -> Bound:
-        """Binds every instruction and tells the transport what to expect."""
-        actions = [self.action(i, instruction) for i, instruction in enumerate(self.program.instructions)]
-        return Bound(self.program, actions, self.metrics, self.ops)
-
-    def action(self, i: int, instruction: Instruction) -> Action:
+    def action(self, instruction: Instruction) -> Action:
+        """One instruction, bound."""
         match instruction:
             case Forward():
-                return self.op(i, f"forward {self.name(instruction)}", self.forward(instruction))
+                return self.op(f"forward {self.name(instruction)}", self.forward(instruction))
             case Backward():
-                return self.op(i, f"backward {self.name(instruction)}", self.backward(instruction))
+                return self.op(f"backward {self.name(instruction)}", self.backward(instruction))
             case Zero(target):
-                return self.op(i, "zero", self.kernels.zero(self.arrays(target)))
+                return self.op("zero", self.kernels.zero(self.arrays(target)))
             case Copy(target, source):
-                return self.op(i, "copy", self.kernels.copy(self.arrays(target), self.arrays(source)))
+                return self.op("copy", self.kernels.copy(self.arrays(target), self.arrays(source)))
             case Add(target, source):
-                return self.op(i, "add", self.kernels.add(self.arrays(target), self.arrays(source)))
+                return self.op("add", self.kernels.add(self.arrays(target), self.arrays(source)))
             case AddSquares(target, source):
                 found = self.kernels.add_squares(self.arrays(target), self.arrays(source))
-                return self.op(i, "add squares", found)
+                return self.op("add squares", found)
             case Update(holding, norm):
                 name = self.machine.program.holdings[holding].parameter.name
-                return self.op(i, f"update {name}", self.update(holding, norm))
+                return self.op(f"update {name}", self.update(holding, norm))
             case Send(source, peer, channel, name):
                 array, rank = self.arrays.lying(source), self.program.rank(peer)
                 return Action(SEND, f"send {name}", array=array, peer=rank, channel=channel)
-            case Receive(target, peer, channel, name):
+            case Receive(target, peer, channel, name, lag):
                 array, rank = self.arrays.lying(target), self.program.rank(peer)
-                self.expect(channel, rank, array.shape, array.dtype)
+                self.expect(channel, rank, array.shape, array.dtype, AHEAD + lag)
                 return Action(RECEIVE, f"receive {name}", array=array, peer=rank, channel=channel)
             case CollectiveStart():
                 running = self.start(instruction)
@@ -140,11 +155,11 @@ class Binder:
         then = instruction.then if isinstance(instruction, Forward) else None
         return f"{name}+{self.name(then)}" if then else name
 
-    def op(self, i: int, name: str, op: Op) -> Action:
+    def op(self, name: str, op: Op) -> Action:
+        action = Action(RUN, name, run=op.run)
         if op.scratch:
-            self.ops.append((i, op))
-            return Action(RUN, name)
-        return Action(RUN, name, run=op.run)
+            self.ops.append((action, op))
+        return action
 
     def expect(
         self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD, place: Array = None
@@ -244,13 +259,15 @@ class Binder:
         machine, program = self.machine, self.machine.program
         gradient = program.gradients[holding]
         assert gradient is not None
-        spec, w, g = self.spec(holding), self.arrays(program.parameters[holding]), self.arrays(gradient)
+        value = program.parameters[holding]
+        spec, w, g = self.spec(holding), self.arrays(value), self.arrays(gradient)
         if spec.running is not None:
             return self.follow(spec.running, holding, w, g)
         assert machine.updater is not None
         scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
-        return machine.updater.bind(machine.xp, w, g, state, scale, machine.clock, self.array(norm))
+        op = machine.updater.bind(machine.xp, w, g, state, scale, machine.clock, self.array(norm))
+        return op if program.copies(value.buffer) == 1 else after(self.kernels.copy(w, self.before(value)), op)
 
     def spec(self, holding: int) -> ParamSpec:
         return self.machine.program.holdings[holding].parameter.spec
@@ -270,15 +287,25 @@ class Binder:
         return follow_variance(xp, w, g, self.arrays(centres[0]), running.keep, count)
 
 
-def scratch_bytes(ops: list[tuple[int, Op]]) -> int:
+def after(first: Op, second: Op) -> Op:
+    """Both, one after the other; ``first`` needs no scratch."""
+
+    def run(*scratch: Array) -> None:
+        first.run()
+        second.run(*scratch)
+
+    return Op(run, second.scratch)
+
+
+def scratch_bytes(ops: list[tuple[Action, Op]]) -> int:
     """Size of the workspace that all ``ops`` can share, one after another."""
     return max((sum(_nbytes(s, d) for s, d in op.scratch) for _, op in ops), default=0)
 
 
 def attach(bound: Bound, workspace: Array) -> None:
     """Hands every Op its slices of the workspace."""
-    for i, op in bound.scratch:
-        bound.actions[i].run = partial(op.run, *_slices(op, workspace))
+    for action, op in bound.scratch:
+        action.run = partial(op.run, *_slices(op, workspace))
 
 
 def _slices(op: Op, workspace: Array) -> Iterator[Array]:
@@ -293,4 +320,4 @@ def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
     return -(-prod(shape) * int(np.dtype(dtype).itemsize) // 64) * 64
 
 
-__all__ = ["Action", "Binder", "Bound", "Running", "attach", "scratch_bytes"]
+__all__ = ["Action", "Bound", "Running", "attach", "bind", "scratch_bytes"]

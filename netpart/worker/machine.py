@@ -11,6 +11,7 @@ import numpy as np
 from netpart.errors import MemoryRefused
 from netpart.kernels.op import Array, Clock
 from netpart.kernels.reference import Kernels
+from netpart.program.arena import aligned
 from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
 from netpart.program.program import WorkerProgram
 from netpart.program.wire import wire_bytes, written_by_peers
@@ -43,10 +44,13 @@ class Machine:
         self.clock = Clock()
         self.wire_bytes = wire_bytes(program, transport is not None and transport.slots_for_all)
         self.refuse_unless_fits(program.total_bytes)
-        self.fixed: dict[int, Array] = self.shared(transport) if transport is not None and xp is np else {}
-        for b, buffer in enumerate(program.buffers):
-            if buffer.kind == FIXED and b not in self.fixed:
-                self.fixed[b] = xp.zeros(buffer.shape, self.element(buffer.dtype))
+        shared = self.shared(transport) if transport is not None and xp is np else {}
+        self.versions: dict[int, list[Array]] = {
+            b: [shared[b]] if b in shared else [self.zeros(b) for _ in range(program.copies(b))]
+            for b, buffer in enumerate(program.buffers)
+            if buffer.kind == FIXED
+        }
+        self.fixed = {b: versions[0] for b, versions in self.versions.items()}
         self.memory = xp.empty(program.arena_bytes + ALIGN, np.uint8)
         self.poisoned = poison
         slots = updater.states if updater else ()
@@ -66,6 +70,11 @@ class Machine:
             b: memory[start : start + nbytes].view(self.element(buffer.dtype)).reshape(buffer.shape)
             for (b, buffer), start, nbytes in zip(buffers.items(), starts, sizes, strict=False)
         }
+
+    def zeros(self, b: int) -> Array:
+        """Memory for a buffer."""
+        buffer = self.program.buffers[b]
+        return self.xp.zeros(buffer.shape, self.element(buffer.dtype))
 
     def refuse_unless_fits(self, coming: int, workspace: int = 0) -> None:
         """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""
@@ -92,9 +101,23 @@ class Machine:
             if self.updater is not None:
                 self.updater.begin(self.fixed[view.buffer], list(state.values()))
 
-    def arrays(self, phase: str) -> PhaseArrays:
-        """The arrays of one phase: all phases share the arena. Averages stand for parameters where they are tested."""
-        arrays = PhaseArrays(self, phase)
+    def spread(self) -> None:
+        """Makes all versions of every parameter the one that is known outside of a step, ``fixed``."""
+        for newest, *others in (self.versions[view.buffer] for view in self.program.parameters):
+            for other in others:
+                other[...] = newest
+
+    def settle(self, mini: int) -> None:
+        """Makes the version that the update of mini-batch ``mini`` wrote the one that is known outside of a step."""
+        for versions in (self.versions[view.buffer] for view in self.program.parameters):
+            newest = versions[mini % len(versions)]
+            if newest is not versions[0]:
+                versions[0][...] = newest
+
+    def arrays(self, phase: str, mini: int = 0) -> PhaseArrays:
+        """The arrays of one phase, and of mini-batch ``mini`` where several are under way: all phases share the arena.
+        Averages stand for parameters where they are tested."""
+        arrays = PhaseArrays(self, phase, mini)
         if self.program.phases[phase].phase != "train" and self.updater is not None and self.updater.tests_averages:
             averages = (state[AVERAGE] for state in self.state)
             arrays.made.update(zip((view.buffer for view in self.program.parameters), averages, strict=True))
@@ -102,11 +125,12 @@ class Machine:
 
 
 class PhaseArrays:
-    """Turns views into arrays, with the arena laid out for one phase."""
+    """Turns views into arrays, with the arena laid out for one phase; those of mini-batch ``mini`` counted from when no
+    other was under way."""
 
-    def __init__(self, machine: Machine, phase: str) -> None:
-        self.machine, self.program = machine, machine.program
-        self.offsets = self.program.phases[phase].offsets
+    def __init__(self, machine: Machine, phase: str, mini: int) -> None:
+        self.machine, self.program, self.mini = machine, machine.program, mini
+        self.offsets, self.copies = self.program.phases[phase].offsets, self.program.phases[phase].copies
         start = machine.memory.__array_interface__["data"][0] if machine.xp is np else machine.memory.data.ptr
         self.base = -start % ALIGN
         self.made: dict[int, Array] = {}
@@ -130,7 +154,7 @@ class PhaseArrays:
         if buffer.dtype == RECORD:
             return [None]
         if buffer.kind == FIXED:
-            return self.machine.fixed[b]
+            return self.machine.versions[b][self.mini % self.copies.get(b, 1)]
         order = buffer.order or tuple(range(len(buffer.shape)))
         lying = self.flat(b, buffer).reshape([buffer.shape[axis] for axis in order])
         return lying.transpose([order.index(axis) for axis in range(len(order))])
@@ -142,8 +166,8 @@ class PhaseArrays:
             return self.buffer(buffer.parent)[buffer.offset : buffer.offset + count]
         if b not in self.offsets:
             return self.machine.xp.empty(count, element)
-        start = self.base + self.offsets[b]
         nbytes = count * item_size(buffer.dtype, self.program.float_size)
+        start = self.base + self.offsets[b] + self.mini % self.copies.get(b, 1) * aligned(nbytes)
         return self.machine.memory[start : start + nbytes].view(element)
 
     def lying(self, view: View) -> Array:

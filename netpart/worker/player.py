@@ -24,10 +24,10 @@ from netpart.worker.bind import (
     START,
     WAIT,
     Action,
-    Binder,
     Bound,
     Running,
     attach,
+    bind,
     scratch_bytes,
 )  # fmt: skip
 from netpart.worker.machine import ALIGN, Machine
@@ -59,13 +59,15 @@ class Waiting(NamedTuple):
 class Traced(NamedTuple):
     """What was done from ``start`` to ``end``, in seconds of this process's clock; ``name`` begins with a verb.
 
-    ``channel`` is that of the message that it sent or received. What was done meanwhile stands before it.
+    ``channel`` is that of the message that it sent or received, for the mini-batch of ``delay`` steps before. What was
+    done meanwhile stands before it.
     """
 
     name: str
     start: float
     end: float
     channel: Channel | None = None
+    delay: int = 0
 
 
 class Player:
@@ -81,7 +83,7 @@ class Player:
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
         self.machine = Machine(program, xp, updater, seed, poison, transport)
-        self.bound: dict[str, Bound] = {p: Binder(self.machine, p, transport).bind() for p in program.phases}
+        self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport) for p in program.phases}
         self.workspace_bytes = self.attach_workspace()
         self.running: list[Running] = []
         self.seen = -1
@@ -89,6 +91,8 @@ class Player:
         self.now: Callable[[], float] = perf_counter
         self.doing = "getting ready"
         self.sequence = dict.fromkeys(program.phases, 0)
+        self.begun = dict.fromkeys(program.phases, 0)
+        self.late = 0
         self.readers = {phase: self.finished_by_readers(phase) for phase in program.phases}
         self.writers = {phase: self.finished_for_writers(phase) for phase in program.phases}
 
@@ -125,36 +129,59 @@ class Player:
         """Values of a holding, on the device."""
         return self.machine.fixed[self.program.parameters[holding].buffer]
 
-    def play(self, phase: str, step: int) -> Iterator[Waiting]:
-        """Plays one step of ``phase``; yields what it waits for whenever a message is missing."""
-        bound, trace = self.bound[phase], self.trace
-        sequence, began = self.sequence[phase], self.now()
-        yield from self.wait_for_readers(phase, sequence)
-        self.machine.clock.step = step
+    def play(self, phase: str, step: int, drain: bool = True) -> Iterator[Waiting]:
+        """Plays one step of ``phase``; yields what it waits for whenever a message is missing.
+
+        Where stages are delayed, it begins mini-batch ``step`` and ends earlier ones. With ``drain`` it then ends all
+        that have begun, and only then are parameters, states and gradients those behind the step; without it the next
+        step must be ``step`` + 1.
+        """
+        began, mini = self.now(), self.begun[phase]
+        if mini == 0:
+            self.empty()
+        for late in range(1 + self.program.phases[phase].depth * drain):
+            yield from self.turn(phase, step, mini, late)
+        if drain:
+            self.machine.settle(mini)
+        self.begun[phase] = 0 if drain else mini + 1
+        self.note(STEP, began)
+
+    def empty(self) -> None:
+        """Before a step in which no mini-batch is under way."""
+        self.machine.spread()
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
-        for action in bound.actions:
-            self.doing = action.name
+
+    def turn(self, phase: str, step: int, mini: int, late: int) -> Iterator[Waiting]:
+        """Plays the instructions once, each for its mini-batch; ``mini``, since none was under way, is the last, and
+        began ``late`` turns before."""
+        bound, trace, clock = self.bound[phase], self.trace, self.machine.clock
+        number, turn = self.sequence[phase], mini + late
+        yield from self.wait_for_readers(phase, number)
+        for delay, action in bound.turns[turn % len(bound.turns)]:
+            if not late <= delay <= turn:
+                continue
+            self.doing, self.late = action.name, delay - late
+            clock.step = step - self.late
             if self.running:
                 self.advance()
             started = self.now() if trace is not None else 0.0
             if action.run is not None:
                 action.run()
             else:
-                yield from self.communicate(action, phase, sequence)
+                yield from self.communicate(action, phase, number - delay)
             if trace is not None:
-                self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel)
-        self.tell_writers(phase, sequence)
-        self.note(STEP, began)
-        self.sequence[phase] = sequence + 1
+                self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel, delay - late)
+        self.tell_writers(phase, number)
+        self.sequence[phase] = number + 1
 
-    def note(self, name: str, started: float, channel: Channel | None = None) -> None:
+    def note(self, name: str, started: float, channel: Channel | None = None, delay: int = 0) -> None:
         """Traces what ends now, if it is to be traced."""
         if self.trace is not None:
-            self.trace.append(Traced(name, started, self.now(), channel))
+            self.trace.append(Traced(name, started, self.now(), channel, delay))
 
     def communicate(self, action: Action, phase: str, step: int) -> Iterator[Waiting]:
-        """Sends, receives, or starts or completes a collective."""
+        """Sends, receives, or starts or completes a collective; ``step`` numbers its messages."""
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
@@ -173,9 +200,9 @@ class Player:
             assert action.running is not None
             yield from self.complete(action.running, phase)
 
-    def start(self, running: Running, step: int) -> None:
-        """Starts a collective, for the ``step``-th time; it goes on with whatever is played."""
-        running.step = step
+    def start(self, running: Running, number: int) -> None:
+        """Starts a collective, whose messages have this ``number``; it goes on with whatever is played."""
+        running.number, running.delay = number, self.late
         self.running.append(running)
         self.seen = -1  # its first message may be here already
         self.pass_on(running, running.progress.start())
@@ -185,7 +212,7 @@ class Player:
         self.advance()
         while (expected := running.progress.expects()) is not None:
             place, index = expected
-            yield Waiting(running.name, running.members[place], phase, running.step, running.channels[index])
+            yield Waiting(running.name, running.members[place], phase, running.number, running.channels[index])
             self.advance()
 
     def advance(self) -> None:
@@ -197,12 +224,12 @@ class Player:
         self.seen = arrivals
         for running in self.running:
             while (expected := running.progress.expects()) is not None:
-                arrived = self.transport.receive(running.channels[expected[1]], running.step)
+                arrived = self.transport.receive(running.channels[expected[1]], running.number)
                 if arrived is None:
                     break
                 began = self.now()
                 self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)))
-                self.note(f"receive {running.name}", began, running.channels[expected[1]])
+                self.note(f"receive {running.name}", began, running.channels[expected[1]], running.delay)
         self.running = [running for running in self.running if not running.progress.done]
 
     def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]]) -> None:
@@ -210,8 +237,8 @@ class Player:
         assert self.transport is not None
         for place, index, view in sends:
             began, channel = self.now(), running.channels[index]
-            self.transport.send(channel, running.step, running.members[place], self.to_host(view))
-            self.note(f"send {running.name}", began, channel)
+            self.transport.send(channel, running.number, running.members[place], self.to_host(view))
+            self.note(f"send {running.name}", began, channel, running.delay)
 
     def to_host(self, array: Array) -> Array:
         return array if self.xp is np else self.xp.asnumpy(array)
@@ -226,7 +253,7 @@ class Player:
             channel = self.done(phase, peer, self.program.worker)
             rank = self.program.phases[phase].rank(peer)
             if self.transport is not None:
-                self.transport.expect(channel, rank, (0,), EMPTY.dtype)
+                self.transport.expect(channel, rank, (0,), EMPTY.dtype, WINDOW + self.program.phases[phase].depth)
             found.append((rank, channel))
         return found
 

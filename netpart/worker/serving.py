@@ -70,7 +70,7 @@ class Serving:
         self.end, self.meetings, self.applied, self.reached = end, meetings, applied, reached
         groups = range(cluster.groups)
         self.clients = [Client(g, cluster.steps(g, first, end), first) for g in groups]
-        self.first_channels = [player.bound[push(g)].actions[:1] for g in groups]
+        self.first_channels = [[action.channel for _, action in player.bound[push(g)].turns[0][:1]] for g in groups]
 
     def play(self) -> Iterator[Waiting]:
         """Serves until every step is in and answered; yields what it waits for."""
@@ -95,7 +95,7 @@ class Serving:
         step = client.step
         assert step is not None
         client.taking = client.taking or self.player.play(push(client.group), step)
-        first = [action.channel for action in self.first_channels[client.group]]
+        first = self.first_channels[client.group]
         for waiting in client.taking:
             if waiting.channel in first:
                 return waiting

@@ -87,10 +87,10 @@ def test_a_terminal_gets_a_drawn_table(job: Path, netpart: Netpart, monkeypatch:
 
 def test_what_has_no_effect_is_told(netpart: Netpart, job: Path) -> None:
     written = [word for name in ("data", "conv", "ip", "loss") for word in ("--set", f"{name}.location=0")]
-    answer = netpart("check", job, *written, "--workers", 2, "--scheme", "data", "--order", "gpipe")
+    answer = netpart("check", job, *written, "--workers", 2, "--scheme", "data", "--schedule", "gpipe")
     assert "warning: scheme DATA places nothing, as every layer has a partition_dim, location, " in answer.out
     assert "warning: schedule GPIPE orders micro-batches, and there is one; cut the mini-batch with" in answer.out
-    fine = netpart("check", job, "--workers", 2, "--scheme", "data", "--order", "gpipe", "--micro-batches", 2)
+    fine = netpart("check", job, "--workers", 2, "--scheme", "data", "--schedule", "gpipe", "--micro-batches", 2)
     assert "places nothing" not in fine.out
     assert "GPIPE" not in fine.out
 
@@ -104,3 +104,13 @@ def test_what_goes_between_groups_is_told(job: Path, netpart: Netpart) -> None:
     told = json.loads(netpart("check", job, "--json", *settings).out)["groups"]
     assert told["pushed"] == told["pulled"] > 0
     assert "groups" not in json.loads(netpart("check", job, "--json").out)
+
+
+def test_versions_of_delayed_stages_are_told(netpart: Netpart, job: Path) -> None:
+    delayed = "--workers", 2, "--stages", 2, "--schedule", "delayed"
+    answer = netpart("check", job, *delayed)
+    assert "\nVersions of the parameters: 2 on worker 0; all but the newest take " in answer.out
+    assert "warning: one stage works at a time" not in answer.out
+    rows = json.loads(netpart("check", job, *delayed, "--json").out)["workers"]
+    assert [row["versions"] for row in rows] == [2, 1]
+    assert [row["version_bytes"] for row in rows] == [4 * rows[0]["parameters"], 0]

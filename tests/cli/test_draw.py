@@ -59,13 +59,15 @@ def test_an_unknown_scheme_is_refused(job: Path, netpart: Netpart) -> None:
 
 
 def test_a_schedule_is_drawn_as_svg(netpart: Netpart, job: Path, tmp_path: Path) -> None:
-    pipeline = "--workers", 2, "--stages", 2, "--micro-batches", 4, "--schedule"
+    pipeline = "--workers", 2, "--stages", 2, "--micro-batches", 4, "--turns"
     answer = netpart("draw", job, *pipeline)
     assert answer.code == 0
     assert "small: 1F1B of 4 micro-batches" in answer.out
+    late = netpart("draw", job, "--workers", 2, "--stages", 2, "--schedule", "delayed", "--turns")
+    assert "small: delayed gradients of 4 micro-batches" in late.out
     refused = netpart("draw", job, *pipeline, "-o", tmp_path / "turns.txt")
     assert (refused.code, refused.out) == (2, "")
-    assert "--schedule: expected the format svg, got txt; name a file that ends in .svg" in refused.err
+    assert "--turns: expected the format svg, got txt; name a file that ends in .svg" in refused.err
 
 
 def test_groups_are_drawn(job: Path, netpart: Netpart) -> None:

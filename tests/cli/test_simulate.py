@@ -42,3 +42,13 @@ def test_every_worker_has_a_speed_before_anything_is_measured(
     answer = netpart("simulate", job, "--workers", 2, "--speeds", "1,1,1")
     assert answer.code == 2
     assert answer.err == "error: --speeds: expected 2 speeds above 0, one for each worker, got 1,1,1\n"
+
+
+def test_counted_work_takes_the_same_every_time(netpart: Netpart, job: Path) -> None:
+    options = "--workers", 2, "--stages", 2, "--schedule", "delayed", "--steps", 3, "--by", "flops", *LINK, "--json"
+    answer = netpart("simulate", job, *options)
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert told["workers"][0]["update"] == 0.0
+    assert told["step_seconds"] > 0
+    assert told["memory"][0]["parts"]["versions"] > told["memory"][1]["parts"]["versions"] == 0

@@ -103,6 +103,30 @@ def test_processes_threads_and_the_ensemble_agree(tmp_path: Path, workers: int, 
         assert sum(summary.step_seconds) >= summary.train_seconds * (1 - 1e-9)
 
 
+STAGES = {"data": 0, "fc1": 0, "relu": 1, "fc2": 2, "loss": 2}
+PAUSES = (3, 4, 7, 9, 11)
+"""Steps before a checkpoint, of which one is due every 4 steps, or a test, every 5."""
+
+
+@pytest.mark.parametrize("launcher", ["local", "threads"])
+def test_a_delayed_pipeline_pauses_for_tests_and_checkpoints_alone(tmp_path: Path, launcher: str) -> None:
+    cut = [f"{name}.{field}" for name, k in STAGES.items() for field in (f"location={k}", "partition_dim=-1")]
+    conf, schedule = mlp(tmp_path), "neuralnet.schedule=DELAYED"
+    summary, heard = play(load(conf, ["dtype=FLOAT64", schedule, *cut]), 3, tmp_path / "run", launcher)
+    expected = Ensemble(partition_job(load(conf, ["dtype=FLOAT64", schedule, *cut]).proto, 3))
+    expected.initialise()
+    losses_of = [expected.step("train", step, drain=step in PAUSES)["loss/loss"] for step in range(12)]
+    assert [e.metrics["loss/loss"] for e in heard if isinstance(e, Measured) and e.phase == "train"] == losses_of
+    compare(saved(tmp_path / "run", 12), parameters(expected), 0.0)
+    assert summary.bytes_counted == summary.bytes_predicted > 0
+    plain = ensemble_of(load(conf, ["dtype=FLOAT64", *cut]), 3, 12)
+    assert np.abs(parameters(plain)["fc1/w1"] - parameters(expected)["fc1/w1"]).max() > 1e-3
+    resumed = load(conf, ["dtype=FLOAT64", "resume=true", schedule, *cut])
+    (tmp_path / "run" / "checkpoint" / "step00000012.safetensors").unlink()
+    play(resumed, 3, tmp_path / "run", launcher)
+    compare(saved(tmp_path / "run", 12), parameters(expected), 0.0)
+
+
 def test_a_hybrid_lenet_agrees_with_the_uncut_one(tmp_path: Path) -> None:
     summary, heard = play(lenet(), 3, tmp_path / "run")
     whole = Ensemble(partition_job(lenet().proto, 1))

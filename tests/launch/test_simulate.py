@@ -112,3 +112,25 @@ def step_seconds(events: tuple[Event, ...]) -> list[float]:
 def test_speeds_are_one_for_each_worker() -> None:
     with pytest.raises(ConfigError, match=r"expected 2 speeds above 0, one for each worker, got 1$"):
         simulate(partition(LENET, 2), 1, Link(), [1.0])
+
+
+def test_a_message_for_a_worker_that_has_ended_wakes_nobody() -> None:
+    clocks = Clocks([1.0, 1.0])
+    first, second = simulated_transports(clocks, Link())
+    second.expect(CHANNEL, 0, FLOATS.shape, FLOATS.dtype)
+    sent = list[float]()
+
+    def send() -> None:
+        clocks.begin(0)
+        first.send(CHANNEL, 0, 1, FLOATS)
+        sent.append(clocks.reading(0))
+        clocks.end(0)
+
+    clocks.ended.add(1)
+    clocks.wakes[1] = float("inf")
+    thread = Thread(target=send, daemon=True)
+    thread.start()
+    clocks.pass_on()
+    thread.join(60)
+    assert len(sent) == 1
+    assert clocks.wakes[1] == float("inf")

@@ -33,8 +33,8 @@ def test_what_was_traced_arrives_by_the_clock_of_all() -> None:
     message.rank = 1
     assert len(message.what) == 2
     assert list(decode(message)) == [
-        (1, 0, "send b", 101.0, 102.0, (1, Way.BUCKET, 0, 3, 2)), (1, 0, "step", 100.0, 103.0, ()),
-        (1, 1, "send b", 104.0, 105.0, (1, Way.BUCKET, 0, 3, 2)),
+        (1, 0, "send b", 101.0, 102.0, (1, Way.BUCKET, 0, 3, 2), 0), (1, 0, "step", 100.0, 103.0, (), 0),
+        (1, 1, "send b", 104.0, 105.0, (1, Way.BUCKET, 0, 3, 2), 0),
     ]  # fmt: skip
 
 

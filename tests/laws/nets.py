@@ -42,7 +42,7 @@ def nets(draw: st.DrawFn) -> Sketch:
     grow(s, s.number(1, 6))
     finish(s, data)
     s.job.neuralnet.micro_batches = min(s.pick([1, 1, 2, 3]), rows)
-    s.job.neuralnet.schedule = s.pick([Schedule.ONE_F_ONE_B, Schedule.GPIPE])
+    s.job.neuralnet.schedule = s.pick([Schedule.ONE_F_ONE_B, Schedule.GPIPE, Schedule.DELAYED])
     s.job.neuralnet.recompute = s.chance(3)
     choose_updater(s)
     return s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,11 +11,14 @@ from netpart.errors import MemoryRefused
 from netpart.graph.build import build_net
 from netpart.plan.devices import Device, Devices, alike
 from netpart.plan.loads import loads
-from netpart.plan.partition import partition_by
+from netpart.plan.partition import partition, partition_by
 from netpart.plan.planners import PLANNERS, Task
-from netpart.plan.portfolio import AS_WRITTEN, Portfolio
+from netpart.plan.portfolio import AS_WRITTEN, Portfolio, with_pieces
+from netpart.plan.predict import memory
 from netpart.plan.table import tabulate
+from netpart.plan.write import write_plan
 from netpart.proto.reader import Job, load
+from netpart.proto.reader import loads as read
 from netpart.resources import zoo_folder
 
 
@@ -77,6 +81,44 @@ def test_what_does_not_fit_is_not_taken(portfolio: Portfolio) -> None:
     none = Devices(tuple(Device("tiny", 2e9, 1000.0) for _ in range(3)))
     with pytest.raises(MemoryRefused, match="expected a plan that the devices can carry out, found none"):
         Portfolio(portfolio.written, replace(portfolio.task, devices=none)).best()
+
+
+def test_activations_are_computed_again_where_there_is_no_room_for_them() -> None:
+    job = read(DEEP, "deep")
+    one = alike(1, 2e9)
+    held, again = (max(memory(partition(with_pieces(job, 1, more).proto, 1))) for more in (False, True))
+    assert again < 0.8 * held
+    room = Portfolio(job, task_of(job, Devices((Device("enough", 2e9, held),), one.link)), micro_batches=1).best()
+    tight = Portfolio(job, task_of(job, Devices((Device("tight", 2e9, again),), one.link)), micro_batches=1).best()
+    assert not room.row.recompute
+    assert tight.row.recompute
+    assert tight.job.proto.neuralnet.recompute
+    assert tight.row.memory == (again,)
+    assert tight.row.seconds > room.row.seconds
+    written = write_plan(tight.job, tight.partition, "netpart plan", Path()) if tight.partition else ""
+    assert "recompute: true" in written
+
+
+DEEP = """
+name: "deep" train_steps: 1
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet {
+  layer { name: "data" type: kSyntheticInput store_conf { shape: 8 batchsize: 256 } synthetic_conf { classes: 4 } }
+LAYERS
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "fc15" srclayers: "data" }
+}
+""".replace(
+    "LAYERS",
+    "".join(
+        f'''
+  layer {{
+    name: "fc{i}" type: kInnerProduct srclayers: "{f"act{i - 1}" if i else "data"}"
+    innerproduct_conf {{ num_output: 8 }} param {{ init {{ type: kGaussian }} }} param {{ init {{ type: kGaussian }} }}
+  }}
+  layer {{ name: "act{i}" type: kSigmoid srclayers: "fc{i}" }}'''
+        for i in range(16)
+    ),
+)
 
 
 def test_a_slow_second_worker_is_better_left_alone() -> None:

@@ -93,8 +93,8 @@ def test_the_first_bucket_leaves_before_backward_ends() -> None:
         buckets = [i for i in program.instructions if isinstance(i, CollectiveStart)]
         assert len(buckets) > 2
         assert player.trace is not None
-        sends = [(start, end) for name, start, end, _ in player.trace if name == "send all-reduce bucket 0"]
-        backward = [end for name, _, end, _ in player.trace if name.startswith("backward")]
+        sends = [(t.start, t.end) for t in player.trace if t.name == "send all-reduce bucket 0"]
+        backward = [t.end for t in player.trace if t.name.startswith("backward")]
         per_send, per_backward = len(sends) // 3, len(backward) // 3
         assert per_send > 0
         for number in range(3):

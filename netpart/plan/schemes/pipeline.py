@@ -1,6 +1,8 @@
 """PIPELINE: the layers one after another in stages of about equal work, each stage on workers of its own.
 
-N workers make K stages of R = N / K replicas; the replicas of a stage cut its layers on the batch.
+N workers make K stages of R = N / K replicas; the replicas of a stage cut its layers on the batch. Work is that of
+``loads``, as for ``netpart.plan.stages``. That searches for the pipeline whose slowest stage is fastest, with as many
+stages and replicas as that needs, and must know the devices; here the job says how many there are, and all count alike.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from netpart.graph.net import Net, Node
+from netpart.graph.net import Net
 from netpart.plan.chain import cut_chain
+from netpart.plan.loads import profiled
 from netpart.plan.schemes.on_workers import on_workers
 from netpart.spec import Placement
 
@@ -38,15 +41,8 @@ def balanced(net: Net, stages: int) -> dict[str, int]:
     can be, and the others are even as well.
     """
     count = len(net.nodes)
-    done = np.cumsum([0, *(work(net, node) for node in net.nodes)])
+    done = np.cumsum([0, *(profiled(net, node, 0).work for node in net.nodes)])
     price = ((done[None, :] - done[:, None]) / max(1, done[-1])) ** POWER  # [a, b]: of the run of layers a to b - 1
     price[np.tril_indices(count + 1)] = np.inf
     runs = pairwise(cut_chain(price, min(stages, count), np.add))
     return {node.name: stage for stage, (start, end) in enumerate(runs) for node in net.nodes[start:end]}
-
-
-def work(net: Net, node: Node) -> int:
-    """FLOPs of a layer in training: of its gradients, only of those that are computed."""
-    cost = node.layer.cost(node.layer.output.whole)
-    wanted = sum(flops for flops, source in zip(cost.inputs, node.sources, strict=False) if net.trained[source.node])
-    return cost.forward + wanted + cost.params
