@@ -34,7 +34,7 @@ def positive(text: str) -> int:
 
 
 def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
-    """Adds JOB and the options that say how it is read and cut, and what ``computes`` it if the verb cares."""
+    """Adds JOB and the options that say how it is read and cut; ``computes``: the verb cares about kernels and seed."""
     add_uncut_job(parser, computes=computes)
     parser.add_argument("--workers", type=positive, metavar="N", help="cut over N workers (default: as the job says)")
     parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")

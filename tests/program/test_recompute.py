@@ -173,7 +173,7 @@ def test_a_residual_net_takes_less(name: str, workers: int, overrides: list[str]
     job, kernels = load(ROOT / "graphs" / "resnet" / "resnet18-small.conf", overrides), named(name)
     cut = partition(job.proto, workers, job.folder)
     plain, again = arenas(cut, kernels)
-    assert again < 0.8 * plain
+    assert again < 0.9 * plain
     assert trained(both(cut)[1], kernels) == trained(both(cut)[0], kernels)
 
 
