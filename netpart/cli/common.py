@@ -12,6 +12,7 @@ PIPELINE = ("stages", "replicas", "micro_batches", "order", "recompute")
 DTYPES = ("float32", "float64")
 ORDERS = ("1f1b", "gpipe")
 KERNELS = ("auto", "reference", "onednn")
+SHARDING = ("auto", "yes", "no")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
@@ -45,11 +46,15 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's, or else auto)"
     )
+    parser.add_argument(
+        "--shard-updates", choices=SHARDING, metavar="auto|yes|no",
+        help="share out updates among the workers that sum a gradient (default: the job's, or else auto)",
+    )  # fmt: skip
 
 
 def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """Adds JOB, which may be ``optional``, and the options that say how it is read, but none that say how it is cut."""
-    parser.set_defaults(workers=None, scheme=None, collectives=None, **dict.fromkeys(PIPELINE))
+    parser.set_defaults(workers=None, scheme=None, collectives=None, shard_updates=None, **dict.fromkeys(PIPELINE))
     nargs = "?" if optional else None
     parser.add_argument("job", nargs=nargs, metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
     parser.add_argument(
@@ -87,7 +92,7 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
     """
     from netpart.graph.scheme import set_scheme
-    from netpart.proto.job_pb2 import Collectives, KernelSet
+    from netpart.proto.job_pb2 import Collectives, KernelSet, Sharding
     from netpart.proto.reader import load
 
     job = args.loaded = load(args.job, args.set)
@@ -96,6 +101,8 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     set_pipeline(job, args)
     if args.collectives is not None:
         job.proto.collectives = Collectives.Algorithm.Value(args.collectives.upper())  # type: ignore[assignment]
+    if args.shard_updates is not None:
+        job.proto.shard_updates = Sharding.Updates.Value(args.shard_updates.upper())  # type: ignore[assignment]
     if args.kernels is not None:
         job.proto.kernels = KernelSet.Name.Value(args.kernels.upper())  # type: ignore[assignment]
     if args.dtype is not None:

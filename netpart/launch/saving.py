@@ -75,16 +75,16 @@ class CheckpointBook:
 
 
 def writers(partition: Partition) -> list[list[int]]:
-    """Per worker, the holdings it writes: of several copies, the one of the lowest rank."""
+    """Per worker, the holdings of which it writes what it updates: of several copies, the one of the lowest rank."""
     written: dict[str, list[Region]] = {}
     result: list[list[int]] = []
     for holdings in partition.holdings:
         mine = []
         for h, holding in enumerate(holdings):
             boxes = written.setdefault(holding.parameter.name, [])
-            if not any(contains(b, holding.box) for b in boxes):
+            if not any(contains(b, holding.home) for b in boxes):
                 mine.append(h)
         for h in mine:
-            written[holdings[h].parameter.name].append(holdings[h].box)
+            written[holdings[h].parameter.name].append(holdings[h].home)
         result.append(mine)
     return result

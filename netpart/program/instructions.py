@@ -19,6 +19,7 @@ class Way(IntEnum):
     REDUCE = 3
     DONE = 4
     NORM = 5
+    VALUES = 6
 
 
 class Channel(NamedTuple):

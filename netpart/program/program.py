@@ -9,6 +9,7 @@ from netpart.graph.passes.synchronise import Holding
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.instructions import CollectiveStart, Instruction, Receive, Send
+from netpart.spec import size
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,21 @@ class WorkerProgram:
     slots: int = 0
     kernels: type[Kernels] = Kernels
 
+    def at_home(self, view: View, holding: int) -> View:
+        """What of the values, or gradient, of a holding this worker updates."""
+        held = self.holdings[holding]
+        return view.crop(held.home, held.box)
+
     @property
     def fixed_bytes(self) -> int:
         """Bytes of everything that lives from step to step: parameters, updater state, gradients, metrics."""
         total = sum(b.nbytes(self.float_size) for b in self.buffers if b.kind == FIXED)
-        held = sum(self.buffers[v.buffer].nbytes(self.float_size) for v in self.parameters)
-        return total + self.slots * held
+        return total + self.state_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the updater's state."""
+        return self.slots * sum(size(holding.home) for holding in self.holdings) * self.float_size
 
     @property
     def arena_bytes(self) -> int:

@@ -7,13 +7,14 @@ from math import prod
 
 from netpart.collectives.kinds import ALL_REDUCE, SWAP
 from netpart.program.buffers import View, item_size
-from netpart.program.instructions import CollectiveStart, Receive, Send
+from netpart.program.instructions import CollectiveStart, Receive, Send, Way
 from netpart.program.program import Program, WorkerProgram
 
 AHEAD = 2
 """Messages of a bridge that may be on their way: sent, and not yet done with."""
 REDUCE_AHEAD = 1
-"""The same of an all-reduce: it ends for nobody before everybody has done with what it brought, unless it is a swap."""
+"""The same of an all-reduce, and of its halves with an update between them: it ends for nobody before everybody has done
+with what it brought, unless it is a swap."""
 OUT = 3
 """Frames of one size that are kept for sending."""
 
@@ -53,8 +54,8 @@ def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
 
 def ahead(start: CollectiveStart) -> int:
     """Messages of one channel of a collective that may be on their way."""
-    found = start.exchange
-    return REDUCE_AHEAD if found.kind == ALL_REDUCE and found.algorithm != SWAP else AHEAD
+    reduces = start.exchange.kind == ALL_REDUCE or start.channel.way in (Way.BUCKET, Way.VALUES)
+    return REDUCE_AHEAD if reduces and start.exchange.algorithm != SWAP else AHEAD
 
 
 def message_bytes(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, int]]:

@@ -243,7 +243,8 @@ class Binder:
         gradient = program.gradients[holding]
         assert machine.updater is not None
         assert gradient is not None
-        spec, w, g = self.spec(holding), self.arrays(program.parameters[holding]), self.arrays(gradient)
+        values = program.at_home(program.parameters[holding], holding)
+        spec, w, g = self.spec(holding), self.arrays(values), self.arrays(program.at_home(gradient, holding))
         if spec.running is not None:
             return self.follow(spec.running, holding, w, g)
         scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)

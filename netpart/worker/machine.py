@@ -13,7 +13,7 @@ from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
 from netpart.program.program import WorkerProgram
 from netpart.program.wire import wire_bytes
-from netpart.spec import FLOAT, RECORD
+from netpart.spec import FLOAT, RECORD, extent
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
 from netpart.worker.limits import RESERVE, available_memory
@@ -50,7 +50,7 @@ class Machine:
         self.poisoned = poison
         slots = updater.states if updater else ()
         self.state: list[dict[str, Array]] = [
-            {slot: xp.zeros(program.buffers[v.buffer].shape, self.dtype) for slot in slots} for v in program.parameters
+            {slot: xp.zeros(extent(holding.home), self.dtype) for slot in slots} for holding in program.holdings
         ]
 
     def refuse_unless_fits(self, coming: int, workspace: int = 0) -> None:
@@ -74,9 +74,14 @@ class Machine:
 
     def begin_state(self) -> None:
         """Completes the updater's state of all parameters, once these have their first values."""
-        for view, state in zip(self.program.parameters, self.state, strict=True):
+        for holding, state in enumerate(self.state):
             if self.updater is not None:
-                self.updater.begin(self.fixed[view.buffer], list(state.values()))
+                self.updater.begin(self.values_at_home(holding), list(state.values()))
+
+    def values_at_home(self, holding: int) -> Array:
+        """The values of what of a holding is updated here."""
+        view = self.program.parameters[holding]
+        return self.fixed[view.buffer][boxed(self.program.at_home(view, holding))]
 
     def arrays(self, phase: str) -> PhaseArrays:
         """The arrays of one phase: all phases share the arena. Averages stand for parameters where they are tested."""
@@ -85,6 +90,11 @@ class Machine:
             averages = (state[AVERAGE] for state in self.state)
             arrays.made.update(zip((view.buffer for view in self.program.parameters), averages, strict=True))
         return arrays
+
+
+def boxed(view: View) -> tuple[slice, ...]:
+    """Where a view lies in the array of its buffer."""
+    return tuple(slice(lo, hi) for lo, hi in view.box)
 
 
 class PhaseArrays:
@@ -103,7 +113,7 @@ class PhaseArrays:
         shape = self.program.buffers[view.buffer].shape
         if isinstance(whole, list) or view.shape == shape:
             return whole
-        return whole[tuple(slice(lo, hi) for lo, hi in view.box)]
+        return whole[boxed(view)]
 
     def buffer(self, b: int) -> Array:
         found = self.made.get(b)

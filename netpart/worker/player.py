@@ -127,6 +127,10 @@ class Player:
         """Values of a holding, on the device."""
         return self.machine.fixed[self.program.parameters[holding].buffer]
 
+    def updated(self, holding: int) -> Array:
+        """Values of what of a holding this worker updates, on the device."""
+        return self.machine.values_at_home(holding)
+
     def play(self, phase: str, step: int) -> Iterator[Waiting]:
         """Plays one step of ``phase``; yields what it waits for whenever a message is missing."""
         bound, trace, self.machine.clock.step = self.bound[phase], self.trace, step

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from netpart.layers.layer import INPUT, Layer
 from netpart.proto.cut_pb2 import CutProto, Remainder
-from netpart.proto.job_pb2 import Collectives, JobProto, LayerProto, Phase, Schedule
+from netpart.proto.job_pb2 import Collectives, JobProto, LayerProto, Phase, Schedule, Sharding
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from tests.laws.sketch import Sketch, finish, grow
 
@@ -45,6 +45,7 @@ def nets(draw: st.DrawFn) -> Sketch:
     s.job.neuralnet.schedule = s.pick([Schedule.ONE_F_ONE_B, Schedule.GPIPE])
     s.job.neuralnet.recompute = s.chance(3)
     choose_updater(s)
+    s.job.shard_updates = Sharding.AUTO if s.job.updater.ema_eval else s.pick([Sharding.YES, Sharding.YES, Sharding.NO])
     return s
 
 
