@@ -69,9 +69,7 @@ def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     phases = {p.phase: [Micro(graphs[m.graph], (m.lo, m.hi)) for m in p.micro] for p in plan.phase}
     named = {p.name: p for g in reversed(graphs) for p in g.net.parameters}
     holdings: list[list[Holding]] = [[] for _ in range(plan.workers)]
-    holdings[plan.worker] = [
-        Holding(named[b.parameter], region(b.box), region(b.part) or None) for b in plan.holding
-    ]
+    holdings[plan.worker] = [Holding(named[b.parameter], region(b.box), region(b.part) or None) for b in plan.holding]
 
     def cells(boxes: Iterable[BoxProto]) -> tuple[Cell, ...]:
         return tuple(Cell(named[b.parameter], region(b.box)) for b in boxes)

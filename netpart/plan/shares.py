@@ -10,7 +10,7 @@ from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition
 from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, parameter_elements, price
 from netpart.plan.ledger import Entry, ledger
-from netpart.spec import Region, Shard, size
+from netpart.spec import Region, Shard
 from netpart.updaters import updater
 
 Key = tuple[str, int]

@@ -119,6 +119,7 @@ class CollectiveStart:
 
     ``local[b]`` is this worker's own part of block b of the exchange, ``target[b]`` where the block goes, or is kept
     while it is passed on; ``pack`` is flat memory for messages of several blocks; ``dtype`` is that of a Buffer.
+    ``then`` is done as soon as this worker's share is complete, and at the latest when it is waited for.
     """
 
     exchange: Exchange
@@ -128,11 +129,12 @@ class CollectiveStart:
     dtype: str
     channel: Channel
     name: str
+    then: tuple[Update | CollectiveStart, ...] = ()
 
 
 @dataclass(frozen=True)
 class CollectiveWait:
-    """Waits until this worker's share of ``start`` is complete."""
+    """Waits until this worker's share of ``start`` is complete, and what is done then is done."""
 
     start: CollectiveStart
 

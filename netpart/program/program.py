@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from netpart.graph.partition import Micro
 from netpart.graph.passes.synchronise import Holding
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
-from netpart.program.instructions import CollectiveStart, Instruction, Receive, Send
+from netpart.program.instructions import CollectiveStart, CollectiveWait, Instruction, Receive, Send
 from netpart.spec import size
 
 
@@ -47,7 +48,15 @@ class Program:
     @property
     def collectives(self) -> list[CollectiveStart]:
         """The starts of all collectives."""
-        return [i for i in self.instructions if isinstance(i, CollectiveStart)]
+        return [i for i in self.in_turn if isinstance(i, CollectiveStart)]
+
+    @property
+    def in_turn(self) -> Iterator[Instruction]:
+        """The instructions, and behind each wait what is done there at the latest."""
+        for instruction in self.instructions:
+            yield instruction
+            if isinstance(instruction, CollectiveWait):
+                yield from instruction.start.then
 
 
 @dataclass

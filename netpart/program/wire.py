@@ -13,8 +13,8 @@ from netpart.program.program import Program, WorkerProgram
 AHEAD = 2
 """Messages of a bridge that may be on their way: sent, and not yet done with."""
 REDUCE_AHEAD = 1
-"""The same of an all-reduce, and of its halves with an update between them: it ends for nobody before everybody has done
-with what it brought, unless it is a swap."""
+"""The same of an all-reduce, also with an update between its halves: it ends for nobody before everybody has done with
+what it brought, unless it is a swap."""
 OUT = 3
 """Frames of one size that are kept for sending."""
 

@@ -47,12 +47,14 @@ RUN, SEND, RECEIVE, START, WAIT = range(5)
 
 @dataclass(slots=True)
 class Running:
-    """A collective of one worker: its progress, and the channel of its messages, which differ in their chunk."""
+    """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, and what is
+    done as soon as it is complete."""
 
     name: str
     progress: Progress
     channels: dict[int, Channel]
     members: tuple[int, ...]
+    then: list[Action] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class Bound:
     program: Program
     actions: list[Action]
     metrics: np.ndarray[Any, Any]
-    scratch: list[tuple[int, Op]] = field(default_factory=list)
+    scratch: list[tuple[Action, Op]] = field(default_factory=list)
 
 
 class Binder:
@@ -94,31 +96,32 @@ class Binder:
         for m, micro in enumerate(self.program.micros):
             self.parts.update({(m, p.index): p for p in micro.graph.parts if p.worker == machine.program.worker})
         self.running: dict[Channel, Running] = {}
-        self.ops: list[tuple[int, Op]] = []
+        self.ops: list[tuple[Action, Op]] = []
 
     def bind(self) -> Bound:
         """Binds every instruction and tells the transport what to expect."""
-        actions = [self.action(i, instruction) for i, instruction in enumerate(self.program.instructions)]
+        actions = [self.action(instruction) for instruction in self.program.instructions]
         return Bound(self.program, actions, self.metrics, self.ops)
 
-    def action(self, i: int, instruction: Instruction) -> Action:
+    def action(self, instruction: Instruction) -> Action:
+        """One instruction, bound."""
         match instruction:
             case Forward():
-                return self.op(i, f"forward {self.name(instruction)}", self.forward(instruction))
+                return self.op(f"forward {self.name(instruction)}", self.forward(instruction))
             case Backward():
-                return self.op(i, f"backward {self.name(instruction)}", self.backward(instruction))
+                return self.op(f"backward {self.name(instruction)}", self.backward(instruction))
             case Zero(target):
-                return self.op(i, "zero", self.kernels.zero(self.arrays(target)))
+                return self.op("zero", self.kernels.zero(self.arrays(target)))
             case Copy(target, source):
-                return self.op(i, "copy", self.kernels.copy(self.arrays(target), self.arrays(source)))
+                return self.op("copy", self.kernels.copy(self.arrays(target), self.arrays(source)))
             case Add(target, source):
-                return self.op(i, "add", self.kernels.add(self.arrays(target), self.arrays(source)))
+                return self.op("add", self.kernels.add(self.arrays(target), self.arrays(source)))
             case AddSquares(target, source):
                 found = self.kernels.add_squares(self.arrays(target), self.arrays(source))
-                return self.op(i, "add squares", found)
+                return self.op("add squares", found)
             case Update(holding, norm):
                 name = self.machine.program.holdings[holding].parameter.name
-                return self.op(i, f"update {name}", self.update(holding, norm))
+                return self.op(f"update {name}", self.update(holding, norm))
             case Send(source, peer, channel, name):
                 return Action(SEND, f"send {name}", array=self.arrays.lying(source), peer=peer, channel=channel)
             case Receive(target, peer, channel, name):
@@ -137,11 +140,11 @@ class Binder:
         then = instruction.then if isinstance(instruction, Forward) else None
         return f"{name}+{self.name(then)}" if then else name
 
-    def op(self, i: int, name: str, op: Op) -> Action:
+    def op(self, name: str, op: Op) -> Action:
+        action = Action(RUN, name, run=op.run)
         if op.scratch:
-            self.ops.append((i, op))
-            return Action(RUN, name)
-        return Action(RUN, name, run=op.run)
+            self.ops.append((action, op))
+        return action
 
     def expect(self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD) -> None:
         if self.transport is not None:
@@ -162,7 +165,7 @@ class Binder:
                 ahead(start),
             )
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
-        running = Running(start.name, progress, channels, found.members)
+        running = Running(start.name, progress, channels, found.members, list(map(self.action, start.then)))
         self.running[start.channel] = running
         return running
 
@@ -269,15 +272,15 @@ class Binder:
         return follow_variance(xp, w, g, self.arrays(centres[0]), running.keep, count)
 
 
-def scratch_bytes(ops: list[tuple[int, Op]]) -> int:
+def scratch_bytes(ops: list[tuple[Action, Op]]) -> int:
     """Size of the workspace that all ``ops`` can share, one after another."""
     return max((sum(_nbytes(s, d) for s, d in op.scratch) for _, op in ops), default=0)
 
 
 def attach(bound: Bound, workspace: Array) -> None:
     """Hands every Op its slices of the workspace."""
-    for i, op in bound.scratch:
-        bound.actions[i].run = partial(op.run, *_slices(op, workspace))
+    for action, op in bound.scratch:
+        action.run = partial(op.run, *_slices(op, workspace))
 
 
 def _slices(op: Op, workspace: Array) -> Iterator[Array]:

@@ -173,9 +173,7 @@ class Player:
             self.to_device(action.array, arrived)
         elif action.kind == START:
             assert action.running is not None
-            self.running.append(action.running)
-            self.seen = -1  # its first message may be here already
-            self.pass_on(action.running, action.running.progress.start(), step)
+            self.start(action.running, step)
         elif action.kind == WAIT:
             assert action.running is not None
             running = action.running
@@ -200,7 +198,26 @@ class Player:
                 began = self.now()
                 self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)), step)
                 self.note(f"receive {running.name}", began, running.channels[expected[1]])
+        complete = [running for running in self.running if running.progress.done]
         self.running = [running for running in self.running if not running.progress.done]
+        for running in complete:
+            self.follow(running, step)
+
+    def start(self, running: Running, step: int) -> None:
+        """Starts a collective."""
+        self.running.append(running)
+        self.seen = -1  # its first message may be here already
+        self.pass_on(running, running.progress.start(), step)
+
+    def follow(self, running: Running, step: int) -> None:
+        """Does what is to be done when a collective is complete."""
+        for action in running.then:
+            began = self.now()
+            if action.run is not None:
+                action.run()
+            elif action.running is not None:
+                self.start(action.running, step)
+            self.note(PHRASES.get(action.kind, "") + action.name, began, action.channel)
 
     def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]], step: int) -> None:
         """Sends what a collective may send now."""

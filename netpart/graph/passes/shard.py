@@ -54,7 +54,7 @@ def homes(box: Region, workers: int) -> tuple[Region, ...]:
 
 
 def shard(ready: Iterable[Ready], holdings: list[list[Holding]], least: int) -> set[Cell]:
-    """The cells of ``ready`` of ``least`` elements and more whose updates are shared out; gives ``holdings`` their homes.
+    """The cells of ``ready``, of ``least`` elements and more, whose updates are sharded; gives their holdings homes.
 
     All who sum such a cell hold it as a box of its own. Running statistics are no sums of gradients, and have no rule.
     """
