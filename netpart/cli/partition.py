@@ -55,7 +55,8 @@ def check_output(path: Path) -> None:
 
 def command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    named = [(name, getattr(args, name)) for name in ("workers", "scheme", "collectives", "dtype", "seed")]
+    names = ("workers", "scheme", "collectives", "shard-updates", "dtype", "seed")
+    named = [(name, getattr(args, name.replace("-", "_"))) for name in names]
     options = [word for name, value in named if value is not None for word in (f"--{name}", str(value))]
     options += [word for change in args.set for word in ("--set", change)]
     return shlex.join(["netpart", "partition", args.job, *options])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.cli.common import COLLECTIVES
+from netpart.cli.common import COLLECTIVES, SHARDING
 from netpart.collectives import ALGORITHMS
 from netpart.proto.job_pb2 import Collectives
 from tests.cli.conftest import Netpart
@@ -20,6 +20,13 @@ def test_an_algorithm_has_one_name_everywhere() -> None:
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_the_algorithm_that_is_named_is_the_one_that_is_taken(name: str, job: Path, netpart: Netpart) -> None:
     assert f"collectives: {name.upper()}\n" in netpart("partition", job, "--collectives", name).out
+
+
+@pytest.mark.parametrize("wanted", SHARDING)
+def test_updates_are_shared_out_as_is_wanted(wanted: str, job: Path, netpart: Netpart) -> None:
+    answer = netpart("partition", job, "--shard-updates", wanted).out
+    assert f"shard_updates: {wanted.upper()}\n" in answer
+    assert f"--shard-updates {wanted}" in answer
 
 
 @pytest.mark.parametrize("options", [("--scheme", "data", "--stages", 2), ("--set", "neuralnet.stages=2")])
