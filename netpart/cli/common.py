@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
-CUT = ("workers", "scheme", "stages", "replicas", "micro_batches", "schedule", "recompute", "collectives")
+CUT = (
+    "workers",
+    "scheme",
+    "stages",
+    "replicas",
+    "micro_batches",
+    "schedule",
+    "recompute",
+    "collectives",
+    "shard_updates",
+)
 """The options that say how a job is cut."""
-NAMED = ("collectives", "kernels", "dtype")
+NAMED = ("collectives", "shard_updates", "kernels", "dtype")
 """The options whose values are those of the job's fields, in small letters."""
 READ = ("kernels", "dtype", "seed")
 """The options that say how it is read, but --set."""
 DTYPES = ("float32", "float64")
 SCHEDULES = ("1f1b", "gpipe", "delayed")
+SHARDING = ("auto", "yes", "no")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
 
 
@@ -53,6 +64,10 @@ def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's, or else auto)"
     )
+    parser.add_argument(
+        "--shard-updates", choices=SHARDING, metavar="auto|yes|no",
+        help="share out updates among the workers that sum a gradient (default: the job's, or else auto)",
+    )  # fmt: skip
 
 
 def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, computes: bool = True) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
+from netpart.proto.job_pb2 import Schedule
 from netpart.units import counted
 
 if TYPE_CHECKING:
@@ -116,6 +117,12 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
         where = ("updater", "ema_eval")
         hint = "servers keep the averages; test them in a run of one group, from its checkpoint with ema_start"
         raise ConfigError(".".join(where), "false, with servers", "true", hint, at=where)
+    if (servers or groups > 1) and job.neuralnet.schedule == Schedule.DELAYED:
+        where = ("neuralnet", "schedule")
+        hint = "a pipeline is delayed within one group that keeps its parameters itself"
+        raise ConfigError(
+            ".".join(where), "ONE_F_ONE_B or GPIPE, with several groups or servers", "DELAYED", hint, at=where
+        )
     return Cluster(workers, groups, servers, conf.sync_freq, bound, conf.in_turns)
 
 

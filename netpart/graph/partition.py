@@ -25,6 +25,7 @@ from netpart.graph.passes.norm import Norm, share_norm
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
 from netpart.graph.passes.serve import Piece
+from netpart.graph.passes.shard import least_elements
 from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
 from netpart.graph.passes.teams import join_teams, one_team
 from netpart.graph.passes.totals import ask_with_totals
@@ -142,7 +143,7 @@ def partition_job(
             result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
     with collector_off():
-        plan = synchronise(graphs, workers, float_size(job), job.bucket_bytes)
+        plan = synchronise(graphs, workers, float_size(job), job.bucket_bytes, least_elements(job))
     result.holdings, result.buckets, result.trained = plan.holdings, plan.buckets, plan.trained
     if job.updater.clip_norm > 0 and plan.trained:
         result.norm = share_norm(plan.holdings, plan.trained)

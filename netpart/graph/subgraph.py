@@ -45,9 +45,11 @@ def encode(partition: Partition, worker: int) -> bytes:
                 numbers[id(micro.graph)] = len(plan.graph)
                 plan.graph.append(encode_graph(micro.graph, phase, worker))
             entry.micro.add(graph=numbers[id(micro.graph)], lo=micro.rows[0], hi=micro.rows[1])
-    plan.holding.extend(encode_box(h.parameter, h.box) for h in partition.holdings[worker])
+    for h in partition.holdings[worker]:
+        plan.holding.add(parameter=h.parameter.name, box=flat(h.box), part=flat(h.part or ()))
     for bucket in partition.buckets:
-        plan.bucket.add(worker=bucket.workers, cell=[encode_box(c.parameter, c.box) for c in bucket.cells])
+        cells = [encode_box(c.parameter, c.box) for c in bucket.cells]
+        plan.bucket.add(worker=bucket.workers, cell=cells, sharded=bucket.sharded)
     plan.trained.extend(sorted(partition.trained))
     if partition.norm:
         plan.norm.extend(partition.norm.workers)
@@ -80,12 +82,12 @@ def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     phases = {p.phase: [Micro(graphs[m.graph], (m.lo, m.hi)) for m in p.micro] for p in plan.phase}
     named = {p.name: p for g in reversed(graphs) for p in g.net.parameters}
     holdings: list[list[Holding]] = [[] for _ in range(plan.workers)]
-    holdings[plan.worker] = [Holding(named[b.parameter], region(b.box)) for b in plan.holding]
+    holdings[plan.worker] = [Holding(named[b.parameter], region(b.box), region(b.part) or None) for b in plan.holding]
 
     def cells(boxes: Iterable[BoxProto]) -> tuple[Cell, ...]:
         return tuple(Cell(named[b.parameter], region(b.box)) for b in boxes)
 
-    buckets = [Bucket(tuple(b.worker), cells(b.cell)) for b in plan.bucket]
+    buckets = [Bucket(tuple(b.worker), cells(b.cell), b.sharded) for b in plan.bucket]
     counted = tuple(cells(plan.counted if w == plan.worker else ()) for w in range(plan.workers))
     norm = Norm(tuple(plan.norm), counted) if plan.norm else None
     trained, pieces = (

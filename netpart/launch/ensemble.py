@@ -137,7 +137,7 @@ class Ensemble:
         return figures(self.partition.phases[phase], sums.tolist(), rows)
 
     def parameter(self, name: str, gradient: bool = False, pick: Pick = np.maximum) -> Values:
-        """The whole of one parameter (or of its summed gradient), put together from its holders."""
+        """The whole of one parameter, put together from its holders, or of its summed gradient, from who updates it."""
         spec = next(p.spec for p in self.partition.parameters if p.name == name)
         out = Assembly(spec.shape, np.nan, pick, self.dtype)
         for player in self.players:
@@ -146,7 +146,8 @@ class Ensemble:
                 if holding.parameter.name == name:
                     view = program.gradients[h] if gradient else program.parameters[h]
                     if view is not None:
-                        out.add(holding.box, player.machine.arrays("train")(view))
+                        box, view = (holding.home, program.at_home(view, h)) if gradient else (holding.box, view)
+                        out.add(box, player.machine.arrays("train")(view))
         return out.values
 
     def copies(self, name: str) -> Iterator[tuple[int, Region, Values]]:

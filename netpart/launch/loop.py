@@ -26,6 +26,7 @@ from netpart.launch.control import Control
 from netpart.launch.files import LOCAL, Files, Reader
 from netpart.program.instructions import Way
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
+from netpart.spec import extent
 from netpart.worker.player import Player, Waiting
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from netpart.worker.serving import Applied
 
 ArrayOf = Callable[[int], Array]
-"""Finds one array of a holding: its values, or one state of its updater."""
+"""Finds one array of a holding, or of its home: its values, or one state of its updater."""
 
 LOOK_UP_SECONDS = 0.5
 """How often a waiting worker looks whether it should stop."""
@@ -235,7 +236,7 @@ class Loop:
         self.control.send(message)
         opened = self.control.receive("checkpoint_open").checkpoint_open
         self.player.doing = f"writing {opened.path}"
-        self.write(Path(opened.path), {"": self.player.parameter})
+        self.write(Path(opened.path), {"": self.player.updated})
         if opened.updater_path:
             self.write(Path(opened.updater_path), self.states())
         message = ControlProto()
@@ -252,14 +253,14 @@ class Loop:
         return lambda holding: self.player.machine.state[holding][slot]
 
     def write(self, path: Path, sources: dict[str, ArrayOf]) -> None:
-        """Writes the holdings that fall to this worker."""
+        """Writes the homes that fall to this worker."""
         with self.files.join(path) as file:
             for h in self.welcome.writes:
                 holding = self.player.program.holdings[h]
                 for suffix, find in sources.items():
                     values = np.asarray(self.player.to_host(find(h)))
                     file.write_region(
-                        holding.parameter.name + suffix, holding.box, values, holding.parameter.spec.shape
+                        holding.parameter.name + suffix, holding.home, values, holding.parameter.spec.shape
                     )
 
     def restore(self, path: Path) -> None:
@@ -278,13 +279,15 @@ class Loop:
 def fill(player: Player, file: Reader, targets: dict[str, ArrayOf]) -> None:
     """Reads every holding of ``player`` from a checkpoint; on the CPU without a copy beside it.
 
-    ``targets`` finds the arrays to fill, by the suffix of their names in the checkpoint.
+    ``targets`` finds the arrays to fill, of a whole holding or of its home, by the suffix of their names in the
+    checkpoint.
     """
     for h, holding in enumerate(player.program.holdings):
         for suffix, find in targets.items():
             target = find(h)
+            box = holding.box if target.shape == extent(holding.box) else holding.home
             values = target if player.xp is np else np.empty(target.shape, target.dtype)
-            file.read_region(holding.parameter.name + suffix, holding.box, values, holding.parameter.spec.shape)
+            file.read_region(holding.parameter.name + suffix, box, values, holding.parameter.spec.shape)
             if values is not target:
                 target[...] = player.xp.asarray(values)
 

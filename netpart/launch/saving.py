@@ -75,7 +75,8 @@ class CheckpointBook:
 
 
 def writers(partition: Partition) -> list[list[int]]:
-    """Per worker, the holdings it writes: of several copies, the one of the lowest rank; all of a server's."""
+    """Per worker, the holdings of which it writes what it updates: of several copies, the one of the lowest rank; of a
+    server, all of them."""
     written: dict[str, list[Region]] = {}
     workers = partition.workers - partition.servers
     result: list[list[int]] = [[] for _ in range(workers)] if partition.servers else []
@@ -83,9 +84,9 @@ def writers(partition: Partition) -> list[list[int]]:
         mine = []
         for h, holding in enumerate(holdings):
             boxes = written.setdefault(holding.parameter.name, [])
-            if not any(contains(b, holding.box) for b in boxes):
+            if not any(contains(b, holding.home) for b in boxes):
                 mine.append(h)
         for h in mine:
-            written[holdings[h].parameter.name].append(holdings[h].box)
+            written[holdings[h].parameter.name].append(holdings[h].home)
         result.append(mine)
     return result

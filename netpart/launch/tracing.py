@@ -80,7 +80,7 @@ def add_memory(message: TraceProto, player: Player) -> None:
     """Tells the memory plan of a worker."""
     program, highest = player.program, peak(player.program)
     parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)
-    state = program.slots * parameters
+    state = program.state_bytes
     gradients = program.fixed_bytes - parameters - state - program.version_bytes
     parts = {
         "parameters": parameters, "versions": program.version_bytes, "gradients": gradients, "state": state,

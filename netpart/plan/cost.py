@@ -10,6 +10,7 @@ from typing import Any
 
 from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
 from netpart.graph.partition import Partition
+from netpart.graph.passes.synchronise import Holding
 from netpart.layers.layer import Cost
 from netpart.plan.ledger import Entry
 from netpart.program.buffers import item_size
@@ -33,10 +34,10 @@ def price(graph: Graph, part: Part) -> Cost:
 
 def moved(partition: Partition, entries: Sequence[Entry]) -> Counter[str]:
     """Bytes of one training step by layer: of a bridge or a sum over replicas for the layer whose output it carries,
-    of a bucket for the layers whose parameters' gradients it sums, of the norm for the first layer that is trained."""
+    of a bucket for the layers whose parameters it serves, of the norm for the first layer that is trained."""
     found, buckets, owners = Counter[str](), Counter[int](), owner_names(partition)
     for entry in entries:
-        if entry.channel.way == Way.BUCKET:
+        if entry.channel.way in (Way.BUCKET, Way.VALUES):
             buckets[entry.channel.edge] += entry.nbytes
         elif entry.channel.way == Way.NORM:
             found[next(owners[p.name] for p in partition.parameters if p.name in partition.trained)] += entry.nbytes
@@ -54,6 +55,12 @@ def owner_names(partition: Partition) -> dict[str, str]:
     """The layer that owns each parameter, by its name."""
     nets = [micros[0].graph.net for micros in partition.phases.values()]
     return {p.name: net.nodes[p.owner].name for net in nets for p in net.parameters}
+
+
+def parameter_elements(partition: Partition, holding: Holding, slots: int) -> int:
+    """Elements of the values, the gradient and the updater's state, of ``slots`` arrays, that a worker has for it."""
+    arrays = 1 + (holding.parameter.name in partition.trained)
+    return arrays * size(holding.box) + slots * size(holding.home)
 
 
 def held_bytes(graph: Graph, part: Part, itemsize: int) -> int:

@@ -17,7 +17,7 @@ from netpart.spec import Placement
 
 KINDS = {
     Way.FORWARD: "activations", Way.BACKWARD: "gradients of activations", Way.REDUCE: "sums over replicas",
-    Way.BUCKET: "sums of parameters' gradients", Way.NORM: "norm of the gradient",
+    Way.BUCKET: "sums of parameters' gradients", Way.VALUES: "updated parameters", Way.NORM: "norm of the gradient",
 }  # fmt: skip
 """What a message with payload carries, over a bridge or in a collective."""
 

@@ -272,6 +272,7 @@ def sums(partition: Partition, node: Node) -> Iterator[str]:
     for parameter in dict.fromkeys(p for each in (node, *inner(graph, node)) for p in each.params):
         cells = [
             f"{region_text(cell.box, whole(parameter.spec.shape))} over workers {', '.join(map(str, bucket.workers))}"
+            + (", each of which updates a share of it" if bucket.sharded else "")
             for bucket in partition.buckets
             for cell in bucket.cells
             if cell.parameter.name == parameter.name

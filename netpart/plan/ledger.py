@@ -70,8 +70,8 @@ def ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger
             entries += replicas(micro.graph, m, code, exchanges)
     if phase == "train":
         for b, bucket in enumerate(partition.buckets):
-            channel, summed = Channel(code, Way.BUCKET, 0, b), exchanges.summed(bucket.workers, ((0, bucket.elements),))
-            entries += messages(f"bucket {b}", channel, summed, exchanges.width)
+            for way, found in exchanges.of_bucket(bucket).items():
+                entries += messages(f"bucket {b}", Channel(code, way, 0, b), found, exchanges.width)
         entries += norm(partition, code, exchanges)
         entries += pushes(partition, group, exchanges.width)
         entries += pulls(partition, group, exchanges.width)

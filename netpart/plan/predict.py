@@ -40,8 +40,8 @@ Key = tuple[int, int]
 Work = defaultdict[Key, float]
 """Seconds."""
 
-SUMS = (Way.BUCKET, Way.NORM)
-"""Messages that carry gradients of parameters, or their norm."""
+SUMS = (Way.BUCKET, Way.VALUES, Way.NORM)
+"""Messages that carry gradients of parameters, what came of them, or their norm."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,9 @@ def handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
 
 def unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> float:
     """Seconds of the sums of gradients that go on when backward is over."""
-    of_sum: dict[tuple[int, int], list[Entry]] = defaultdict(list)
+    of_sum: dict[tuple[bool, int], list[Entry]] = defaultdict(list)
     for entry in entries:
-        of_sum[entry.channel.way, entry.channel.edge].append(entry)
+        of_sum[entry.channel.way == Way.NORM, entry.channel.edge].append(entry)
     each = [taken(found, devices) for found in of_sum.values()]
     return max(each[-1], sum(each) - backward) if each else 0.0
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition
-from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, price
+from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, parameter_elements, price
 from netpart.plan.ledger import Entry, ledger
-from netpart.spec import Region, Shard, size
+from netpart.spec import Region, Shard
 from netpart.updaters import updater
 
 Key = tuple[str, int]
@@ -64,8 +64,8 @@ def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
     slots, owners = len(updater(partition.job.updater).states), owner_names(partition)
     for worker, holdings in enumerate(partition.holdings):
         for holding in holdings:
-            arrays = 1 + slots + (holding.parameter.name in partition.trained)
-            memory[owners[holding.parameter.name], worker] += arrays * size(holding.box) * itemsize(partition)
+            elements = parameter_elements(partition, holding, slots)
+            memory[owners[holding.parameter.name], worker] += elements * itemsize(partition)
     return flops, memory
 
 

@@ -10,7 +10,7 @@ from netpart.graph.build import type_name
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
-from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, price
+from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, parameter_elements, price
 from netpart.plan.cuts import cut_text
 from netpart.plan.ledger import ledger
 from netpart.program.communication import Phases, communications
@@ -171,8 +171,7 @@ def parameter_bytes(partition: Partition, slots: int) -> Counter[str]:
     found, owners = Counter[str](), owner_names(partition)
     for holding in (holding for held in partition.holdings for holding in held):
         name = holding.parameter.name
-        arrays = 1 + slots + (name in partition.trained)
-        found[owners[name]] += arrays * size(holding.box) * itemsize(partition)
+        found[owners[name]] += parameter_elements(partition, holding, slots) * itemsize(partition)
     return found
 
 

@@ -85,9 +85,8 @@ def views(instruction: Instruction) -> Iterator[View]:
     """Every view an instruction reads or writes."""
     for f in fields(instruction):
         value = getattr(instruction, f.name)
-        if isinstance(value, View):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (v for v in value if isinstance(v, View))
-        elif isinstance(value, CollectiveStart):
-            yield from views(value)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, View):
+                yield each
+            elif isinstance(each, CollectiveStart):
+                yield from views(each)

@@ -77,7 +77,7 @@ def communications(program: WorkerProgram) -> Phases:
 def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
     """The communicating instructions of one phase."""
     buckets = contents(program)
-    for i in program.phases[phase].instructions:
+    for i in program.phases[phase].in_turn:
         match i:
             case Send(source, peer, channel, name):
                 yield Communication(Verb.SEND, name, channel, peer, source.shape, dtype(program, source))

@@ -26,6 +26,7 @@ from netpart.program.program import MetricSlot, Program, WorkerProgram
 from netpart.program.recompute import Pass, least
 from netpart.program.schedule import DELAYED, Stages, order_of, stages_of, turns_of
 from netpart.program.sharing import Sharing, layers_of
+from netpart.program.soon import soon
 from netpart.proto.element import float_size
 
 
@@ -114,7 +115,10 @@ class PhaseCompiler:
     def listed(self, passes: list[Pass]) -> list[Instruction]:
         """The instructions of a step with these ``passes``."""
         found = [*self.before, *chain.from_iterable(each.instructions for each in passes), *self.behind]
-        return early(self.memory.buffers, found, self.parameters.read_by_updates()) if self.trains else found
+        if not self.trains:
+            return found
+        buffers, read = self.memory.buffers, self.parameters.read_by_updates()
+        return early(buffers, soon(buffers, found, read), read)
 
     def planned(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
         """Which buffers lie in the place of another; the offsets of all; bytes of the arena."""

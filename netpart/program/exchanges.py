@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from math import isqrt
 
 from netpart.collectives import GRADIENT
-from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL
+from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from netpart.graph.graph import Collective
+from netpart.graph.passes.synchronise import Bucket
 from netpart.program.buffers import Order, View, item_size
 from netpart.program.exchange import Blocks, Exchange, exchange
-from netpart.program.instructions import Channel, CollectiveStart
+from netpart.program.instructions import Channel, CollectiveStart, Way
 from netpart.program.memory import Memory
 from netpart.program.orders import ordered
 from netpart.proto.element import float_size
@@ -50,6 +51,14 @@ class Exchanges:
         """How a tensor is summed over ``members``."""
         return exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width))
 
+    def of_bucket(self, bucket: Bucket) -> dict[Way, Exchange]:
+        """How the gradients of a bucket are summed, and how the values of a sharded one come from their homes."""
+        if not bucket.sharded:
+            return {Way.BUCKET: self.summed(bucket.workers, ((0, bucket.elements),))}
+        members, box, homes, itemsize = bucket.workers, bucket.cells[0].box, bucket.homes, item_size(FLOAT, self.width)
+        halves = {Way.BUCKET: REDUCE_SCATTER, Way.VALUES: ALL_GATHER}
+        return {way: exchange(kind, members, box, homes, self.wanted, itemsize) for way, kind in halves.items()}
+
     def start(
         self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, dtype: str, channel: Channel,
         name: str, order: Order = (),
@@ -67,10 +76,16 @@ class Exchanges:
         self, view: View, members: tuple[int, ...], worker: int, memory: Memory, channel: Channel, name: str
     ) -> CollectiveStart:
         """The instruction that sums ``view`` over ``members``."""
-        held = Held(view, whole(view.shape))
-        buffer, name = memory.buffers[view.buffer], f"all-reduce {name}"
-        found, dtype = self.summed(members, held.region, buffer.dtype), buffer.dtype
-        return self.start(found, worker, held, held, memory, dtype, channel, name, buffer.order)
+        found = self.summed(members, whole(view.shape), memory.buffers[view.buffer].dtype)
+        return self.within(found, view, whole(view.shape), worker, memory, channel, name)
+
+    def within(
+        self, found: Exchange, view: View, region: Region, worker: int, memory: Memory, channel: Channel, name: str
+    ) -> CollectiveStart:
+        """The instruction that carries out ``found`` in ``view``, which holds ``region``: nothing else is written."""
+        held, buffer = Held(view, region), memory.buffers[view.buffer]
+        name = f"{found.kind} {name}"
+        return self.start(found, worker, held, held, memory, buffer.dtype, channel, name, buffer.order)
 
 
 def transposed(blocks: Blocks) -> Blocks:

@@ -25,6 +25,7 @@ class Way(IntEnum):
     PUSH = 6
     PULL = 7
     AVERAGE = 8
+    VALUES = 9
 
 
 class Channel(NamedTuple):
@@ -137,6 +138,7 @@ class CollectiveStart(Told):
 
     ``local[b]`` is this worker's own part of block b of the exchange, ``target[b]`` where the block goes, or is kept
     while it is passed on; ``pack`` is flat memory for messages of several blocks; ``dtype`` is that of a Buffer.
+    ``then`` is done as soon as this worker's share is complete, and at the latest when it is waited for.
     """
 
     exchange: Exchange
@@ -146,11 +148,12 @@ class CollectiveStart(Told):
     dtype: str
     channel: Channel
     name: str
+    then: tuple[Update | CollectiveStart, ...] = ()
 
 
 @dataclass(frozen=True)
 class CollectiveWait(Told):
-    """Waits until this worker's share of ``start`` is complete."""
+    """Waits until this worker's share of ``start`` is complete, and what is done then is done."""
 
     start: CollectiveStart
 

@@ -27,26 +27,35 @@ from netpart.program.instructions import (
 from netpart.program.memory import Memory
 from netpart.program.norm import NormCompiler
 from netpart.program.served import Served
-from netpart.spec import FLOAT, Region, contains, extent, size
+from netpart.spec import FLOAT, Region, contains, extent, size, whole
 
 Key = tuple[int, int, int]
 """(micro-batch, part, slot) of one contribution to a parameter's gradient."""
 
 
 class ParameterMemory:
-    """Buffers of the holdings of one worker. Gradients lie in their bucket where a bucket's cell is the holding."""
+    """Buffers of the holdings of one worker. Gradients lie in their bucket where a bucket's cell is the holding.
+
+    ``shared`` are the holdings of which this worker updates a part, by their bucket; ``gathers`` bring the rest.
+    """
 
     def __init__(self, memory: Memory, partition: Partition, worker: int, group: int = 0) -> None:
         self.memory, self.partition, self.worker = memory, partition, worker
         self.holdings = partition.holdings[worker]
         self.buckets = [(b, bucket) for b, bucket in enumerate(partition.buckets) if worker in bucket.workers]
         self.values = [memory.new(h.parameter.name, extent(h.box), FLOAT, FIXED) for h in self.holdings]
-        self.flat = {b: memory.new(f"bucket {b}", (bucket.elements,), FLOAT, FIXED) for b, bucket in self.buckets}
+        self.flat = {
+            b: memory.new(f"bucket {b}", (bucket.elements,), FLOAT, FIXED)
+            for b, bucket in self.buckets
+            if not bucket.sharded
+        }
         self.by_name: dict[str, list[int]] = {}
         for h, holding in enumerate(self.holdings):
             self.by_name.setdefault(holding.parameter.name, []).append(h)
         self.copies: list[tuple[int, View, int, Region]] = []
         self.gradients: list[View | None] = [None] * len(self.holdings)
+        self.shared = {self.holding(b.cells[0].parameter.name, b.cells[0].box): n for n, b in self.buckets if b.sharded}
+        self.gathers: list[CollectiveStart] = []
         self.place_gradients()
         self.sums: dict[int, Accumulator] = {}
         self.keys: dict[Key, tuple[int, Region]] = {}
@@ -62,7 +71,7 @@ class ParameterMemory:
 
     def place_gradients(self) -> None:
         """Puts a gradient into its bucket's buffer when it is a cell of it; else beside, copied in and out."""
-        for b, bucket in self.buckets:
+        for b, bucket in ((b, bucket) for b, bucket in self.buckets if not bucket.sharded):
             offset = 0
             for cell in bucket.cells:
                 h = self.holding(cell.parameter.name, cell.box)
@@ -174,28 +183,50 @@ class ParameterMemory:
             return
         delay = self.bucket_delay(b)
         out += [Copy(cell, self.cropped(h, box), delay=delay) for c, cell, h, box in self.copies if c == b]
-        start = self.exchanges.in_place(
-            self.flat[b], self.bucket(b).workers, self.worker, self.memory, self.channel(phase, b), f"bucket {b}"
-        )
-        self.started[b] = replace(start, delay=delay)
+        self.started[b] = replace(self.summed(b, phase), delay=delay)
         out.append(self.started[b])
+
+    def summed(self, b: int, phase: int) -> CollectiveStart:
+        """Sums the gradients of a bucket: all of them here, or those at home here."""
+        if not self.bucket(b).sharded:
+            return self.exchange(b, Channel(phase, Way.BUCKET, 0, b), self.flat[b], f"bucket {b}")
+        cell = self.bucket(b).cells[0]
+        gradient = self.cropped(self.holding(cell.parameter.name, cell.box), cell.box)
+        return self.exchange(b, Channel(phase, Way.BUCKET, 0, b), gradient, f"d({cell.parameter.name})")
+
+    def exchange(self, b: int, channel: Channel, view: View, name: str) -> CollectiveStart:
+        """Sums the gradients of a bucket in ``view``, or completes the values there."""
+        bucket = self.bucket(b)
+        region = bucket.cells[0].box if bucket.sharded else whole(view.shape)
+        found = self.exchanges.of_bucket(bucket)[channel.way]
+        return self.exchanges.within(found, view, region, self.worker, self.memory, channel, name)
 
     def finish(self, phase: int) -> list[Instruction]:
         """After backward: updates every parameter as soon as its gradient is complete, or has servers do it."""
         if self.norm is not None:
             out = self.finish_clipped(self.norm, phase)
         else:
-            out = [i for waits, held in self.completed() for i in (*waits, *self.updates(held))]
-        return [*out, *(self.served.pulls(self.values, self.holdings) if self.served else [])]
+            out = [i for waits, held in self.completed() for i in (*waits, *self.updates(held, phase))]
+        pulls = self.served.pulls(self.values, self.holdings) if self.served else []
+        return [*out, *map(CollectiveWait, self.gathers), *pulls]
 
-    def updates(self, held: Iterable[int], norm: View | None = None) -> list[Instruction]:
+    def updates(self, held: list[int], phase: int, norm: View | None = None) -> list[Instruction]:
         """Updates holdings, or pushes their gradients to their servers."""
         own = [h for h in held if self.served is None or self.holdings[h].parameter.spec.running is not None]
-        found: list[Instruction] = [Update(h, norm, delay=self.delay(h)) for h in own]
+        found = [i for h in own for i in self.updated(h, phase, norm)]
         if self.served is not None:
             for h in held:
                 found += self.served.push(self.holdings[h], self.values[h] if h in own else self.gradients[h])
         return found
+
+    def updated(self, h: int, phase: int, norm: View | None) -> Iterator[Instruction]:
+        """Updates a holding, and lets the new values leave where others wait for them."""
+        yield Update(h, norm, delay=self.delay(h))
+        if h in self.shared:
+            b = self.shared[h]
+            channel = Channel(phase, Way.VALUES, 0, b)
+            self.gathers.append(self.exchange(b, channel, self.values[h], self.holdings[h].parameter.name))
+            yield self.gathers[-1]
 
     def finish_clipped(self, norm: NormCompiler, phase: int) -> list[Instruction]:
         """Counts every gradient as soon as it is complete; the updates come once all workers know the norm."""
@@ -204,7 +235,7 @@ class ParameterMemory:
         for waits, held in self.completed():
             counted = [self.cropped(h, box) for h in held for box in norm.boxes(self.holdings[h])]
             out += [*waits, *map(norm.count, counted)]
-            updates += self.updates(held, norm.total)
+            updates += self.updates(held, phase, norm.total)
         pushed = self.served.push_norm(norm.total) if self.served else []
         delay = max(self.delays.values(), default=0)
         return [replace(i, delay=delay) for i in (*out, *norm.agree(phase), *pushed, *updates)]
@@ -245,6 +276,3 @@ class ParameterMemory:
 
     def bucket(self, b: int) -> Bucket:
         return self.partition.buckets[b]
-
-    def channel(self, phase: int, b: int) -> Channel:
-        return Channel(phase, Way.BUCKET, 0, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import lcm
 
@@ -9,7 +10,8 @@ from netpart.graph.partition import Micro
 from netpart.graph.passes.synchronise import Holding
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
-from netpart.program.instructions import CollectiveStart, Instruction, Receive, Send, Way
+from netpart.program.instructions import CollectiveStart, CollectiveWait, Instruction, Receive, Send, Way
+from netpart.spec import size
 
 SERVED = (Way.PUSH, Way.PULL)
 """What goes to and from servers: nobody pushes again before he has pulled, so nobody runs ahead."""
@@ -68,7 +70,15 @@ class Program:
     @property
     def collectives(self) -> list[CollectiveStart]:
         """The starts of all collectives."""
-        return [i for i in self.instructions if isinstance(i, CollectiveStart)]
+        return [i for i in self.in_turn if isinstance(i, CollectiveStart)]
+
+    @property
+    def in_turn(self) -> Iterator[Instruction]:
+        """The instructions, and behind each wait what is done there at the latest."""
+        for instruction in self.instructions:
+            yield instruction
+            if isinstance(instruction, CollectiveWait):
+                yield from instruction.start.then
 
 
 @dataclass
@@ -86,12 +96,21 @@ class WorkerProgram:
     slots: int = 0
     kernels: type[Kernels] = Kernels
 
+    def at_home(self, view: View, holding: int) -> View:
+        """What of the values, or gradient, of a holding this worker updates."""
+        held = self.holdings[holding]
+        return view.crop(held.home, held.box)
+
     @property
     def fixed_bytes(self) -> int:
         """Bytes of everything that lives from step to step: parameters, updater state, gradients, metrics."""
         total = sum(b.nbytes(self.float_size) for b in self.buffers if b.kind == FIXED) + self.version_bytes
-        held = sum(self.buffers[v.buffer].nbytes(self.float_size) for v in self.parameters)
-        return total + self.slots * held
+        return total + self.state_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the updater's state."""
+        return self.slots * sum(size(holding.home) for holding in self.holdings) * self.float_size
 
     @property
     def versions(self) -> int:

@@ -9,13 +9,14 @@ from math import prod
 from netpart.collectives.kinds import ALL_REDUCE, SWAP
 from netpart.program.buffers import FIXED, Buffer, View, is_contiguous, item_size
 from netpart.program.exchange import Exchange
-from netpart.program.instructions import CollectiveStart, Receive, Send
+from netpart.program.instructions import CollectiveStart, Receive, Send, Way
 from netpart.program.program import Program, WorkerProgram
 
 AHEAD = 2
 """Messages of a bridge that may be on their way: sent, and not yet done with; more by its lag."""
 REDUCE_AHEAD = 1
-"""The same of an all-reduce: it ends for nobody before everybody has done with what it brought, unless it is a swap."""
+"""The same of an all-reduce, also with an update between its halves: it ends for nobody before everybody has done with
+what it brought, unless it is a swap."""
 OUT = 3
 """Frames of one size that are kept for sending."""
 
@@ -44,8 +45,12 @@ def slot_bytes(program: WorkerProgram, phase: Program) -> int:
         if isinstance(i, Send | Receive):
             total += (AHEAD + i.lag) * view_bytes(program, i.source if isinstance(i, Send) else i.target)
     for start in phase.collectives:
-        total += ahead(start.exchange) * sum(sent + received for sent, received in message_bytes(program, start))
-        total -= ahead(start.exchange) * sum(view_bytes(program, view) for _, view in overwritten(program, start))
+        total += ahead(start.exchange, start.channel.way) * sum(
+            sent + received for sent, received in message_bytes(program, start)
+        )
+        total -= ahead(start.exchange, start.channel.way) * sum(
+            view_bytes(program, view) for _, view in overwritten(program, start)
+        )
     return total
 
 
@@ -57,9 +62,10 @@ def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
     return sizes
 
 
-def ahead(found: Exchange) -> int:
+def ahead(found: Exchange, way: Way = Way.REDUCE) -> int:
     """Messages of one channel of a collective that may be on their way."""
-    return REDUCE_AHEAD if found.kind == ALL_REDUCE and found.algorithm != SWAP else AHEAD
+    reduces = found.kind == ALL_REDUCE or way in (Way.BUCKET, Way.VALUES)
+    return REDUCE_AHEAD if reduces and found.algorithm != SWAP else AHEAD
 
 
 def message_bytes(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, int]]:
@@ -80,7 +86,7 @@ def received_bytes(program: WorkerProgram, phase: Program) -> int:
     received = (i for i in phase.instructions if isinstance(i, Receive))
     bridges = sum((AHEAD + i.lag) * view_bytes(program, i.target) for i in received)
     return bridges + sum(
-        ahead(start.exchange) * sum(received for _, received in message_bytes(program, start))
+        ahead(start.exchange, start.channel.way) * sum(received for _, received in message_bytes(program, start))
         for start in phase.collectives
     )
 
@@ -89,10 +95,11 @@ def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tupl
     """(message, where it belongs) of what peers may write where it belongs as soon as they have it.
 
     In an all-reduce, a sum that comes back replaces an addend of its own. Who made it has had that addend, and makes no
-    other before it has had the next: nobody looks at the place meanwhile, if it is there for the all-reduce alone.
+    other before it has had the next: nobody looks at the place meanwhile, if it is there for the all-reduce alone. Nor
+    does anybody look at values between the halves of one when an update is done there (``soon``).
     """
     found, place = start.exchange, start.exchange.place(program.worker)
-    if found.kind != ALL_REDUCE:
+    if found.kind != ALL_REDUCE and not is_half(program, start):
         return
     for index, m in enumerate(found.schedule):
         blocks = [b for b in m.blocks if found.sizes[b]]
@@ -101,8 +108,13 @@ def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tupl
             yield index, view
 
 
+def is_half(program: WorkerProgram, start: CollectiveStart) -> bool:
+    """True if ``start`` is done as soon as another collective is complete."""
+    return any(start is then for phase in program.phases.values() for i in phase.collectives for then in i.then)
+
+
 def lasts(buffer: Buffer, view: View) -> bool:
-    """True if ``view`` is one run of memory that has no other use in any step."""
+    """True if ``view`` is one run of memory that is nothing else's in any step."""
     return buffer.kind == FIXED and is_contiguous(view, buffer.shape, buffer.order)
 
 

@@ -135,20 +135,24 @@ class PhaseProto(_message.Message):
     def __init__(self, phase: _Optional[str] = ..., micro: _Optional[_Iterable[_Union[MicroProto, _Mapping]]] = ...) -> None: ...
 
 class BoxProto(_message.Message):
-    __slots__ = ("parameter", "box")
+    __slots__ = ("parameter", "box", "part")
     PARAMETER_FIELD_NUMBER: _ClassVar[int]
     BOX_FIELD_NUMBER: _ClassVar[int]
+    PART_FIELD_NUMBER: _ClassVar[int]
     parameter: str
     box: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, parameter: _Optional[str] = ..., box: _Optional[_Iterable[int]] = ...) -> None: ...
+    part: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, parameter: _Optional[str] = ..., box: _Optional[_Iterable[int]] = ..., part: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class BucketProto(_message.Message):
-    __slots__ = ("worker", "cell")
+    __slots__ = ("worker", "cell", "sharded")
     WORKER_FIELD_NUMBER: _ClassVar[int]
     CELL_FIELD_NUMBER: _ClassVar[int]
+    SHARDED_FIELD_NUMBER: _ClassVar[int]
     worker: _containers.RepeatedScalarFieldContainer[int]
     cell: _containers.RepeatedCompositeFieldContainer[BoxProto]
-    def __init__(self, worker: _Optional[_Iterable[int]] = ..., cell: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ...) -> None: ...
+    sharded: bool
+    def __init__(self, worker: _Optional[_Iterable[int]] = ..., cell: _Optional[_Iterable[_Union[BoxProto, _Mapping]]] = ..., sharded: bool = ...) -> None: ...
 
 class PieceProto(_message.Message):
     __slots__ = ("box", "number", "server", "pusher", "puller")

@@ -47,8 +47,8 @@ RUN, SEND, RECEIVE, START, WAIT = range(5)
 
 @dataclass(slots=True)
 class Running:
-    """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, and the ranks
-    of its members.
+    """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, the ranks of
+    its members, and what is done as soon as it is complete.
 
     ``number`` is that of its messages, since it was started; ``delay`` that of its mini-batch then.
     """
@@ -57,6 +57,7 @@ class Running:
     progress: Progress
     channels: dict[int, Channel]
     members: tuple[int, ...]
+    then: list[Action] = field(default_factory=list)
     number: int = 0
     delay: int = 0
 
@@ -177,9 +178,9 @@ class Binder:
         places = {index: lying[view] for index, view in overwritten(self.machine.program, start)}
         for peer, index, shape in progress.messages:
             channel, element = start.channel._replace(chunk=index), self.machine.element(start.dtype)
-            self.expect(channel, ranks[peer], shape, element, ahead(found), places.get(index))
+            self.expect(channel, ranks[peer], shape, element, ahead(found, start.channel.way), places.get(index))
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
-        running = Running(start.name, progress, channels, ranks)
+        running = Running(start.name, progress, channels, ranks, list(map(self.action, start.then)))
         self.running[start.channel] = running
         return running
 
@@ -259,8 +260,8 @@ class Binder:
         machine, program = self.machine, self.machine.program
         gradient = program.gradients[holding]
         assert gradient is not None
-        value = program.parameters[holding]
-        spec, w, g = self.spec(holding), self.arrays(value), self.arrays(gradient)
+        value = program.at_home(program.parameters[holding], holding)
+        spec, w, g = self.spec(holding), self.arrays(value), self.arrays(program.at_home(gradient, holding))
         if spec.running is not None:
             return self.follow(spec.running, holding, w, g)
         assert machine.updater is not None

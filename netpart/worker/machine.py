@@ -15,7 +15,7 @@ from netpart.program.arena import aligned
 from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
 from netpart.program.program import WorkerProgram
 from netpart.program.wire import wire_bytes, written_by_peers
-from netpart.spec import FLOAT, RECORD
+from netpart.spec import FLOAT, RECORD, extent
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
 from netpart.worker.limits import RESERVE, available_memory
@@ -55,7 +55,7 @@ class Machine:
         self.poisoned = poison
         slots = updater.states if updater else ()
         self.state: list[dict[str, Array]] = [
-            {slot: xp.zeros(program.buffers[v.buffer].shape, self.dtype) for slot in slots} for v in program.parameters
+            {slot: xp.zeros(extent(holding.home), self.dtype) for slot in slots} for holding in program.holdings
         ]
 
     def shared(self, transport: Transport) -> dict[int, Array]:
@@ -97,9 +97,14 @@ class Machine:
 
     def begin_state(self) -> None:
         """Completes the updater's state of all parameters, once these have their first values."""
-        for view, state in zip(self.program.parameters, self.state, strict=True):
+        for holding, state in enumerate(self.state):
             if self.updater is not None:
-                self.updater.begin(self.fixed[view.buffer], list(state.values()))
+                self.updater.begin(self.values_at_home(holding), list(state.values()))
+
+    def values_at_home(self, holding: int) -> Array:
+        """The values of what of a holding is updated here."""
+        view = self.program.parameters[holding]
+        return self.fixed[view.buffer][boxed(self.program.at_home(view, holding))]
 
     def spread(self) -> None:
         """Makes all versions of every parameter the one that is known outside of a step, ``fixed``."""
@@ -124,6 +129,11 @@ class Machine:
         return arrays
 
 
+def boxed(view: View) -> tuple[slice, ...]:
+    """Where a view lies in the array of its buffer."""
+    return tuple(slice(lo, hi) for lo, hi in view.box)
+
+
 class PhaseArrays:
     """Turns views into arrays, with the arena laid out for one phase; those of mini-batch ``mini`` counted from when no
     other was under way."""
@@ -141,7 +151,7 @@ class PhaseArrays:
         shape = self.program.buffers[view.buffer].shape
         if isinstance(whole, list) or view.shape == shape:
             return whole
-        return whole[tuple(slice(lo, hi) for lo, hi in view.box)]
+        return whole[boxed(view)]
 
     def buffer(self, b: int) -> Array:
         found = self.made.get(b)

@@ -129,6 +129,10 @@ class Player:
         """Values of a holding, on the device."""
         return self.machine.fixed[self.program.parameters[holding].buffer]
 
+    def updated(self, holding: int) -> Array:
+        """Values of what of a holding this worker updates, on the device."""
+        return self.machine.values_at_home(holding)
+
     def play(self, phase: str, step: int, drain: bool = True) -> Iterator[Waiting]:
         """Plays one step of ``phase``; yields what it waits for whenever a message is missing.
 
@@ -230,7 +234,20 @@ class Player:
                 began = self.now()
                 self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)))
                 self.note(f"receive {running.name}", began, running.channels[expected[1]], running.delay)
+        complete = [running for running in self.running if running.progress.done]
         self.running = [running for running in self.running if not running.progress.done]
+        for running in complete:
+            self.follow(running)
+
+    def follow(self, running: Running) -> None:
+        """Does what is to be done when a collective is complete."""
+        for action in running.then:
+            began = self.now()
+            if action.run is not None:
+                action.run()
+            elif action.running is not None:
+                self.start(action.running, running.number)
+            self.note(PHRASES.get(action.kind, "") + action.name, began, action.channel)
 
     def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]]) -> None:
         """Sends what a collective may send now."""

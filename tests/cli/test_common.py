@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.cli.common import COLLECTIVES
+from netpart.cli.common import COLLECTIVES, SHARDING
 from netpart.collectives import ALGORITHMS
 from netpart.proto.job_pb2 import Collectives
 from tests.cli.conftest import Netpart
@@ -29,6 +29,13 @@ def test_a_verb_refuses_what_would_change_nothing(words: tuple[str, str], job: P
     answer = netpart(words[0], job, *(("ip",) if words[0] == "explain" else ()), words[1], "1")
     assert (answer.code, answer.out) == (2, "")
     assert f"unknown: {words[1]} 1; netpart {words[0]} --help explains all options" in answer.err
+
+
+@pytest.mark.parametrize("wanted", SHARDING)
+def test_updates_are_shared_out_as_is_wanted(wanted: str, job: Path, netpart: Netpart) -> None:
+    answer = netpart("partition", job, "--shard-updates", wanted).out
+    assert f"shard_updates: {wanted.upper()}\n" in answer
+    assert f"--shard-updates {wanted}" in answer
 
 
 @pytest.mark.parametrize("options", [("--scheme", "data", "--stages", 2), ("--set", "neuralnet.stages=2")])

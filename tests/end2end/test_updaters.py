@@ -68,6 +68,16 @@ def test_saved_by_three_and_resumed_by_two_with_another_cut(tmp_path: Path) -> N
     compare(saved(tmp_path / "run", 12), saved(tmp_path / "straight", 12))
 
 
+@pytest.mark.parametrize("launcher", ["threads", "local"])
+def test_saved_in_shares_and_resumed_without(tmp_path: Path, launcher: str) -> None:
+    conf, shares = mlp(tmp_path), ("updater.ema_eval=false", "shard_updates=YES")
+    play(conf, 3, tmp_path / "run", *shares, "train_steps=5", launcher=launcher)
+    play(conf, 2, tmp_path / "run", "updater.ema_eval=false", "resume=true", "train_steps=8", launcher=launcher)
+    play(conf, 2, tmp_path / "run", *shares, "resume=true", launcher=launcher)
+    play(conf, 1, tmp_path / "straight", "updater.ema_eval=false")
+    compare(saved(tmp_path / "run", 12), saved(tmp_path / "straight", 12))
+
+
 def test_the_first_averages_are_the_initial_values(tmp_path: Path) -> None:
     play(mlp(tmp_path), 3, tmp_path / "run")
     first, last = saved(tmp_path / "run", 0), saved(tmp_path / "run", 12)

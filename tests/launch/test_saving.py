@@ -13,23 +13,23 @@ from netpart.checkpoint.safetensors_file import join
 from netpart.errors import DataError
 from netpart.graph.partition import Partition
 from netpart.launch.saving import CheckpointBook, writers
-from netpart.spec import size
+from netpart.spec import extent, size
 from tests.worker.jobs import LENET, partition
 
 WORKERS = 3
 
 
-@pytest.fixture(scope="module")
-def cut() -> Partition:
-    return partition(LENET, WORKERS)
+@pytest.fixture(scope="module", params=["YES", "NO"])
+def cut(request: pytest.FixtureRequest) -> Partition:
+    return partition(LENET, WORKERS, f"shard_updates={request.param}")
 
 
 def write_share(cut: Partition, path: Path, rank: int) -> None:
     with join(path) as file:
         for h in writers(cut)[rank]:
             holding = cut.holdings[rank][h]
-            values = np.full([hi - lo for lo, hi in holding.box], 1.0 + rank, np.float32)
-            file.write_region(holding.parameter.name, holding.box, values, holding.parameter.spec.shape)
+            values = np.full(extent(holding.home), 1.0 + rank, np.float32)
+            file.write_region(holding.parameter.name, holding.home, values, holding.parameter.spec.shape)
 
 
 def names(folder: Path) -> list[str]:
@@ -40,7 +40,7 @@ def test_every_element_has_one_writer(cut: Partition) -> None:
     elements = {p.name: 0 for p in cut.parameters}
     for rank, mine in enumerate(writers(cut)):
         for h in mine:
-            elements[cut.holdings[rank][h].parameter.name] += size(cut.holdings[rank][h].box)
+            elements[cut.holdings[rank][h].parameter.name] += size(cut.holdings[rank][h].home)
     assert elements == {p.name: prod(p.spec.shape) for p in cut.parameters}
 
 

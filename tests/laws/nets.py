@@ -9,9 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from netpart.graph.passes.shard import whole_updates
 from netpart.layers.layer import INPUT, Layer
 from netpart.proto.cut_pb2 import CutProto, Remainder
-from netpart.proto.job_pb2 import Collectives, JobProto, LayerProto, Phase, Schedule
+from netpart.proto.job_pb2 import Collectives, JobProto, LayerProto, Phase, Schedule, Sharding
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from tests.laws.sketch import Sketch, finish, grow
 
@@ -45,6 +46,8 @@ def nets(draw: st.DrawFn) -> Sketch:
     s.job.neuralnet.schedule = s.pick([Schedule.ONE_F_ONE_B, Schedule.GPIPE, Schedule.DELAYED])
     s.job.neuralnet.recompute = s.chance(3)
     choose_updater(s)
+    whole = whole_updates(s.job) is not None
+    s.job.shard_updates = Sharding.AUTO if whole else s.pick([Sharding.YES, Sharding.YES, Sharding.NO])
     return s
 
 

@@ -47,7 +47,7 @@ def test_a_layer_that_is_cut_otherwise() -> None:
 
 
 def test_every_message_with_payload_is_of_some_kind() -> None:
-    jobs = [cut("schemes/five-layers", 2), cut("mnist/conv", 3, "updater.clip_norm=1")]
+    jobs = [cut("schemes/five-layers", 2), cut("mnist/conv", 3, "updater.clip_norm=1", "shard_updates=YES")]
     assert {entry.channel.way for found in jobs for entry in ledger(found).entries} == set(KINDS)
 
 

@@ -111,6 +111,12 @@ def test_a_halo() -> None:
     assert "conv2/w2: each holder sees its own part" in found.sums[0]
 
 
+def test_an_update_that_is_shared_out() -> None:
+    found = explain(cut("mnist/conv", 2, "ip1.partition_dim=0"), "ip1")
+    assert "over workers 0, 1, each of which updates a share of it" in found.sums[0]
+    assert found.moves["sums of parameters' gradients"] > found.moves["updated parameters"] == 2 * 2 * 500 * 800
+
+
 def test_gradients_that_nobody_wants_do_not_come_back() -> None:
     found = explain(cut("halo/conv-rows", 3), "conv1")
     bridges = [r for r in found.before if "→" in r.where]

@@ -56,7 +56,7 @@ def test_every_program_is_whole(example: Example) -> None:
     partition = partition_job(example.job, example.workers)
     compiled = [compile_worker(partition, worker) for worker in range(example.workers)]
     for phase in partition.phases:
-        lists = [program.phases[phase].instructions for program in compiled]
+        lists = [list(program.phases[phase].in_turn) for program in compiled]
         sent = {
             (w, i.peer, i.channel, i.source.shape)
             for w, found in enumerate(lists)

@@ -1,7 +1,7 @@
 """Pass: who adds up which squares of the gradient's norm over all parameters, each element once.
 
-After the sums all holders of an element have equal bits of its gradient, so any of them may count it: each counts an
-equal share. The holdings of a parameter are cut into disjoint cells, and a cell into as many parts as it has holders.
+After the sums all who update an element have equal bits of its gradient, so any of them may count it: each counts an
+equal share. The homes of a parameter are cut into disjoint cells, and a cell into as many parts as it is a home of.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Norm:
 
 
 def share_norm(holdings: Sequence[Sequence[Holding]], trained: set[str]) -> Norm:
-    """Shares the elements of all ``trained`` parameters among their holders; running statistics have no gradient."""
+    """Shares the elements of all ``trained`` parameters among who updates them; running statistics have no gradient."""
     held: dict[Parameter, dict[int, list[Region]]] = {}
     for worker, of_worker in enumerate(holdings):
         for holding in (h for h in of_worker if h.parameter.name in trained and h.parameter.spec.running is None):
-            held.setdefault(holding.parameter, {}).setdefault(worker, []).append(holding.box)
+            held.setdefault(holding.parameter, {}).setdefault(worker, []).append(holding.home)
     counted: list[list[Cell]] = [[] for _ in holdings]
     for parameter, boxes in held.items():
         for worker, box in shares(boxes):

@@ -16,15 +16,22 @@ from netpart.collectives.buckets import pack
 from netpart.graph.graph import LAYER, Graph, Part
 from netpart.graph.net import Parameter
 from netpart.graph.passes.cells import disjoint_cells, disjoint_hulls
+from netpart.graph.passes.shard import NEVER, homes, shard
 from netpart.spec import Region, contains, size
 
 
 @dataclass(frozen=True)
 class Holding:
-    """The box of a parameter that a worker stores, updates and saves."""
+    """The box of a parameter that a worker stores. It updates and saves all of it, or ``part`` of it (``shard``)."""
 
     parameter: Parameter
     box: Region
+    part: Region | None = None
+
+    @property
+    def home(self) -> Region:
+        """What the worker updates and saves."""
+        return self.box if self.part is None else self.part
 
 
 @dataclass(frozen=True)
@@ -37,14 +44,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class Bucket:
-    """Cells that are all-reduced together, in one flat buffer, over ``workers``."""
+    """Cells that are all-reduced together, in one flat buffer, over ``workers``; or one cell whose update is
+    ``sharded``: the sum of each of its ``homes`` goes to one worker, and the new values come from there."""
 
     workers: tuple[int, ...]
     cells: tuple[Cell, ...]
+    sharded: bool = False
 
     @cached_property
     def elements(self) -> int:
         return sum(size(c.box) for c in self.cells)
+
+    @property
+    def homes(self) -> tuple[Region, ...]:
+        """What each worker updates of the one cell of a sharded bucket."""
+        return homes(self.cells[0].box, len(self.workers))
 
 
 Ready = tuple[int, tuple[int, ...], Cell]
@@ -93,8 +107,13 @@ class ParameterPlan:
     trained: set[str] = field(default_factory=set)
 
 
-def synchronise(graphs: Sequence[Graph], workers: int, itemsize: int, first_bucket: int) -> ParameterPlan:
-    """Plans parameters over the graphs of all phases and micro-batches, and marks the parts that train them."""
+def synchronise(
+    graphs: Sequence[Graph], workers: int, itemsize: int, first_bucket: int, least: int = NEVER
+) -> ParameterPlan:
+    """Plans parameters over the graphs of all phases and micro-batches, and marks the parts that train them.
+
+    Updates of cells of ``least`` elements and more are sharded.
+    """
     plan = ParameterPlan([[] for _ in range(workers)])
     cells: dict[str, list[Located]] = {}
     for parameter, uses in gather_uses(graphs).items():
@@ -103,7 +122,8 @@ def synchronise(graphs: Sequence[Graph], workers: int, itemsize: int, first_buck
             plan.holdings[worker] += [Holding(parameter, box) for box in boxes]
         cells[parameter.name] = locate(parameter, uses, held)
     plan.trained = {p.name for g in graphs for node in g.net.nodes if g.net.trained[node.index] for p in node.params}
-    plan.buckets = bucketed(summed_cells(cells), itemsize, first_bucket)
+    ready = summed_cells(cells)
+    plan.buckets = bucketed(ready, itemsize, first_bucket, shard(ready, plan.holdings, least))
     return plan
 
 
@@ -203,12 +223,16 @@ def is_whole_everywhere(cell: Located) -> bool:
     return all(u.agrees for u in training) and all(m == made[cell.workers[0]] for m in made.values())
 
 
-def bucketed(ready: list[Ready], itemsize: int, first_bucket: int) -> list[Bucket]:
-    """Packs cells of the same workers, in order of readiness; buckets are ordered by their last cell."""
+def bucketed(ready: list[Ready], itemsize: int, first_bucket: int, alone: set[Cell]) -> list[Bucket]:
+    """Packs cells of the same workers, in order of readiness; buckets are ordered by their last cell. Those to be left
+    ``alone`` have buckets of their own, which are sharded."""
     by_workers: dict[tuple[int, ...], list[tuple[int, Cell]]] = {}
-    for when, workers, cell in sorted(ready, key=lambda r: r[0]):
-        by_workers.setdefault(workers, []).append((when, cell))
     buckets: list[tuple[int, Bucket]] = []
+    for when, workers, cell in sorted(ready, key=lambda r: r[0]):
+        if cell in alone:
+            buckets.append((when, Bucket(workers, (cell,), sharded=True)))
+        else:
+            by_workers.setdefault(workers, []).append((when, cell))
     for workers, cells in by_workers.items():
         for group in pack([size(c.box) * itemsize for _, c in cells], first=first_bucket):
             buckets.append((cells[group[-1]][0], Bucket(workers, tuple(cells[i][1] for i in group))))
