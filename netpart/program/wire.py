@@ -104,7 +104,7 @@ def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tupl
     for index, m in enumerate(found.schedule):
         blocks = [b for b in m.blocks if found.sizes[b]]
         view = start.target[blocks[0]] if len(blocks) == 1 and m.target == place and not m.add else None
-        if view is not None and lasts(program.buffers[view.buffer], view):
+        if view is not None and program.copies(view.buffer) == 1 and lasts(program.buffers[view.buffer], view):
             yield index, view
 
 

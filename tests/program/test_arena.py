@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.partition import partition_job
-from netpart.program.arena import ALIGN, NONE, lifetimes, lowest_gap, plan_arena
+from netpart.program.arena import ALIGN, NONE, aligned, lifetimes, lowest_gap, plan_arena
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Copy, Instruction, Zero
@@ -50,23 +50,27 @@ def test_it_does_in_the_programs_of_random_nets(example: Example) -> None:
         compiled = compile_worker(partition, worker)
         for program in compiled.phases.values():
             places = Sharing(compiled.buffers, program.instructions, layers_of(program.micros, worker)).find()
-            offsets, _ = assert_apart(compiled.buffers, program.instructions, places)
+            offsets, _ = assert_apart(compiled.buffers, program.instructions, places, program.copies)
             assert offsets == program.offsets
             assert_read_values_live(compiled.buffers, program.instructions)
 
 
 def assert_apart(
-    buffers: list[Buffer], instructions: list[Instruction], places: Mapping[int, int] = NONE
+    buffers: list[Buffer],
+    instructions: list[Instruction],
+    places: Mapping[int, int] = NONE,
+    copies: Mapping[int, int] = NONE,
 ) -> tuple[dict[int, int], int]:
     """Brute force: at each instruction, the bytes of all live buffers are disjoint and inside the arena, but for those
     in the place of another."""
-    offsets, arena = plan_arena(buffers, instructions, FLOAT_SIZE, places)
-    lives = lifetimes(buffers, instructions, places)
+    offsets, arena = plan_arena(buffers, instructions, FLOAT_SIZE, places, copies)
+    lives = lifetimes(buffers, instructions, places, copies)
+    sizes = {b: copies.get(b, 1) * aligned(buffers[b].nbytes(FLOAT_SIZE)) for b in lives}
     assert set(offsets) == lives.keys() | places.keys()
     assert all(offsets[b] == offsets[place] for b, place in places.items())
     for time in range(len(instructions)):
         live = [b for b, (first, last) in lives.items() if first <= time <= last]
-        spans = [(offsets[b], offsets[b] + buffers[b].nbytes(FLOAT_SIZE)) for b in live]
+        spans = [(offsets[b], offsets[b] + sizes[b]) for b in live]
         assert all(lo % ALIGN == 0 and hi <= arena for lo, hi in spans)
         assert not any(a < d and c < b for (a, b), (c, d) in combinations(spans, 2))
     return offsets, arena
