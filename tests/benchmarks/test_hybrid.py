@@ -114,12 +114,12 @@ def test_a_training_is_a_job_of_its_own(tmp_path: Path) -> None:
         (tmp_path / f"smci-pmci-{split}.csv").write_text(ROWS)
     school = School(tmp_path, tmp_path, 0.9)
     proto = school.job(NET.name, TASKS["mci"], 2, "start.safetensors")
-    assert (proto.train_steps, proto.test_freq, proto.test_steps) == (18, 3, 3)  # 21 scans in mini-batches of 8 and 10
+    assert (proto.train_steps, proto.test_freq, proto.test_steps) == (12, 2, 3)  # 21 scans in mini-batches of 16 and 10
     assert proto.updater.learning_rate.base_lr == pytest.approx(0.01)
-    assert proto.updater.learning_rate.linear_conf.change_freq == 18
+    assert proto.updater.learning_rate.linear_conf.change_freq == 12
     assert list(proto.checkpoint_path) == ["start.safetensors"]
     assert proto.neuralnet.micro_batches == 2
-    assert replace(school, epochs=1).job(NET.name, TASKS["mci"], 1, "").train_steps == 3
+    assert replace(school, epochs=1).job(NET.name, TASKS["mci"], 1, "").train_steps == 2
 
 
 def test_parts_are_named() -> None:

@@ -29,7 +29,9 @@ def test_a_plan_is_the_job_with_its_cuts(job: Path, netpart: Netpart, tmp_path: 
 
 
 def test_a_plan_names_every_option_that_made_it(job: Path, netpart: Netpart) -> None:
-    options = "--workers 2 --stages 2 --micro-batches 2 --order gpipe --recompute --kernels reference --dtype float64"
+    options = (
+        "--workers 2 --stages 2 --micro-batches 2 --schedule gpipe --recompute --kernels reference --dtype float64"
+    )
     answer = netpart("partition", job, *options.split(), "--seed", 0)
     assert f"#:     netpart partition {job} {options} --seed 0\n" in answer.out
 

@@ -90,5 +90,5 @@ def test_the_bounds_of_verify() -> None:
     assert f"at most {report.CANCELLATION}·n·eps" in VERIFY
     exponents = {name: round(log10(law)) for name, law in report.LAWS.items()}
     assert f"at most 1e{exponents['float64']} in float64" in VERIFY
-    assert f"1e{exponents['float32']} with `--dtype float32`" in VERIFY
+    assert f"With `--dtype float32` it is 1e{exponents['float32']}" in VERIFY
     assert f"Norms below {difference.TINY:g} ".replace("0.001", "1e-3") in VERIFY
