@@ -37,7 +37,7 @@ def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
 
     layers = task.profile.layers
     blocks = [{"layers": [layers[i].name for i in block.layers], "work": block.work} for block in task.blocks]
-    devices = [{**asdict(d), "memory": d.memory if d.memory < float("inf") else None} for d in task.devices.devices]
+    devices = [{k: None if v == float("inf") else v for k, v in asdict(d).items()} for d in task.devices.devices]
     rows = [{k: v for k, v in asdict(row).items() if v != float("inf")} for row in portfolio.rows]
     print(json.dumps({"devices": devices, "blocks": blocks, "plans": rows, "best": best.name}, indent=2))
 

@@ -22,11 +22,13 @@ Pair = frozenset[str]
 
 @dataclass(frozen=True)
 class Device:
-    """What one worker runs on: work a second (FLOPs, or seconds of a profile), and bytes it may take."""
+    """What one worker runs on: work a second (FLOPs, or seconds of a profile), bytes it may take, and bytes a second
+    that it reads and writes where it does little else, as in updates."""
 
     name: str
     speed: float
     memory: float = float("inf")
+    streaming: float = float("inf")
 
 
 @dataclass(frozen=True)
@@ -109,17 +111,32 @@ def check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
         raise ConfigError(who, f"{name} above 0", f"{value:g}", f"write {name}: 1e9, say", at=(*at, name))
 
 
-def alike(workers: int, speed: float = 1.0, memory: float = float("inf"), link: Link | None = None) -> Devices:
+def alike(
+    workers: int, speed: float = 1.0, memory: float = float("inf"), link: Link | None = None,
+    streaming: float = float("inf"),
+) -> Devices:  # fmt: skip
     """``workers`` devices of one kind."""
-    return Devices((Device("device", speed, memory),) * workers, link or Link())
+    return Devices((Device("device", speed, memory, streaming),) * workers, link or Link())
 
 
 def measured(workers: int, cores: int | None = None) -> Devices:
-    """``workers`` processes of this host: what a core does in a product of matrices, shared where cores are fewer, and
-    an even share of the memory."""
+    """``workers`` processes of this host: what a core does in a product of matrices and in a sum of arrays, shared
+    where cores are fewer, and an even share of the memory."""
     cores = cores or len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / workers
-    return alike(workers, product_speed() * min(1.0, cores / workers), memory)
+    share = min(1.0, cores / workers)
+    return alike(workers, product_speed() * share, memory, streaming=streaming_speed() * share)
+
+
+def streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -> float:
+    """Bytes a second that a core reads and writes as it adds one array to another, the best of a few tries."""
+    a, total = np.ones(elements, np.float32), np.ones(elements, np.float32)
+    best = float("inf")
+    for _ in tries:
+        started = perf_counter()
+        np.add(total, a, out=total)
+        best = min(best, perf_counter() - started)
+    return 3 * a.nbytes / best
 
 
 def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:

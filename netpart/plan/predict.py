@@ -33,6 +33,8 @@ from netpart.program.instructions import Way
 from netpart.program.kernels import kernels_of
 from netpart.program.schedule import DELAYED, Stages, order_of
 from netpart.program.wire import wire_bytes
+from netpart.proto.element import float_size
+from netpart.spec import size
 from netpart.updaters import updater
 
 Key = tuple[int, int]
@@ -66,7 +68,8 @@ def predict(partition: Partition, devices: Devices, rates: Mapping[str, float] |
     forward, backward = (played(micros[0].graph, work[i], moves[i], reverse=i == 1) for i in (0, 1))
     computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
     paces = [seconds + handled for seconds, handled in zip(computing, handling(first, devices), strict=True)]
-    left = unhidden([e for e in entries if e.channel.way in SUMS], backward * len(micros), devices)
+    sums = [e for e in entries if e.channel.way in SUMS]
+    left = unhidden(sums, backward * len(micros), devices) + max(streamed(partition, sums, devices))
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
     if order_of(partition.job) == DELAYED:
         taken = max(len(micros) * max(paces), taken / (1 + Stages(micros[0].graph, delayed=True).depth))
@@ -144,6 +147,19 @@ def unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> flo
         of_sum[entry.channel.way == Way.NORM, entry.channel.edge].append(entry)
     each = [taken(found, devices) for found in of_sum.values()]
     return max(each[-1], sum(each) - backward) if each else 0.0
+
+
+def streamed(partition: Partition, sums: Iterable[Entry], devices: Devices) -> list[float]:
+    """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
+    width, slots = float_size(partition.job), len(updater(partition.job.updater).states)
+    moved = [0] * len(devices)
+    for worker, holdings in enumerate(partition.holdings[: len(devices)]):
+        updated = sum(size(h.home) for h in holdings if h.parameter.name in partition.trained)
+        moved[worker] += updated * width * (3 + 2 * slots)  # reads value, gradient and states; writes all but that
+    for entry in sums:
+        for worker in (entry.source, entry.target):
+            moved[worker] += 3 * entry.nbytes
+    return [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
 
 
 def memory(partition: Partition) -> tuple[int, ...]:
