@@ -58,8 +58,8 @@ NETS = {
 RESATTNETS = {
     net.name: net
     for net in (
-        Net("resattnet18", "3D-ResAttNet18", "graphs/resattnet/resattnet18-ad-nc.conf", 8),
-        Net("resattnet34", "3D-ResAttNet34", "graphs/resattnet/resattnet34-ad-nc.conf", 8),
+        Net("resattnet18", "3D-ResAttNet18", "graphs/resattnet/resattnet18-ad-nc.conf", 16),
+        Net("resattnet34", "3D-ResAttNet34", "graphs/resattnet/resattnet34-ad-nc.conf", 16),
     )
 }
 """Those of the use case, reduced; they are the same for both of its tasks."""
