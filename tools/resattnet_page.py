@@ -57,7 +57,9 @@ def section(found: Json | None, name: str) -> str:
 def code() -> str:
     """How a step of DataParallel goes."""
     text = (ROOT / PEER).read_text(encoding="utf-8")
-    return f"```python\n{dedent(text[text.index('    def train(') : text.index('def main')]).strip()}\n```\n"
+    shown = dedent(text[text.index("    def train(") : text.index("def main")]).strip()
+    apart = shown.replace("\n\ndef ", "\n\n\ndef ")
+    return f"```python\n{apart}\n```\n"
 
 
 def head(figures: Figures) -> Iterator[str]:
@@ -67,6 +69,9 @@ def head(figures: Figures) -> Iterator[str]:
 
 def accuracies(figures: Figures) -> Iterator[str]:
     """The accuracy columns of Table 3, each trained once."""
+    if not figures.found["accuracy"]:
+        yield "Steps alone were timed (`ARGS=--no-training`). [mri.md](mri.md) has what the 18-layer nets reach."
+        return
     pieces = figures.found["settings"]["micro_batches"]
     whos = {
         "netpart": ("netpart", 1),
