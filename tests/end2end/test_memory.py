@@ -59,7 +59,8 @@ def test_three_workers_train_what_one_may_not(tmp_path: Path) -> None:
 def test_four_workers_train_on_a_volume_that_one_has_no_room_for(tmp_path: Path) -> None:
     conf = ROOT / "graphs" / "resattnet" / "resnet3d18-space.conf"
     needed, had = refused(conf, tmp_path / "one", ROOMIER)
-    assert needed > 4 * 4 * 16 * 128**3 > had
+    assert needed > 3 * 4 * 16 * 128**3  # values, gradients and what batch norm remembers
+    assert needed > had
     losses = trained(conf, 4, tmp_path / "four", ROOMIER)
     assert len(losses) == 4
     assert all(isfinite(loss) for loss in losses)
