@@ -106,7 +106,7 @@ def test_data_parallelism_shares_the_rows_out_evenly() -> None:
     cut = partition(by_data(NET, True).proto, 3, None, phases=("train",))
     assert cut.job.neuralnet.layer[0].synthetic_conf.classes == 2
     rows = [shard.region[0] for shard in cut.graph.placements[1].shards]
-    assert sorted(hi - lo for lo, hi in rows) == [2, 3, 3]
+    assert sorted(hi - lo for lo, hi in rows) == [5, 5, 6]
 
 
 def test_a_training_is_a_job_of_its_own(tmp_path: Path) -> None:
