@@ -14,9 +14,9 @@ LIMIT = 576 << 20
 """Bytes of address space that each process may have, of which the interpreter and its libraries take about 270 MiB. The
 38 M parameters of the uncut net need 450 MB, with gradients and momentum; a third of that fits."""
 
-ROOMIER = 704 << 20
-"""Likewise. The uncut net of a volume of 128 x 128 x 128 voxels with 16 channels needs 550 MiB for activations; one of
-four workers needs 220 MiB for its part of them, halos and messages."""
+ROOMIER = 640 << 20
+"""Likewise. The uncut net of a volume of 128 x 128 x 128 voxels with 16 channels needs 413 MiB and a workspace; one of
+four workers needs 164 MiB for its part, halos and messages."""
 
 WIDE = """
 name: "wide" train_steps: 6 disp_freq: 1 seed: 5
@@ -59,8 +59,7 @@ def test_three_workers_train_what_one_may_not(tmp_path: Path) -> None:
 def test_four_workers_train_on_a_volume_that_one_has_no_room_for(tmp_path: Path) -> None:
     conf = ROOT / "graphs" / "resattnet" / "resnet3d18-space.conf"
     needed, had = refused(conf, tmp_path / "one", ROOMIER)
-    assert needed > 3 * 4 * 16 * 128**3  # values, gradients and what batch norm remembers
-    assert needed > had
+    assert needed > 3 * 4 * 16 * 128**3 > had
     losses = trained(conf, 4, tmp_path / "four", ROOMIER)
     assert len(losses) == 4
     assert all(isfinite(loss) for loss in losses)

@@ -170,10 +170,10 @@ def test_of_micro_batches_in_flight_one_is_held() -> None:
 def test_a_residual_net_takes_less(name: str, workers: int, overrides: list[str]) -> None:
     if name == "onednn" and refusal():
         pytest.skip(refusal())
-    job, kernels = load(ROOT / "graphs" / "resnet" / "resnet18-small.conf", overrides), named(name)
+    job, kernels = load(ROOT / "graphs" / "resnet" / "resnet34-small.conf", overrides), named(name)
     cut = partition(job.proto, workers, job.folder)
     plain, again = arenas(cut, kernels)
-    assert again < 0.9 * plain
+    assert again < 0.8 * plain
     assert trained(both(cut)[1], kernels) == trained(both(cut)[0], kernels)
 
 
