@@ -16,7 +16,7 @@ LIMIT = 576 << 20
 
 ROOMIER = 640 << 20
 """Likewise. The uncut net of a volume of 128 x 128 x 128 voxels with 16 channels needs 413 MiB and a workspace; one of
-four workers needs 164 MiB for its part, halos and messages."""
+four workers needs less than 200 MiB for its part, halos and messages."""
 
 WIDE = """
 name: "wide" train_steps: 6 disp_freq: 1 seed: 5
