@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netpart.worker.serving import Applied
 
 
 @dataclass(frozen=True)
@@ -68,22 +72,10 @@ class Saved:
 
 @dataclass(frozen=True)
 class Updated:
-    """Server ``rank`` has applied the gradient of ``step`` by ``group``, computed on version ``read``, to ``version``.
-
-    Where groups average their parameters: the first worker of ``group`` has brought in an average that began when it
-    had done ``read`` steps, after its step number ``version``.
-    """
+    """Server ``rank``, or the first worker of a group that averages, has made an update."""
 
     rank: int
-    group: int
-    step: int
-    read: int
-    version: int
-
-    @property
-    def staleness(self) -> int:
-        """Versions in between."""
-        return self.version - self.read
+    update: Applied
 
 
 @dataclass(frozen=True)

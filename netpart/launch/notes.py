@@ -60,12 +60,13 @@ class Notes:
             self.checkpoint = str(event.path)
         self.listener(event)
 
-    def note_update(self, update: Updated) -> None:
+    def note_update(self, event: Updated) -> None:
         """Writes a line of updates.jsonl, which begins with the run."""
         if self.updates is None:
             self.updates = open(self.workspace / "updates.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - see close
-        self.stale[update.staleness] += 1
-        self.updates.write(json.dumps(asdict(update) | {"staleness": update.staleness}) + "\n")
+        made = event.update
+        self.stale[made.staleness] += 1
+        self.updates.write(json.dumps({"rank": event.rank} | made._asdict() | {"staleness": made.staleness}) + "\n")
 
     @property
     def staleness(self) -> Staleness | None:

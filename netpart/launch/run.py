@@ -18,7 +18,8 @@ from netpart.graph.passes.serve import served
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
-from netpart.launch.coordinator import Coordinator, Options
+from netpart.launch.conversation import Options
+from netpart.launch.coordinator import Coordinator
 from netpart.launch.cores import asked_threads
 from netpart.launch.events import Listener, Summary
 from netpart.launch.loop import updater_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from netpart.graph.partition import Partition
-from netpart.launch.coordinator import Options
+from netpart.launch.conversation import Options
 from netpart.launch.events import Measured, Summary
 from netpart.launch.notes import Notes
 from netpart.launch.volumes import Volume, predicted, volumes

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 class Applied(NamedTuple):
-    """One update: the gradient of ``step`` by ``group``, computed on version ``read``, applied to ``version``."""
+    """One update: the gradient of ``step`` by ``group``, computed on version ``read``, applied to ``version``.
+
+    Where groups average their parameters: ``group`` has brought in an average that began when it had done ``read``
+    steps, after its step number ``version``.
+    """
 
     group: int
     step: int

@@ -12,8 +12,8 @@ import zmq
 from netpart.errors import WorkerFailed
 from netpart.graph.partition import partition_job
 from netpart.graph.passes.serve import served
-from netpart.launch.coordinator import Coordinator, Options
-from netpart.launch.threads import ThreadTeam
+from netpart.launch.conversation import Options
+from netpart.launch.coordinator import Coordinator
 from netpart.proto.control_pb2 import BeatProto
 from netpart.proto.reader import loads
 from tests.worker.jobs import LENET
@@ -36,7 +36,7 @@ def coordinator(context: zmq.Context[zmq.Socket[bytes]], folder: Path, *override
 def beat(of: Coordinator, context: zmq.Context[zmq.Socket[bytes]], rank: int, step: int) -> None:
     of.members[rank].heard = monotonic()
     message = BeatProto(rank=rank, phase="train", step=step, doing="waiting for gradients")
-    of.on_beat(of.members[rank], message, ThreadTeam(1, context))
+    of.talk.on_beat(of.members[rank], message)
 
 
 def test_groups_that_stand_still_end_the_run(context: zmq.Context[zmq.Socket[bytes]], tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_groups_that_stand_still_end_the_run(context: zmq.Context[zmq.Socket[byt
     for rank in range(3):
         beat(found, context, rank, 4)
     found.look_for_movement()
-    found.moved -= 6
+    found.talk.moved -= 6
     with pytest.raises(
         WorkerFailed, match=r"nobody has got on for 6\.\d s; .*deadline=SECONDS\nworker 0 \(of group 0\)"
     ):
@@ -59,5 +59,5 @@ def test_groups_that_stand_still_end_the_run(context: zmq.Context[zmq.Socket[byt
 def test_one_group_has_deadlines_of_its_own(context: zmq.Context[zmq.Socket[bytes]], tmp_path: Path) -> None:
     found = coordinator(context, tmp_path)
     beat(found, context, 0, 4)
-    found.moved -= 60
+    found.talk.moved -= 60
     found.look_for_movement()

@@ -10,6 +10,7 @@ import pytest
 from netpart.errors import NetpartError
 from netpart.launch.events import Event, Measured, Saved, Staleness, Updated
 from netpart.launch.notes import Notes
+from netpart.worker.serving import Applied
 
 
 def measured(step: int) -> Measured:
@@ -76,7 +77,7 @@ def test_updates_are_noted_and_counted_but_not_passed_on(tmp_path: Path) -> None
     notes = Notes(tmp_path, heard.append)
     assert notes.staleness is None
     for version, read in enumerate([0, 0, 2, 1, 4]):
-        notes.hear(Updated(3, version % 2, version, read, version))
+        notes.hear(Updated(3, Applied(version % 2, version, read, version)))
     notes.close()
     assert heard == []
     lines = [json.loads(line) for line in (tmp_path / "updates.jsonl").read_text().splitlines()]
