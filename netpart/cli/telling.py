@@ -1,0 +1,138 @@
+"""What a run says while it goes on and when it is done, in words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.launch.events import Event, Staleness, Summary
+    from netpart.launch.speedup import Speedup
+
+THROUGH = {"memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ"}
+"""Transports in words."""
+SHOWN = 8
+"""Counts of a histogram that are printed."""
+
+
+@contextmanager
+def listener(steps: int) -> Iterator[Callable[[Event], None]]:
+    """What hears the run: a progress bar on a terminal, plain lines otherwise."""
+    if not sys.stdout.isatty():
+        yield lambda event: print(line(event), flush=True)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from netpart.launch.events import Measured
+
+    console = Console(highlight=False)
+    columns = (
+        TextColumn("step {task.completed:.0f}/{task.total:.0f}"), BarColumn(), TextColumn("{task.description}"),
+        TimeRemainingColumn(), TextColumn("left"),
+    )  # fmt: skip
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("starting", total=steps)
+
+        def hear(event: Event) -> None:
+            if isinstance(event, Measured) and event.phase == "train":
+                progress.update(task, completed=event.step, description=f"{shown(event.metrics)}  {rate(event)}")
+            else:
+                console.print(line(event))
+
+        yield hear
+
+
+def line(event: Event) -> str:
+    """One event as one line."""
+    from netpart.launch.events import Invited, Joined, Measured, Saved
+    from netpart.units import bytes_text, counted
+
+    if isinstance(event, Measured):
+        speed = f"  {rate(event)}" if event.phase == "train" else ""
+        name = {"train": "Train", "val": "Validation", "test": "Test"}[event.phase]
+        return f"{name} @ step {event.step}  {shown(event.metrics)}{speed}"
+    if isinstance(event, Saved):
+        return f"Saved {event.path}"
+    if isinstance(event, Invited):
+        return f"waiting for {ranks(event.missing)}; on another host, for each: {event.command}"
+    if isinstance(event, Joined):
+        rest = f"; waiting for {ranks(event.missing)}" if event.missing else "; everybody is there"
+        return f"worker {event.rank} joined ({event.where}){rest}"
+    devices = ", ".join(sorted(set(event.devices)))
+    memory = " + ".join(bytes_text(m) for m in event.memory)
+    threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
+    start = f" from step {event.first_step}" if event.first_step else ""
+    who = event.cluster or counted(event.workers, "worker")
+    return (
+        f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
+        f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; "
+        f"tensors through {THROUGH[event.transport]}"
+    )
+
+
+def ranks(missing: tuple[int, ...]) -> str:
+    """Some workers in words: "worker 1", "workers 1, 2"."""
+    return f"worker{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
+
+
+def shown(metrics: dict[str, float]) -> str:
+    """Metrics as SINGA prints them: name = value."""
+    layers = {key.rsplit("/", 1)[0] for key in metrics}
+    short = (key if len(layers) > 1 else key.rsplit("/", 1)[1] for key in metrics)
+    return ", ".join(f"{name} = {value:.6f}" for name, value in zip(short, metrics.values(), strict=True))
+
+
+def rate(event: Any) -> str:
+    """Training speed."""
+    return f"{event.samples_per_second:,.0f} samples/s"
+
+
+def closing(summary: Summary) -> str:
+    """The summary in a few lines."""
+    from netpart.units import bytes_text, seconds_text
+
+    agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
+    everybody = "workers and servers" if "server" in summary.cluster else "workers"
+    rows = {
+        "test": shown(summary.test) if summary.test else "",
+        "validation": shown(summary.validation) if summary.validation else "",
+        "train": shown(summary.train) if summary.train else "",
+        "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
+        f" {summary.samples_per_second:,.0f} samples/s",
+        "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
+        f" ({summary.bytes_predicted:,} bytes)",
+        "staleness": staleness_text(summary.staleness) if summary.staleness else "",
+        "checkpoint": summary.checkpoint,
+    }
+    lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
+    return "\n".join([*lines, *(matrix(name, table) for name, table in summary.tables.items())])
+
+
+def staleness_text(found: Staleness) -> str:
+    """How stale updates were, in one line; of a long histogram its least and most."""
+    counts = [f"{stale}: {count:,}" for stale, count in found.histogram.items()]
+    counts = [*counts[:SHOWN], "...", counts[-1]] if len(counts) > SHOWN + 1 else counts
+    return f"{found.mean:.2f} on average, {found.most} at most, of {found.updates:,} updates ({', '.join(counts)})"
+
+
+def matrix(name: str, table: list[list[int]]) -> str:
+    """A confusion matrix: a line for each class."""
+    wide = max(len(str(count)) for row in table for count in (*row, len(row)))
+    lines = (f"{f'class {k}':>10}  {' '.join(f'{count:>{wide}}' for count in row)}" for k, row in enumerate(table))
+    return "\n".join([f"{name} of the test: rows are classes, columns what they were taken for", *lines])
+
+
+def sooner(found: Speedup, accuracy: float) -> str:
+    """The speed-up in two lines."""
+
+    def text(value: float | None) -> str:
+        return "unknown" if value is None else f"{value:.2f}"
+
+    factors = f"{text(found.step)} a step x {text(found.steps)} steps an epoch x {text(found.epochs)} epochs"
+    return (
+        f"  speed-up  {text(found.training)} in training time\n"
+        f"    eq. 13  {text(found.equation_13)} = {factors} to an accuracy of {accuracy:g}"
+    )

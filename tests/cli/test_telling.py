@@ -1,0 +1,42 @@
+"""What a run says in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from netpart.cli.telling import line, matrix, sooner, staleness_text
+from netpart.launch.events import Staleness, Started
+from netpart.launch.speedup import Speedup
+
+
+@pytest.mark.parametrize(
+    ("transport", "words"), [("shm", "shared memory"), ("zeromq", "ZeroMQ"), ("memory", "this process's memory")]
+)
+def test_the_first_line_tells_what_tensors_go_through(transport: str, words: str) -> None:
+    started = Started("net", 2, 10, 0, 32, ("cpu", "cpu"), (1024, 2048), transport, "reference kernels", (1, 1))
+    expected = "net: 2 workers on cpu, reference kernels, 1 + 1 threads; batch 32, 10 steps; memory 1.0 KiB + 2.0 KiB; "
+    assert line(started) == f"{expected}tensors through {words}"
+
+
+def test_groups_and_servers_are_told_of() -> None:
+    job = "net", 4, 10, 0, 32, ("cpu",) * 4, (1024,) * 4, "shm", "reference kernels", (1,) * 4
+    assert line(Started(*job, "2 groups of 1 worker, 2 servers")).startswith("net: 2 groups of 1 worker, 2 servers on")
+
+
+def test_staleness_is_told_in_one_line_however_long_its_histogram() -> None:
+    assert staleness_text(Staleness(4, 0.5, 1, {0: 2, 1: 2})) == "0.50 on average, 1 at most, of 4 updates (0: 2, 1: 2)"
+    long = staleness_text(Staleness(40, 19.5, 39, dict.fromkeys(range(40), 1)))
+    assert long.endswith("(0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1, 7: 1, ..., 39: 1)")
+
+
+def test_a_confusion_matrix_is_printed_with_its_classes() -> None:
+    assert matrix("confusion/confusion", [[9, 1], [0, 10]]).splitlines()[1:] == [
+        "   class 0   9  1",
+        "   class 1   0 10",
+    ]
+
+
+def test_a_speed_up_says_what_is_unknown() -> None:
+    text = sooner(Speedup(2.0, 1.5, 1.0, None), 0.9)
+    assert "speed-up  2.00 in training time" in text
+    assert "eq. 13  unknown = 1.50 a step x 1.00 steps an epoch x unknown epochs to an accuracy of 0.9" in text
