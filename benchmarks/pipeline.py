@@ -4,15 +4,16 @@
     python -m benchmarks.pipeline --quick       a look whether everything works; writes nothing without -o
 
 A net of K equal stages of inner products is trained on K workers of a thread each, in M micro-batches of as many rows
-each. A worker is busy while it computes: forward, backward, updates, and sums of its gradients over micro-batches; its
-messages and what it waits for are not. Of each the median over the steps, as a share of the whole step:
+each. A worker is busy while it computes: forward, backward, updates, and sums of its gradients over micro-batches; not
+with its messages, nor while it waits. Of every step, and of its whole time:
 
-    idle    = 1 - the mean of what all workers are busy
-    unequal = what the busiest worker is busy, less that mean: what it costs that stages are not quite equal
+    idle    = 1 - the mean of what the workers are busy
+    unequal = what the busiest worker is busy, less that mean: one of them had more to do, or a slower core
     bubble  = idle - unequal = 1 - what the busiest worker is busy: what no better balance could fill
 
-The bubble is compared, and what is idle is told beside it. A micro-batch is large beside its messages, 64 numbers a row between stages that are 512 wide inside. In 1F1B a worker
-sends for a partner that has just run out of work, so every micro-batch waits for a message, and for whoever was slower.
+Compared is the median bubble; the median of what is idle is told beside it. A micro-batch is large beside its messages:
+stages are 512 wide inside, and 64 where they end. Even so it feels each of them, for in 1F1B a worker sends just when
+its partner runs out of work, and waits as often for a partner that the machine has slowed down.
 
 With two stages the workers are processes of this machine and are profiled; with more than it has cores for they are
 simulated. With delayed gradients the workers need no micro-batches, and go through twice as many mini-batches as with
@@ -27,15 +28,16 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.collectives.price import Link
 from netpart.launch.links import measure_link
-from netpart.launch.profile import profile
+from netpart.launch.profile import Profiled, profile
 from netpart.launch.simulate import simulate
 from netpart.plan.partition import partition
-from netpart.plan.step_profile import StepProfile, WorkerTime
+from netpart.plan.step_profile import WorkerTime
+from netpart.plan.timeline import BUSY, Timeline, own_seconds
 from netpart.proto.reader import Job, loads
 
 THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
@@ -93,11 +95,11 @@ def stage_rows(size: Size, stages: int, micro_batches: int, link: Link | None) -
     found = played(job(size, stages, micro_batches), stages, size.steps, link)
     about = f"K = {stages}, M = {micro_batches}, {'measured' if link is None else 'simulated'}"
     formula = (stages - 1) / (micro_batches + stages - 1)
-    fastest, slowest = (choose(map(busy, found.workers)) / micro_batches for choose in (min, max))
+    workers = [busy(worker) / micro_batches for worker in found.profile.workers]
     rows = [
-        Row(f"{about}: bubble", FORMULA, bubble(found), formula, "of a step"),
-        Row(f"{about}: idle, unequal work included", FORMULA, idle(found), formula, "of a step"),
-        Row(f"{about}: a micro-batch in the slowest stage", "in the fastest", slowest, fastest),
+        Row(f"{about}: bubble", FORMULA, bubble(found.timeline), formula, "of a step"),
+        Row(f"{about}: idle, unequal work included", FORMULA, idle(found.timeline), formula, "of a step"),
+        Row(f"{about}: a micro-batch in the slowest stage", "in the fastest", max(workers), min(workers)),
     ]
     return [told(row) for row in rows]
 
@@ -106,14 +108,14 @@ def delayed_row(size: Size) -> Row:
     """A mini-batch in two stages with delayed gradients, beside one at a time."""
     late, plain = (played(job(size, 2, 1, order), 2, size.steps, None) for order in ("DELAYED", "ONE_F_ONE_B"))
     about = "K = 2, delayed gradients: a mini-batch, measured"
-    return Row(about, "one mini-batch at a time", late.step_seconds, plain.step_seconds)
+    return Row(about, "one mini-batch at a time", late.profile.step_seconds, plain.profile.step_seconds)
 
 
-def played(found: Job, workers: int, steps: int, link: Link | None) -> StepProfile:
-    """The figures of a run, real without a ``link``."""
+def played(found: Job, workers: int, steps: int, link: Link | None) -> Profiled:
+    """A run, real without a ``link``."""
     if link is None:
-        return profile(found, workers, steps).profile
-    return simulate(partition(found.proto, workers, found.folder, phases=("train",)), steps, link).profile
+        return profile(found, workers, steps)
+    return simulate(partition(found.proto, workers, found.folder, phases=("train",)), steps, link)
 
 
 def busy(worker: WorkerTime) -> float:
@@ -121,14 +123,25 @@ def busy(worker: WorkerTime) -> float:
     return worker.forward + worker.backward + worker.update + worker.moving
 
 
-def idle(found: StepProfile) -> float:
-    """The part of a step in which workers do not compute: the mean over all."""
-    return 1 - mean(busy(worker) / worker.step for worker in found.workers)
+def bubble(found: Timeline) -> float:
+    """The part of a step in which not even the busiest worker computes: the median over steps."""
+    return 1 - median(map(max, busy_shares(found)))
 
 
-def bubble(found: StepProfile) -> float:
-    """The part of a step in which not even the busiest worker computes."""
-    return 1 - max(busy(worker) / worker.step for worker in found.workers)
+def idle(found: Timeline) -> float:
+    """The part of a step in which workers do not compute, the mean over all: the median over steps."""
+    return 1 - median(map(mean, busy_shares(found)))
+
+
+def busy_shares(found: Timeline) -> list[list[float]]:
+    """What part of each step each worker computes."""
+    return [[busy_share(found.of_step(step), w) for w in range(found.workers)] for step in found.steps]
+
+
+def busy_share(step: Timeline, worker: int) -> float:
+    """What part of a step a worker computes."""
+    seconds = own_seconds(step.of_worker(worker))
+    return sum(seconds[kind] for kind in BUSY) / sum(seconds.values())
 
 
 def job(size: Size, stages: int, micro_batches: int, order: str = "ONE_F_ONE_B") -> Job:
