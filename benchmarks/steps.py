@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.contest import Peer, Timed
+from benchmarks.contest import LAST, PLAIN, Peer, Timed
 from benchmarks.figures import BOUND, MEASURED, SIMULATED, Point
 from benchmarks.nets import Net
 from benchmarks.prepare import WARM_UP, Prepared, prepare
@@ -18,7 +18,6 @@ from netpart.launch.simulate import simulate
 from netpart.plan.partition import partition
 from netpart.proto.reader import Job
 
-LAYOUTS = "plain", "channels last"
 FEW = 2
 """Steps of a simulation that only compares allocations."""
 
@@ -84,7 +83,7 @@ def theirs(net: Net, counts: Sequence[int], steps: int, folder: Path) -> Iterato
 
 def peer_seconds(module: str, prepared: Prepared, steps: int, *arguments: object) -> float:
     """Seconds of the median step of a peer, in the memory layout that is faster for it."""
-    found = {layout: Timed() for layout in LAYOUTS}
+    found = {layout: Timed() for layout in (PLAIN, LAST)}
     with Peer(module, 1, prepared.folder, *arguments) as peer:
         for layout, seconds in found.items():
             peer.play(seconds, WARM_UP + steps, layout)
