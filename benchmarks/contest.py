@@ -16,6 +16,8 @@ from typing import Any, Self
 from benchmarks.machine import ROOT, environment, peaks
 from benchmarks.prepare import WARM_UP, Prepared
 
+PLAIN, LAST = "plain", "channels last"
+"""How the tensors of a peer may lie in memory."""
 LOOK_SECONDS = 0.05
 """How often the memory of workers is looked at."""
 DEADLINE = 900.0
@@ -119,6 +121,8 @@ class Peer:
         timed.imported = found["imported"]
 
     def __enter__(self) -> Self:
+        """Waits until the program is ready: what it imports would take the cores of whoever is timed first."""
+        self.ask(layout=PLAIN, compiled=False, steps=0)
         return self
 
     def __exit__(

@@ -20,13 +20,12 @@ from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.contest import Peer, Timed, check_losses, netpart
+from benchmarks.contest import LAST, PLAIN, Peer, Timed, check_losses, netpart
 from benchmarks.machine import gemm, imported
 from benchmarks.options import PACKAGES, parse
 from benchmarks.prepare import Prepared, prepare
 from benchmarks.rows import CORES, RESULTS, Row, finish, write
 
-PLAIN, LAST = "plain", "channels last"
 GOALS = {"lenet": 1.6}
 GEMM_GOALS = {"alexnet": 0.65, "resnet18": 0.65, "unet3d": 0.65, "mlp": 0.75}
 MEAN_GOAL, LEAST_GOAL, MEMORY_GOAL = 1.3, 1.0, 1 / 0.7

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,10 +14,11 @@ ROUNDS, SECONDS = 2, 2.0
 PACKAGES = ("netpart", "numpy", "pyzmq", "torch")
 
 
-def parse(name: str, about: str) -> argparse.Namespace:
-    """The options of benchmark ``name``; ``arguments`` go to netpart run, ``nets`` are what is timed."""
+def parse(name: str, about: str, known: Mapping[str, Net] = NETS) -> argparse.Namespace:
+    """The options of benchmark ``name``; ``arguments`` go to netpart run, ``nets`` are what is timed of ``known``."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
-    parser.add_argument("--nets", type=chosen, default=list(NETS.values()), help=f"of {','.join(NETS)}")
+    nets = partial(chosen, known=known)
+    parser.add_argument("--nets", type=nets, default=list(known.values()), help=f"of {','.join(known)}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help="that a run's steps take, roughly")
     parser.add_argument("--quick", action="store_true", help="tiny nets: does it work? writes nothing without -o")
@@ -30,9 +33,9 @@ def parse(name: str, about: str) -> argparse.Namespace:
     return args
 
 
-def chosen(text: str) -> list[Net]:
+def chosen(text: str, known: Mapping[str, Net] = NETS) -> list[Net]:
     """Nets by their names."""
-    unknown = [name for name in text.split(",") if name not in NETS]
+    unknown = [name for name in text.split(",") if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"expected some of {','.join(NETS)}, got {','.join(unknown)}")
-    return [NETS[name] for name in text.split(",")]
+        raise argparse.ArgumentTypeError(f"expected some of {','.join(known)}, got {','.join(unknown)}")
+    return [known[name] for name in text.split(",")]

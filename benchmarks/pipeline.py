@@ -1,13 +1,23 @@
-"""How long the stages of a pipeline wait: measured and simulated, beside the published (K - 1) / (M + K - 1).
+"""How long the stages of a pipeline stand idle: measured and simulated, beside the published (K - 1) / (M + K - 1).
 
     python -m benchmarks.pipeline               five minutes; benchmarks/results/pipeline.json
     python -m benchmarks.pipeline --quick       a look whether everything works; writes nothing without -o
 
 A net of K equal stages of inner products is trained on K workers of a thread each, in M micro-batches of as many rows
-each. What is compared is the waiting share: the time of a step that a worker waits for messages of others, over the
-whole step, the mean over all workers; of each the median over steps. With two stages the workers are processes of this
-machine and are profiled; with more than it has cores for they are simulated. With delayed gradients the workers need no
-micro-batches, and go through twice as many mini-batches as with one that is not cut.
+each. A worker is busy while it computes: forward, backward, updates, and sums of its gradients over micro-batches; not
+with its messages, nor while it waits. Of every step, and of its whole time:
+
+    idle    = 1 - the mean of what the workers are busy
+    unequal = what the busiest worker is busy, less that mean: one of them had more to do, or a slower core
+    bubble  = idle - unequal = 1 - what the busiest worker is busy: what no better balance could fill
+
+Compared is the median bubble; the median of what is idle is told beside it. A micro-batch is large beside its messages:
+stages are 512 wide inside, and 64 where they end. Even so it feels each of them, for in 1F1B a worker sends just when
+its partner runs out of work, and waits as often for a partner that the machine has slowed down.
+
+With two stages the workers are processes of this machine and are profiled; with more than it has cores for they are
+simulated. With delayed gradients the workers need no micro-batches, and go through twice as many mini-batches as with
+one that is not cut.
 """
 
 from __future__ import annotations
@@ -18,15 +28,16 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.collectives.price import Link
 from netpart.launch.links import measure_link
-from netpart.launch.profile import profile
+from netpart.launch.profile import Profiled, profile
 from netpart.launch.simulate import simulate
 from netpart.plan.partition import partition
-from netpart.plan.step_profile import StepProfile
+from netpart.plan.step_profile import WorkerTime
+from netpart.plan.timeline import BUSY, Timeline, own_seconds
 from netpart.proto.reader import Job, loads
 
 THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
@@ -40,12 +51,14 @@ FORMULA = "(K - 1) / (M + K - 1)"
 
 @dataclass(frozen=True)
 class Size:
-    """Of what is trained: the layers of a stage, their width, the rows of a micro-batch, the steps that count."""
+    """Of what is trained: the layers of a stage, their width, that of the last one, which goes to the next stage, the
+    rows of a micro-batch, the steps that count."""
 
-    layers: int = 6
+    layers: int = 8
     width: int = 512
-    rows: int = 128
-    steps: int = 20
+    border: int = 64
+    rows: int = 1024
+    steps: int = 12
 
 
 def main() -> int:
@@ -57,11 +70,12 @@ def main() -> int:
     if any(os.environ.get(name) != "1" for name in THREADS):  # what reads them has been imported: begin again
         again = [sys.executable, "-m", "benchmarks.pipeline", *sys.argv[1:]]
         return subprocess.run(again, env=os.environ | dict.fromkeys(THREADS, "1"), check=False).returncode
-    size, shares = (Size(2, 64, 16, 3), (1, 4)) if args.quick else (Size(), MICRO_BATCHES)
+    size, shares = (Size(2, 64, 8, 16, 3), (1, 4)) if args.quick else (Size(), MICRO_BATCHES)
     link = measure_link()
-    rows = [told(waiting_row(size, k, m, None)) for k in MEASURED for m in shares]
-    errors = [abs(row.netpart / row.peer - 1) for row in rows]
-    rows += [told(waiting_row(size, k, m, link)) for k in SIMULATED for m in shares]
+    measured = [stage_rows(size, k, m, None) for k in MEASURED for m in shares]
+    errors = [abs(first.netpart / first.peer - 1) for first, *_ in measured]
+    simulated = [stage_rows(size, k, m, link) for k in SIMULATED for m in shares]
+    rows = [row for rows in measured + simulated for row in rows]
     rows.append(told(delayed_row(size)))
     rows.append(Row("greatest error of what was measured", "what is allowed", max(errors), ERROR_GOAL, "", 1.0))
     if args.output or not args.quick:
@@ -76,44 +90,71 @@ def told(row: Row) -> Row:
     return row
 
 
-def waiting_row(size: Size, stages: int, micro_batches: int, link: Link | None) -> Row:
-    """The waiting share of ``stages`` stages, simulated over ``link`` or measured, beside the formula."""
+def stage_rows(size: Size, stages: int, micro_batches: int, link: Link | None) -> list[Row]:
+    """``stages`` stages, simulated over ``link`` or measured: the bubble beside the formula, and what each is busy."""
     found = played(job(size, stages, micro_batches), stages, size.steps, link)
-    how = "measured" if link is None else "simulated"
-    about = f"K = {stages}, M = {micro_batches}: waiting share, {how}"
-    return Row(about, FORMULA, waiting_share(found), (stages - 1) / (micro_batches + stages - 1), "of a step")
+    about = f"K = {stages}, M = {micro_batches}, {'measured' if link is None else 'simulated'}"
+    formula = (stages - 1) / (micro_batches + stages - 1)
+    workers = [busy(worker) / micro_batches for worker in found.profile.workers]
+    rows = [
+        Row(f"{about}: bubble", FORMULA, bubble(found.timeline), formula, "of a step"),
+        Row(f"{about}: idle, unequal work included", FORMULA, idle(found.timeline), formula, "of a step"),
+        Row(f"{about}: a micro-batch in the slowest stage", "in the fastest", max(workers), min(workers)),
+    ]
+    return [told(row) for row in rows]
 
 
 def delayed_row(size: Size) -> Row:
     """A mini-batch in two stages with delayed gradients, beside one at a time."""
     late, plain = (played(job(size, 2, 1, order), 2, size.steps, None) for order in ("DELAYED", "ONE_F_ONE_B"))
     about = "K = 2, delayed gradients: a mini-batch, measured"
-    return Row(about, "one mini-batch at a time", late.step_seconds, plain.step_seconds)
+    return Row(about, "one mini-batch at a time", late.profile.step_seconds, plain.profile.step_seconds)
 
 
-def played(found: Job, workers: int, steps: int, link: Link | None) -> StepProfile:
-    """The figures of a run, real without a ``link``."""
+def played(found: Job, workers: int, steps: int, link: Link | None) -> Profiled:
+    """A run, real without a ``link``."""
     if link is None:
-        return profile(found, workers, steps).profile
-    return simulate(partition(found.proto, workers, found.folder, phases=("train",)), steps, link).profile
+        return profile(found, workers, steps)
+    return simulate(partition(found.proto, workers, found.folder, phases=("train",)), steps, link)
 
 
-def waiting_share(found: StepProfile) -> float:
-    """The part of a step that workers wait for messages of others: the mean over all."""
-    return mean(worker.waiting / worker.step for worker in found.workers)
+def busy(worker: WorkerTime) -> float:
+    """Seconds of a step that a worker computes."""
+    return worker.forward + worker.backward + worker.update + worker.moving
+
+
+def bubble(found: Timeline) -> float:
+    """The part of a step in which not even the busiest worker computes: the median over steps."""
+    return 1 - median(map(max, busy_shares(found)))
+
+
+def idle(found: Timeline) -> float:
+    """The part of a step in which workers do not compute, the mean over all: the median over steps."""
+    return 1 - median(map(mean, busy_shares(found)))
+
+
+def busy_shares(found: Timeline) -> list[list[float]]:
+    """What part of each step each worker computes."""
+    return [[busy_share(found.of_step(step), w) for w in range(found.workers)] for step in found.steps]
+
+
+def busy_share(step: Timeline, worker: int) -> float:
+    """What part of a step a worker computes."""
+    seconds = own_seconds(step.of_worker(worker))
+    return sum(seconds[kind] for kind in BUSY) / sum(seconds.values())
 
 
 def job(size: Size, stages: int, micro_batches: int, order: str = "ONE_F_ONE_B") -> Job:
-    """Equal stages. The first layer of all has no gradient to hand on: its input is half as wide again, so that its two
-    products take as long as the three of another layer."""
-    count, width = size.layers * stages, size.width
-    layers = [inner(i, width, i // size.layers) for i in range(count)]
+    """Equal stages. The first layer of all has no gradient to hand on: its input is half as wide again as that of the
+    next stage, so that its two products take as long as the three of another layer."""
+    count = size.layers * stages
+    layers = [inner(i, size, i // size.layers) for i in range(count)]
     text = f"""
 name: "stages" train_steps: 1 num_openblas_threads: 1 deadline: 300
 updater {{ type: kSGD learning_rate {{ type: kFixed base_lr: 0.001 }} }}
 neuralnet {{ micro_batches: {micro_batches} schedule: {order}
   layer {{ name: "data" type: kSyntheticInput location: 0
-    store_conf {{ batchsize: {size.rows * micro_batches} shape: {3 * width // 2} }}
+    store_conf {{ batchsize: {size.rows * micro_batches} shape: {3 * size.border // 2} }}
     synthetic_conf {{ classes: 8 batches: 1 }} }}
   {"".join(layers)}
   layer {{ name: "loss" type: kSoftmaxLoss srclayers: "fc{count - 1}" srclayers: "data" location: {stages - 1} }}
@@ -121,9 +162,10 @@ neuralnet {{ micro_batches: {micro_batches} schedule: {order}
     return loads(text, "stages")
 
 
-def inner(i: int, width: int, stage: int) -> str:
-    """Layer ``i``: an inner product."""
+def inner(i: int, size: Size, stage: int) -> str:
+    """Layer ``i``: an inner product, narrow where its stage ends."""
     source, init = f"fc{i - 1}" if i else "data", "init { type: kUniformSqrtFanIn }"
+    width = size.width if (i + 1) % size.layers else size.border
     return f"""layer {{ name: "fc{i}" type: kInnerProduct srclayers: "{source}" location: {stage}
     innerproduct_conf {{ num_output: {width} }} param {{ {init} }} param {{ init {{ type: kConstant }} }} }}
   """

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 
-from benchmarks.contest import Peer, Timed
+from benchmarks.contest import LAST, PLAIN, Peer, Timed
 from benchmarks.figures import BOUND, MEASURED, SIMULATED, Point
 from benchmarks.nets import Net
 from benchmarks.prepare import WARM_UP, Prepared, prepare
 from benchmarks.rows import CORES
-from benchmarks.ways import WAYS, Hybrid, Way, by_data, by_gabra, choices
+from benchmarks.ways import WAYS, Hybrid, Way, by_data, by_gabra, choices, with_overrides
 from netpart.collectives.price import Link
-from netpart.launch.profile import profile
+from netpart.launch.run import run
 from netpart.launch.simulate import simulate
 from netpart.plan.partition import partition
 from netpart.proto.reader import Job
 
-LAYOUTS = "plain", "channels last"
+MORE = 4
+"""Times as many steps are measured as simulated: each may be held up by what else the machine does."""
 FEW = 2
 """Steps of a simulation that only compares allocations."""
 
@@ -43,8 +46,10 @@ class Clock:
         return simulate(cut, steps, self.link).profile.step_seconds
 
     def measured(self, job: Job, workers: int) -> float:
-        """Seconds of the median step on processes of their own."""
-        return profile(job, workers, self.steps).profile.step_seconds
+        """Seconds of the median step on processes of their own, which nobody traces."""
+        long = with_overrides(job, f"train_steps={WARM_UP + MORE * self.steps}")
+        with TemporaryDirectory() as folder:
+            return median(run(long, workers, workspace=Path(folder)).step_seconds[WARM_UP:])
 
     def fastest(self, net: Net, workers: int, tried: Sequence[Hybrid]) -> Hybrid:
         """The choice whose simulated step is the shortest."""
@@ -84,7 +89,7 @@ def theirs(net: Net, counts: Sequence[int], steps: int, folder: Path) -> Iterato
 
 def peer_seconds(module: str, prepared: Prepared, steps: int, *arguments: object) -> float:
     """Seconds of the median step of a peer, in the memory layout that is faster for it."""
-    found = {layout: Timed() for layout in LAYOUTS}
+    found = {layout: Timed() for layout in (PLAIN, LAST)}
     with Peer(module, 1, prepared.folder, *arguments) as peer:
         for layout, seconds in found.items():
             peer.play(seconds, WARM_UP + steps, layout)

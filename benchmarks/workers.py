@@ -1,13 +1,14 @@
 """Two workers of a thread each beside PyTorch: DistributedDataParallel, tensor parallelism; and beside one worker.
 
-    python -m benchmarks.workers                    about eight minutes; benchmarks/results/workers.json
+    python -m benchmarks.workers                    about nine minutes; benchmarks/results/workers.json
     python -m benchmarks.workers --nets lenet,mlp
     python -m benchmarks.workers --quick            a look whether everything works; writes nothing without -o
 
 Nets are cut on their data, half of each mini-batch to either, as DDP does it over gloo, and by the plan that netpart
 plan recommends; the perceptron also by the scheme that is fastest, and beside ColwiseParallel and RowwiseParallel with
-a ReLU between two products. What else holds is said in benchmarks.cpu. Where rows are normalised together netpart takes
-all rows of the mini-batch, which costs it messages, and DDP those of each process.
+a ReLU between two products. ResNet-18 is timed on small images, as one thread gets through them in benchmarks.cpu, and
+on those of the size it was published for. What else holds is said there. Where rows are normalised together netpart
+takes all rows of the mini-batch, which costs it messages, and DDP those of each process.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.contenders import TORCH, Bench
-from benchmarks.contest import Peer, Timed, check_losses, netpart, recommended
-from benchmarks.cpu import LAST, MEMORY_GOAL, PLAIN
+from benchmarks.contest import LAST, PLAIN, Peer, Timed, check_losses, netpart, recommended
+from benchmarks.cpu import MEMORY_GOAL
 from benchmarks.machine import imported
 from benchmarks.mlp import Work
+from benchmarks.nets import NETS, PUBLISHED
 from benchmarks.options import PACKAGES, parse
 from benchmarks.prepare import Prepared, prepare
 from benchmarks.rows import RESULTS, Row, finish, write
@@ -38,7 +40,7 @@ DDP, ALONE = "PyTorch DDP", "netpart, 1 worker"
 
 def main() -> int:
     """Measures, prints, writes the results; 1 if a goal was missed."""
-    args = parse("workers", "time two workers beside PyTorch's")
+    args = parse("workers", "time two workers beside PyTorch's", NETS | PUBLISHED)
     rows, ratios = list[Row](), list[float]()
     with TemporaryDirectory() as folder:
         base = imported()

@@ -122,21 +122,24 @@ class BatchNorm(Normalisation, Activation):
         """m = 0: the moments of nothing."""
         return Op(lambda: m.fill(0)) if m.size else NOTHING
 
-    def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int) -> Op:
-        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count."""
+    def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
+        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
         if not dx.size:
             return NOTHING
         xp, s_c = self.xp, _channels(s, x.ndim)
         first, second = (_channels(dm[0, :, i], x.ndim) for i in range(2))
 
-        def run() -> None:
-            xp.subtract(x, s_c, out=dx)
-            xp.multiply(dx, 2, out=dx)
-            xp.multiply(dx, second, out=dx)
-            xp.add(dx, first, out=dx)
-            xp.divide(dx, count, out=dx)
+        def run(part: Array) -> None:
+            target = part if add else dx
+            xp.subtract(x, s_c, out=target)
+            xp.multiply(target, 2, out=target)
+            xp.multiply(target, second, out=target)
+            xp.add(target, first, out=target)
+            xp.divide(target, count, out=target)
+            if add:
+                xp.add(dx, part, out=dx)
 
-        return Op(run)
+        return Op(run, [(dx.shape if add else (0,), self.dtype)])
 
     def moments_share(self, m: Array, factor: float, dmean: Array | None, dvariance: Array | None) -> Op:
         """What a batch adds to running statistics: both moments times ``factor``, its share of the mini-batch."""

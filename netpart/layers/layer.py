@@ -101,7 +101,8 @@ class Call:
 
     x, w, y: inputs, parameters, outputs as the regions ``needs`` / ``outputs_of`` named (an input that
     needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
-    (None: not wanted); dy: gradients of the outputs (None: integer output). aux: buffers of ``aux``.
+    (None: not wanted), but for those of ``dx`` to which it ``adds`` them; dy: gradients of the outputs (None: integer
+    output). aux: buffers of ``aux``.
     ``activation`` is computed on y in its place (by layers that say so).
     ``owned`` is a mask of the elements of region whose loss this part differentiates, and reports if they
     are the first of their row; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
@@ -116,6 +117,7 @@ class Call:
     y: list[Array]
     dx: list[Array] = field(default_factory=list)
     dw: list[Array] = field(default_factory=list)
+    adds: tuple[bool, ...] = ()
     dy: list[Array] = field(default_factory=list)
     aux: list[Array] = field(default_factory=list)
     metrics: Array = None
@@ -154,6 +156,8 @@ class Layer(ABC):
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
     fuses: ClassVar[bool] = False
     """True if forward computes the ``Call.activation`` of its output as well."""
+    adds: ClassVar[bool] = False
+    """True if backward can add the gradients of its inputs to what is there, in the pass in which it makes them."""
     rereads: str = "xy"
     """What backward reads again: "x" its inputs, "y" its outputs; parameters and ``aux`` always."""
     reuse: tuple[Reuse, Reuse] = (Reuse.NONE, Reuse.NONE)
@@ -235,7 +239,7 @@ class Layer(ABC):
         """The bound forward kernel of one part."""
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        """The bound backward kernel of one part: overwrites the wanted ``dx`` and ``dw``."""
+        """The bound backward kernel of one part: overwrites the wanted ``dx`` and ``dw``, or adds where it is to."""
         raise NotImplementedError(f"{type(self).__name__} has no gradient")
 
     def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:

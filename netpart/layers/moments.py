@@ -25,6 +25,7 @@ class Moments(Layer):
     """
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    adds: ClassVar[bool] = True
 
     def __init__(self, norm: Layer, name: str) -> None:
         """The moments of batch norm ``norm``."""
@@ -67,5 +68,6 @@ class Moments(Layer):
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx, ops = wanted(call.dx, 0), [kernels.moments_share(call.y[0], self.space[0] / call.rows, *call.dw)]
         if dx is not None:
-            ops.append(kernels.moments_gradient(call.x[0], call.w[0], call.dy[0], dx, prod(self.space)))
+            add = call.adds[:1] == (True,)
+            ops.append(kernels.moments_gradient(call.x[0], call.w[0], call.dy[0], dx, prod(self.space), add))
         return chain(*ops)

@@ -122,28 +122,31 @@ class BackwardCompiler:
                 self.all_reduce(part)
         after: list[Instruction] = []
         dx: list[View | None] = [None] * len(node.sources)
+        adds = [False] * len(node.sources)
         for i, feed in enumerate(part.feeds):
             if feed.gradient:
-                dx[feed.k] = self.wanted(part, i, feed, after)
+                dx[feed.k], adds[feed.k] = self.wanted(part, i, feed, node.layer.adds, after)
         dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
         if any(v is not None for v in (*dx, *dw)):
             call, again = self.forward.calls[part.index], node.layer.rereads
             x, reads = call.x if "x" in again else (), (*call.w, *(call.y if "y" in again else ()), *call.aux)
-            self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), x, reads))
+            self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), x, reads, tuple(adds)))
         self.out += after + weights_after
         self.parameters.complete(self.forward.micro, part, self.forward.phase, self.out)
 
-    def wanted(self, part: Part, i: int, feed: Feed, after: list[Instruction]) -> View:
-        """Where the layer writes the gradient of one input: in place, or aside to be added afterwards."""
+    def wanted(self, part: Part, i: int, feed: Feed, adds: bool, after: list[Instruction]) -> tuple[View, bool]:
+        """Where the layer writes the gradient of one input, and whether it adds it there, which it can if it ``adds``:
+        in place, or aside to be added afterwards."""
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
         total, key = self.sum_of(feed.part), (part.index, i)
         if total.must_zero(key):
             self.out.append(Zero(self.gradient(feed.part)))
-        if total.overwrites(key) and self.memory.contiguous(target, self.forward.order(part, target.shape)):
-            return target
+        overwrites, fits = total.overwrites(key), self.memory.contiguous(target, self.forward.order(part, target.shape))
+        if fits and (overwrites or adds):
+            return target, not overwrites
         aside = self.forward.new(part, f"{part.name}.dx{feed.k}", extent(feed.region))
-        after.append(Copy(target, aside) if total.overwrites(key) else Add(target, aside))
-        return aside
+        after.append(Copy(target, aside) if overwrites else Add(target, aside))
+        return aside, False
 
     def all_reduce(self, part: Part) -> None:
         """Makes the partial gradients of replicas whole. The first of a node's shards starts the sums of them all,

@@ -69,7 +69,7 @@ class Forward(Told):
 
 @dataclass(frozen=True)
 class Backward(Told):
-    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted.
+    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted, or ``adds`` to ``dx``.
 
     ``x`` are the inputs if backward may look at them again, else (); ``reads`` the other views of forward that it may
     look at. Both must outlive it.
@@ -82,6 +82,7 @@ class Backward(Told):
     dw: tuple[View | None, ...]
     x: tuple[View | None, ...]
     reads: tuple[View | None, ...]
+    adds: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,8 @@ def overwritten(instruction: Instruction) -> Iterator[View]:
     if isinstance(instruction, Forward):
         yield from instruction.y
     elif isinstance(instruction, Backward):
-        yield from (v for v in (*instruction.dx, *instruction.dw) if v is not None)
+        adds = instruction.adds or (False,) * len(instruction.dx)
+        made = (v for v, add in zip(instruction.dx, adds, strict=True) if not add)
+        yield from (v for v in (*made, *instruction.dw) if v is not None)
     elif isinstance(instruction, Copy):
         yield instruction.target

@@ -31,8 +31,9 @@ from netpart.transport.lane import ENTRY, LINE, Lane, Promise, lane_bytes, up
 from netpart.transport.transport import WINDOW, Transport
 
 SCHEME = "shm://"
-SPIN = 50e-6
-"""Seconds that a waiting rank looks by itself before it sleeps: what falling asleep and waking up costs, roughly."""
+SPIN = 1e-3
+"""Seconds that a waiting rank looks by itself before it sleeps. Nobody else wants its core, or it sleeps at once; and a
+core that has been idle, above all a virtual one, takes long to come back."""
 PLACE = Struct("<QQ")
 """Offset and bytes of a lane: a table of one row per rank, behind the bell and the run id."""
 

@@ -231,7 +231,7 @@ class Binder:
             call.x = [was if now is None else now for was, now in zip(call.x, arrays, strict=True)]
         call.dy = [self.array(view) for view in instruction.dy]
         call.dx = [self.array(view) for view in instruction.dx]
-        call.dw = [self.array(view) for view in instruction.dw]
+        call.dw, call.adds = [self.array(view) for view in instruction.dw], instruction.adds
         return self.layer(instruction).backward(self.kernels, call)
 
     def array(self, view: Any) -> Array:

@@ -19,6 +19,15 @@ def test_moments_of_parts_add_up_to_mean_and_variance() -> None:
     close(variance, x.var(axis=(0, 2)))
 
 
+def test_a_gradient_is_added_to_what_is_there() -> None:
+    x, s, dm, dx = normal(1, 6, 3, 4), normal(2, 3), normal(3, 1, 3, 2), rubbish(6, 3, 4)
+    there = normal(4, 6, 3, 4)
+    both = there.copy()
+    play(K.moments_gradient(x, s, dm, dx, 24))
+    play(K.moments_gradient(x, s, dm, both, 24, add=True))
+    close(both, there + dx)
+
+
 def test_a_large_mean_costs_no_digits() -> None:
     kernels, x = Kernels(np, "float32"), (normal(3, 64, 1, 16) + 1000).astype("float32")
     m, (s, mean, variance) = np.empty((1, 1, 2), "float32"), np.full((3, 1), 1000, "float32")
@@ -34,6 +43,7 @@ def test_allocates_nothing(dtype: str) -> None:
     ops = [
         kernels.moments(x, s, m, 1200),
         kernels.moments_gradient(x, s, m, like, 1200),
+        kernels.moments_gradient(x, s, m, like, 1200, add=True),
         kernels.moments_share(m, 0.5, s.copy(), s.copy()),
         kernels.statistics(m, s, s.copy(), s.copy()),
         kernels.batch_normalise(x, s, abs(s), s, s, like, s.copy(), 0.1),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,7 +56,9 @@ def played_in_parts(kernels: Kernels, order: str, x: Array, dy: Array, affine: i
     play(kernels.moment_norm(x_, s, m, mean, variance, w_, b_, y, rstd, EPSILON))
     play(kernels.moment_norm_gradient(x_, m, mean, variance, w_, rstd, upper, dm, dw_, db_, dx, EPSILON))
     play(kernels.moments_gradient(x_, s, dm, through, count))
-    return [m, y, dx, dm, dw_, db_, through]
+    beside = lying(order, np.asarray(dx).copy())
+    play(kernels.moments_gradient(x_, s, dm, beside, count, add=True))
+    return [m, y, dx, dm, dw_, db_, through, beside]
 
 
 @settings(max_examples=150, deadline=None)

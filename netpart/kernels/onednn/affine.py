@@ -19,11 +19,14 @@ LINE = 1024
 """Elements that one row of a matrix shall have; a row of few channels costs more to begin than to compute."""
 
 
-def affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array) -> None:
-    """Then y = x · factor + shift."""
+def affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, add: bool = False) -> None:
+    """Then y = x · factor + shift, or y += it."""
     tensor, target, lines = Desc.last(x.shape), Memory.of(y), Lines(x.shape)
     made = calls.target(target, tensor)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels)
+    if add:
+        calls.reorder(target, made)
+        post.sum()
     desc = lines.product(post)
     args: dict[int, Memory] = {Arg.SRC_1: lines.repeated(calls, factor), operand(0): lines.repeated(calls, shift)}
     calls.along([(desc, 1)], args, {Arg.SRC: calls.ordered(Memory.of(x), tensor), Arg.DST: made})

@@ -65,8 +65,8 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         return self.attempt(describe, lambda: super(BatchNorm, self).moments(x, s, m, count))
 
-    def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int) -> Op:
-        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count."""
+    def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
+        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
         xp, first, second = self.xp, dm[0, :, 0], dm[0, :, 1]
 
         def describe(calls: Calls) -> None:
@@ -80,9 +80,9 @@ class BatchNorm(reference.BatchNorm, Fast):
                 xp.divide(shift, count, out=shift)
 
             calls.then(prepare)
-            affine(calls, x, factor, shift, dx)
+            affine(calls, x, factor, shift, dx, add)
 
-        return self.attempt(describe, lambda: super(BatchNorm, self).moments_gradient(x, s, dm, dx, count))
+        return self.attempt(describe, lambda: super(BatchNorm, self).moments_gradient(x, s, dm, dx, count, add))
 
     def moment_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,

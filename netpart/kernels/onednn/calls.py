@@ -11,7 +11,7 @@ import numpy as np
 
 from netpart.errors import NetpartError
 from netpart.kernels.onednn.library import IN_ORDER, Owner, Refused, library
-from netpart.kernels.onednn.memory import Desc, Memory, address
+from netpart.kernels.onednn.memory import Desc, Memory
 from netpart.kernels.onednn.names import Arg, Status
 from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array, Op
@@ -139,8 +139,8 @@ def _walk(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move]
     """Calls ``run`` again and again, with ``moves`` moved on every time."""
     place, handle = library().place, ctypes.c_void_p
     for part, whole, *_ in stays:
-        place(part.handle, handle(address(whole.array)))
-    starts = [(part.handle, address(whole.array) + first, step) for part, whole, first, step in moves]
+        place(part.handle, handle(whole.at))
+    starts = [(part.handle, whole.at + first, step) for part, whole, first, step in moves]
     for i in range(times):
         for moved, start, step in starts:
             place(moved, handle(start + i * step))

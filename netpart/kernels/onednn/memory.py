@@ -67,11 +67,13 @@ class Desc(Owner):
 
 
 class Memory(Owner):
-    """A tensor at a place: that of ``array``, which it keeps alive, or one that ``move`` says later."""
+    """A tensor at a place: that of ``array``, which it keeps alive, or one that ``move`` says later; ``at`` is its
+    address."""
 
     def __init__(self, desc: Desc, array: Array | None = None) -> None:
         lib = library()
-        place = NOWHERE if array is None else Handle(address(array))
+        self.at = 0 if array is None else address(array)
+        place = NOWHERE if array is None else Handle(self.at)
         super().__init__(lib.create("dnnl_memory_create", desc.handle, lib.engine, place), "dnnl_memory_destroy")
         self.desc = desc
         self.array: Array = array
@@ -83,7 +85,8 @@ class Memory(Owner):
 
     def move(self, array: Array) -> None:
         """The tensor lies in ``array`` from now on."""
-        library().call("dnnl_memory_set_data_handle", self.handle, Handle(address(array)))
+        self.at = address(array)
+        library().call("dnnl_memory_set_data_handle", self.handle, Handle(self.at))
         self.array = array
 
 
