@@ -18,11 +18,10 @@ NODES = 3
 
 @dataclass(frozen=True)
 class Change:
-    """``flip`` mirrors left and right; then ``shift`` is by how many voxels it is moved along each axis; then ``drift``
-    (3, 3, 3), interpolated over the volume, is added to the voxels that are not 0."""
+    """``flip`` mirrors left and right; then ``drift`` (3, 3, 3), interpolated over the volume, is added to the voxels
+    that are not 0."""
 
     flip: bool = False
-    shift: Shape = (0, 0, 0)
     drift: NDArray[Any] | None = None
 
     def drifted(self, values: NDArray[np.float32], box: Region, space: Shape) -> NDArray[np.float32]:

@@ -6,19 +6,18 @@ import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.change import SAME, Change, Changes
+from netpart.data.change import SAME, Changes
 from netpart.data.nifti import Scan
 from netpart.data.order import Permutation, RecordOrder
 from netpart.data.resize import interpolation
 from netpart.data.scratch import Scratch
 from netpart.data.source import Outputs, RowSource
 from netpart.errors import DataError
-from netpart.spec import Region, Shape, extent, intersect, relative
+from netpart.spec import Region, Shape, extent
 
 HEAD = ["path", "label"]
 
@@ -35,17 +34,17 @@ class Scans(RowSource):
     """Row r of step s is record s·batch + r of the table, wrapping at its end, as (1, *space).
 
     A volume is interpolated linearly to ``space``; ``normalise`` makes the mean of its voxels that are not 0 (what lies
-    around a brain) 0 and their variance 1; ``changes`` alter it, moving it by ``most`` voxels at most. A read touches
-    only the slabs of the file that its box comes from. ``order`` gives the order of each pass over the table instead of
-    the table's. Boxes that were read once are kept on disk, in ``room`` bytes, for the next pass.
+    around a brain) 0 and their variance 1; ``changes`` alter it. A read touches only the slabs of the file that its box
+    comes from; boxes that were read once are kept on disk, in ``room`` bytes, for the next pass. ``order`` gives the
+    order of each pass over the table instead of the table's.
     """
 
     def __init__(
         self, table: list[Labelled], space: Shape, *, batch: int, normalise: bool = True,
-        order: Permutation | None = None, changes: Changes | None = None, most: int = 0, room: int = 0,
+        order: Permutation | None = None, changes: Changes | None = None, room: int = 0,
     ) -> None:  # fmt: skip
         self.shape: Shape = (1, *space)
-        self._table, self._normalise, self._changes, self._most = table, normalise, changes, most
+        self._table, self._normalise, self._changes = table, normalise, changes
         self._order = RecordOrder(len(table), batch, permutation=order)
         self._moments: dict[int, tuple[float, float]] = {}
         self._room, self._kept = room, dict[Region, Scratch]()
@@ -57,18 +56,7 @@ class Scans(RowSource):
         if out.data is not None and out.data.size:
             changes = self._changes(step, lo, hi) if self._changes else [SAME] * len(records)
             for row, record, change in zip(out.data, records, changes, strict=True):
-                self._place(row[0], record, box[1:], change)
-
-    def _place(self, out: NDArray[Any], record: int, box: Region, change: Change) -> None:
-        """Fills ``out`` with ``box`` of a changed volume, beyond whose borders there is 0."""
-        space, most = self.shape[1:], self._most
-        reach = tuple((max(lo - most, 0), min(hi + most, n)) for (lo, hi), n in zip(box, space, strict=True))
-        wanted = tuple((lo + by, hi + by) for (lo, hi), by in zip(box, change.shift, strict=True))
-        inside = intersect(wanted, reach)
-        out[...] = 0
-        if inside is not None:
-            out[relative(inside, wanted)] = self._volume(record, reach, change.flip)[relative(inside, reach)]
-        out[...] = change.drifted(out, box, space)
+                row[0] = change.drifted(self._volume(record, box[1:], change.flip), box[1:], self.shape[1:])
 
     def _volume(self, record: int, box: Region, flip: bool) -> NDArray[np.float32]:
         if flip:

@@ -95,16 +95,6 @@ def test_moments_of_a_scan_that_does_not_vary_change_nothing(tmp_path: Path) -> 
         moments(Scan(tmp_path / "nan.nii"))
 
 
-def test_a_scan_is_moved_and_what_comes_in_is_0(volumes: Any) -> None:
-    plain = read(Scans(table(volumes), SPACE, batch=3), 0, 0, 3)
-    moved = read(Scans(table(volumes), SPACE, batch=3, changes=changed(Change(shift=(1, 0, -2))), most=2), 0, 0, 3)
-    assert np.allclose(moved[:, :, :-1, :, 2:], plain[:, :, 1:, :, :-2], atol=1e-6)
-    assert not moved[:, :, -1].any()
-    assert not moved[..., :2].any()
-    gone = read(Scans(table(volumes), SPACE, batch=3, changes=changed(Change(shift=(4, 0, 0))), most=4), 0, 0, 3)
-    assert not gone.any()
-
-
 def test_a_drift_is_smooth_and_leaves_what_is_around_the_brain(volumes: Any) -> None:
     nodes = np.zeros((3, 3, 3))
     nodes[0], nodes[2] = -1.0, 1.0
@@ -118,14 +108,14 @@ def test_a_drift_is_smooth_and_leaves_what_is_around_the_brain(volumes: Any) -> 
     assert np.allclose(np.nanmean(added, axis=(0, 1, 3, 4)), expected, atol=1e-5)
 
 
-CHANGE = Change(True, (1, -1, 0), np.random.default_rng(3).random((3, 3, 3)))
+CHANGE = Change(True, np.random.default_rng(3).random((3, 3, 3)))
 
 
 def test_what_is_kept_on_disk_is_what_was_read(volumes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     boxes: list[Region] = [((0, 1), (0, 4), (0, 5), (0, 12)), ((0, 1), (1, 3), (0, 5), (2, 9))]
-    each = [4 * 5 * 12 * 4, 4 * 5 * 9 * 4]
-    plain = Scans(table(volumes), SPACE, batch=3, changes=changed(CHANGE), most=1)
-    kept = Scans(table(volumes), SPACE, batch=3, changes=changed(CHANGE), most=1, room=3 * each[0] + 2 * each[1])
+    each = [4 * 5 * 12 * 4, 2 * 5 * 7 * 4]
+    plain = Scans(table(volumes), SPACE, batch=3, changes=changed(CHANGE))
+    kept = Scans(table(volumes), SPACE, batch=3, changes=changed(CHANGE), room=3 * each[0] + 2 * each[1])
     first = [[read(scans, 0, 0, 3, box) for box in boxes] for scans in (plain, kept)]
     opened = list[str]()
 
