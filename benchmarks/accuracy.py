@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
@@ -26,6 +27,8 @@ from netpart.proto.reader import load
 TEST_ROWS = 10
 """Scans of a mini-batch of a test."""
 NETPART, PYTORCH = "netpart", "PyTorch"
+THREADS = {NETPART: 1, PYTORCH: CORES}
+"""Trainings of netpart have a core each: several at a time are sooner done than one on all cores after the other."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,12 @@ class School:
     folder: Path
     reach: float
     epochs: int | None = None
+
+    def by_netpart(self, net: str, tasks: Sequence[Task], micro_batches: Sequence[int]) -> list[Trained]:
+        """The trainings of ``net`` for each of the numbers of micro-batches, as many at a time as there are cores."""
+        with ThreadPoolExecutor(CORES) as cores:
+            found = [cores.submit(self.trained, net, tasks, NETPART, pieces) for pieces in micro_batches]
+            return [trained for each in found for trained in each.result()]
 
     def trained(self, net: str, tasks: Sequence[Task], who: str, micro_batches: int = 1) -> list[Trained]:
         """The trainings of ``net`` for ``tasks``, in the order of TASKS, and for those that they go on from."""
@@ -120,7 +129,9 @@ class School:
             PYTORCH: ["benchmarks.peers.torch_learner", job, summary, CORES],
         }
         call = [sys.executable, "-m", *map(str, calls[who])]
-        done = subprocess.run(call, env=environment(CORES), cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            call, env=environment(THREADS[who]), cwd=ROOT, capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise RuntimeError(f"{' '.join(call)}: exit code {done.returncode}: {done.stderr}")
         return read_summary(summary)

@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from benchmarks.accuracy import NETPART, PYTORCH, TASKS, School, Task, Trained, as_json, steps_per_epoch
+from benchmarks.accuracy import PYTORCH, TASKS, School, Task, Trained, as_json, steps_per_epoch
 from benchmarks.figures import MEASURED, Figures, Point, worst
 from benchmarks.machine import ROOT, again_on_one_thread
 from benchmarks.nets import RESATTNETS, Net
@@ -38,6 +38,8 @@ from netpart.data.phantom import make_phantom
 from netpart.launch.links import measure_link
 
 PACKAGES = ("netpart", "numpy", "pyzmq", "torch")
+COUNTS = 1, 2, 4, 8
+"""Workers of Table 3, and one."""
 SUBJECTS, SPACING = 800, 3
 QUICK = {"steps": 1, "epochs": 1, "subjects": 40}
 PHANTOM = ROOT / "data" / "phantom"
@@ -73,7 +75,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hybrid", description="the use case, for 1..8 workers")
     parser.add_argument("--nets", type=partial(named, RESATTNETS), default=list(RESATTNETS.values()), metavar="N,N")
     parser.add_argument("--tasks", type=partial(named, TASKS), default=list(TASKS.values()), metavar="T,T")
-    parser.add_argument("--workers", type=numbers, default=list(range(1, 9)), metavar="1,2,..", help="how many")
+    parser.add_argument("--workers", type=numbers, default=list(COUNTS), metavar="1,2,..", help="how many")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="of each contender that count")
     parser.add_argument("--micro-batches", type=int, default=2, metavar="M", help="of the proposed approach")
     parser.add_argument("--epochs", type=int, metavar="N", help="of a training (default: 12 for ad, 6 for mci)")
@@ -106,7 +108,7 @@ def numbers(text: str) -> list[int]:
 
 def whole(args: argparse.Namespace) -> bool:
     """True if nothing is left out."""
-    complete = len(args.nets) == len(RESATTNETS) and len(args.tasks) == len(TASKS) and len(args.workers) == 8
+    complete = len(args.nets) == len(RESATTNETS) and len(args.tasks) == len(TASKS) and args.workers == list(COUNTS)
     return complete and not (args.quick or args.no_training or args.epochs)
 
 
@@ -131,8 +133,7 @@ def trainings(args: argparse.Namespace, school: School) -> Iterator[Trained]:
     """All trainings: of netpart with the mini-batch whole and in micro-batches, and of PyTorch."""
     tasks: list[Task] = args.tasks
     for net in args.nets:
-        yield from school.trained(net.name, tasks, NETPART)
-        yield from school.trained(net.name, tasks, NETPART, args.micro_batches)
+        yield from school.by_netpart(net.name, tasks, sorted({1, args.micro_batches}))
         yield from school.trained(net.name, tasks, PYTORCH)
 
 

@@ -32,9 +32,10 @@ class Learner:
 
     def __init__(self, proto: JobProto, folder: Path) -> None:
         self.proto = proto
-        self.train, self.test = (build_net(proto, phase, folder) for phase in ("train", "test"))
-        described = describe(proto, self.train)
-        start = {name: torch.from_numpy(value) for name, value in weights(self.train, proto.seed).items()}
+        train, test = (build_net(proto, phase, folder) for phase in ("train", "test"))
+        self.train, self.test = Rows(train, proto.seed, "train"), Rows(test, proto.seed, "test")
+        described = describe(proto, train)
+        start = {name: torch.from_numpy(value) for name, value in weights(train, proto.seed).items()}
         for path in proto.checkpoint_path:
             start |= {name: value for name, value in load_file(path).items() if name in start}
         self.names = list(start)
@@ -47,7 +48,7 @@ class Learner:
     def learn(self) -> list[tuple[int, float]]:
         """Trains as long as the job says; the accuracies of its tests, by the step before which they stand."""
         found, freq, steps = list[tuple[int, float]](), self.proto.test_freq, self.proto.train_steps
-        for step, rows in enumerate(batches(self.train, self.proto.seed, "train", steps), start=1):
+        for step, rows in enumerate(self.train.batches(steps), start=1):
             self.rule.zero_grad(set_to_none=True)
             self.net(*rows).backward()
             self.rule.step()
@@ -61,7 +62,7 @@ class Learner:
         self.judge.load_state_dict(self.net.state_dict())
         right = rows = 0
         with torch.no_grad():
-            for data, label in batches(self.test, self.proto.seed, "test", self.proto.test_steps):
+            for data, label in self.test.batches(self.proto.test_steps):
                 right += int((self.judge(data, label).argmax(1) == label).sum())
                 rows += len(label)
         return right / rows
@@ -77,15 +78,20 @@ def judging(described: dict[str, Any]) -> dict[str, Any]:
     return described | {"layers": fixed}
 
 
-def batches(net: Net, seed: int, phase: str, steps: int) -> Iterator[list[Any]]:
-    """Scans and labels of each step."""
-    layer: Any = next(node.layer for node in net.nodes if node.layer.is_input)
-    rows = layer.output.shape[0]
-    source = layer.open(rows, seed, PHASE_CODES[phase])
-    for step in range(steps):
-        data, label = np.empty(layer.output.shape, np.float32), np.empty(rows, np.int32)
-        source.read(step, 0, rows, data, label)
-        yield [torch.from_numpy(data), torch.from_numpy(label).long()]
+class Rows:
+    """The scans of a phase."""
+
+    def __init__(self, net: Net, seed: int, phase: str) -> None:
+        layer: Any = next(node.layer for node in net.nodes if node.layer.is_input)
+        self.shape = layer.output.shape
+        self.source = layer.open(self.shape[0], seed, PHASE_CODES[phase])
+
+    def batches(self, steps: int) -> Iterator[list[Any]]:
+        """Scans and labels of each step."""
+        for step in range(steps):
+            data, label = np.empty(self.shape, np.float32), np.empty(self.shape[0], np.int32)
+            self.source.read(step, 0, self.shape[0], data, label)
+            yield [torch.from_numpy(data), torch.from_numpy(label).long()]
 
 
 def main() -> None:

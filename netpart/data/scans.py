@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,15 +10,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.change import SAME, Changes
 from netpart.data.nifti import Scan
 from netpart.data.order import Permutation, RecordOrder
 from netpart.data.resize import interpolation
+from netpart.data.scratch import Scratch
 from netpart.data.source import Outputs, RowSource
 from netpart.errors import DataError
-from netpart.spec import Region, Shape
+from netpart.spec import Region, Shape, extent
 
-Flip = Callable[[int, int, int], list[int]]
-"""(step, first row, last row (excluded)) -> for every row 1 if it is mirrored, 0 if not."""
 HEAD = ["path", "label"]
 
 
@@ -35,40 +34,58 @@ class Scans(RowSource):
     """Row r of step s is record s·batch + r of the table, wrapping at its end, as (1, *space).
 
     A volume is interpolated linearly to ``space``; ``normalise`` makes the mean of its voxels that are not 0 (what lies
-    around a brain) 0 and their variance 1; ``flip`` mirrors left and right. A read touches only the slabs of the file
-    that its box comes from. ``order`` gives the order of each pass over the table instead of the table's.
+    around a brain) 0 and their variance 1; ``changes`` alter it. A read touches only the slabs of the file that its box
+    comes from; boxes that were read once are kept on disk, in ``room`` bytes, for the next pass. ``order`` gives the
+    order of each pass over the table instead of the table's.
     """
 
     def __init__(
         self, table: list[Labelled], space: Shape, *, batch: int, normalise: bool = True,
-        order: Permutation | None = None, flip: Flip | None = None,
+        order: Permutation | None = None, changes: Changes | None = None, room: int = 0,
     ) -> None:  # fmt: skip
         self.shape: Shape = (1, *space)
-        self._table, self._normalise, self._flip = table, normalise, flip
+        self._table, self._normalise, self._changes = table, normalise, changes
         self._order = RecordOrder(len(table), batch, permutation=order)
         self._moments: dict[int, tuple[float, float]] = {}
+        self._room, self._kept = room, dict[Region, Scratch]()
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
         records = self._order.records(step, lo, hi).tolist()
         if out.label is not None:
             out.label[...] = [self._table[record].label for record in records]
         if out.data is not None and out.data.size:
-            mirrored = self._flip(step, lo, hi) if self._flip else [0] * len(records)
-            for row, record, flip in zip(out.data, records, mirrored, strict=True):
-                row[0] = self._volume(record, box[1:], bool(flip))
+            changes = self._changes(step, lo, hi) if self._changes else [SAME] * len(records)
+            for row, record, change in zip(out.data, records, changes, strict=True):
+                row[0] = change.drifted(self._volume(record, box[1:], change.flip), box[1:], self.shape[1:])
 
     def _volume(self, record: int, box: Region, flip: bool) -> NDArray[np.float32]:
-        scan, space = Scan(self._table[record].path), self.shape[1:]
         if flip:
-            box = ((space[0] - box[0][1], space[0] - box[0][0]), *box[1:])
-        parts = [taps(n, m, *ends) for n, m, ends in zip(scan.shape, space, box, strict=True)]
+            width, (lo, hi) = self.shape[1], box[0]
+            box = ((width - hi, width - lo), *box[1:])
+        kept = self._scratch(box)
+        found = kept.get(record)
+        if found is None:
+            found = self._resampled(record, box)
+            kept.put(record, found)
+        return found[::-1] if flip else found
+
+    def _scratch(self, box: Region) -> Scratch:
+        """Where the volumes of a box are kept: workers that cut space along its first axis mirror into another one."""
+        if box not in self._kept:
+            self._kept[box] = Scratch(len(self._table), extent(box), self._room)
+            self._room -= self._kept[box].nbytes
+        return self._kept[box]
+
+    def _resampled(self, record: int, box: Region) -> NDArray[np.float32]:
+        scan = Scan(self._table[record].path)
+        parts = [taps(n, m, *ends) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)]
         found = scan.read(tuple((first, first + weights.shape[1]) for first, weights in parts))
         if self._normalise:
             mean, deviation = self._moments_of(record, scan)
             found = np.where(found == 0, np.float32(0), (found - np.float32(mean)) / np.float32(deviation))
         for axis, (_, weights) in enumerate(parts):
             found = np.moveaxis(np.tensordot(weights, found, (1, axis)), 0, axis)
-        return found[::-1] if flip else found
+        return found
 
     def _moments_of(self, record: int, scan: Scan) -> tuple[float, float]:
         """Mean and deviation of the voxels that are not 0; of each scan they are taken once."""

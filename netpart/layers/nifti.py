@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
+from numpy.typing import NDArray
+
+from netpart.data.change import NODES, Change, Changes
 from netpart.data.nifti import Scan
 from netpart.data.prefetch import Prefetched
 from netpart.data.scans import Labelled, Scans, read_table
 from netpart.data.source import RowSource
 from netpart.kernels import philox
-from netpart.layers.checks import fault
+from netpart.layers.checks import at_least, fault
 from netpart.layers.rows import RowInput
 from netpart.layers.stores import data_path
-from netpart.spec import Shape
+from netpart.spec import Shape, whole
 
 TRAIN = 1
 
@@ -21,14 +24,18 @@ TRAIN = 1
 class NiftiInput(RowInput):
     """Outputs data (batch, 1, right, anterior, superior) and label (batch,). A part reads only what its box comes from.
 
-    Which scans are mirrored depends on (seed, name, step, global row) only, in which order they come on (seed, name).
+    How a scan is changed depends on (seed, name, step, global row) only, in which order they come on (seed, name).
     """
 
     types: ClassVar[tuple[str, ...]] = ("kNiftiInput",)
     field = "nifti_conf"
 
     def sample(self) -> Shape:
-        shape = tuple(self.conf.nifti_conf.shape) or Scan(self.table()[0].path).shape
+        conf = self.conf.nifti_conf
+        at_least(self, 0, conf.cache_mib, self.field, "cache_mib")
+        if conf.drift < 0:
+            raise fault(self, "a drift of 0 or more", f"{conf.drift:g}", "write its size", self.field, "drift")
+        shape = tuple(conf.shape) or Scan(self.table()[0].path).shape
         if len(shape) != 3 or min(shape) < 1:
             raise fault(
                 self, "the extents of three axes", str(shape), "write shape: once per axis", self.field, "shape"
@@ -50,16 +57,31 @@ class NiftiInput(RowInput):
 
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
         conf, table = self.conf.nifti_conf, self.table()
-        order, mirror = philox.key(seed, self.name, "shuffle"), philox.key(seed, self.name, "flip")
+        order = philox.key(seed, self.name, "shuffle")
         scans = Scans(
             table,
             self.output.shape[2:],
             batch=batch,
             normalise=conf.normalise,
             order=(lambda epoch: philox.permutation(order, epoch, len(table))) if conf.shuffle else None,
-            flip=(lambda s, lo, hi: philox.integers(mirror, s, phase, (lo, hi), 2)) if self._flips(phase) else None,
+            changes=self.changes(seed, phase) if phase == TRAIN else None,
+            room=conf.cache_mib << 20,
         )
         return Prefetched(scans) if conf.prefetching else scans
 
-    def _flips(self, phase: int) -> bool:
-        return bool(self.conf.nifti_conf.flip and phase == TRAIN)
+    def changes(self, seed: int, phase: int) -> Changes | None:
+        """What is done to the scans; None if nothing is."""
+        conf, mirror = self.conf.nifti_conf, philox.key(seed, self.name, "flip")
+
+        def drawn(step: int, lo: int, hi: int) -> list[Change]:
+            flips = philox.integers(mirror, step, phase, (lo, hi), 2) if conf.flip else [0] * (hi - lo)
+            rows = enumerate(flips, start=lo)
+            return [Change(bool(flip), self.drift(seed, phase, step, row)) for row, flip in rows]
+
+        return drawn if conf.flip or conf.drift else None
+
+    def drift(self, seed: int, phase: int, step: int, row: int) -> NDArray[Any] | None:
+        """The field that is added to a row, at a few places."""
+        size, places = self.conf.nifti_conf.drift, (NODES,) * 3
+        stream = philox.key(seed, self.name, f"drift {phase} {step} {row}")
+        return size * (2 * philox.uniforms(stream, whole(places), places) - 1) if size else None

@@ -63,7 +63,7 @@ class TextProto(_message.Message):
     def __init__(self, files: _Optional[_Iterable[str]] = ..., suffix: _Optional[str] = ..., window: _Optional[int] = ..., batchsize: _Optional[_Iterable[int]] = ..., held_out: _Optional[float] = ...) -> None: ...
 
 class NiftiProto(_message.Message):
-    __slots__ = ("path", "batchsize", "shape", "normalise", "flip", "shuffle", "prefetching")
+    __slots__ = ("path", "batchsize", "shape", "normalise", "flip", "shuffle", "prefetching", "drift", "cache_mib")
     PATH_FIELD_NUMBER: _ClassVar[int]
     BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
     SHAPE_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +71,8 @@ class NiftiProto(_message.Message):
     FLIP_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_FIELD_NUMBER: _ClassVar[int]
     PREFETCHING_FIELD_NUMBER: _ClassVar[int]
+    DRIFT_FIELD_NUMBER: _ClassVar[int]
+    CACHE_MIB_FIELD_NUMBER: _ClassVar[int]
     path: str
     batchsize: _containers.RepeatedScalarFieldContainer[int]
     shape: _containers.RepeatedScalarFieldContainer[int]
@@ -78,7 +80,9 @@ class NiftiProto(_message.Message):
     flip: bool
     shuffle: bool
     prefetching: bool
-    def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., normalise: bool = ..., flip: bool = ..., shuffle: bool = ..., prefetching: bool = ...) -> None: ...
+    drift: float
+    cache_mib: int
+    def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., normalise: bool = ..., flip: bool = ..., shuffle: bool = ..., prefetching: bool = ..., drift: _Optional[float] = ..., cache_mib: _Optional[int] = ...) -> None: ...
 
 class CharRNNProto(_message.Message):
     __slots__ = ("path", "vocab_path", "unroll_len", "batchsize")

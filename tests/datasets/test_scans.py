@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import netpart.data.scans as scans_module
+from netpart.data.change import Change, Changes
 from netpart.data.nifti import Scan, save_volume
 from netpart.data.resize import stretch
 from netpart.data.scans import Labelled, Scans, moments, read_table
@@ -33,6 +35,10 @@ def volumes(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, NDArra
 
 def table(volumes: list[tuple[Path, NDArray[Any]]]) -> list[Labelled]:
     return [Labelled(path, k) for k, (path, _) in enumerate(volumes)]
+
+
+def changed(change: Change) -> Changes:
+    return lambda step, lo, hi: [change] * (hi - lo)
 
 
 def read(scans: Scans, step: int, lo: int, hi: int, box: Region | None = None) -> NDArray[Any]:
@@ -61,14 +67,14 @@ def test_a_volume_is_resampled_to_the_shape(volumes: Any) -> None:
 @pytest.mark.parametrize("flip", [0, 1])
 @pytest.mark.parametrize("box", [((0, 2), (1, 5), (3, 9)), ((1, 4), (0, 1), (0, 12)), ((3, 4), (4, 5), (11, 12))])
 def test_a_box_is_a_part_of_the_whole(flip: int, box: Region, volumes: Any) -> None:
-    scans = Scans(table(volumes), SPACE, batch=2, flip=lambda step, lo, hi: [flip] * (hi - lo))
+    scans = Scans(table(volumes), SPACE, batch=2, changes=changed(Change(bool(flip))))
     whole = read(scans, 1, 0, 2)
     part = read(scans, 1, 0, 2, ((0, 1), *box))
     assert np.allclose(part, whole[(slice(None), slice(None), *(slice(*ends) for ends in box))], atol=1e-5)
 
 
 def test_a_mirrored_scan_has_its_sides_exchanged(volumes: Any) -> None:
-    plain, turned = (Scans(table(volumes), SPACE, batch=3, flip=lambda s, lo, hi, f=f: [f] * (hi - lo)) for f in (0, 1))  # type: ignore[misc]
+    plain, turned = (Scans(table(volumes), SPACE, batch=3, changes=changed(Change(flip))) for flip in (False, True))
     assert np.allclose(read(turned, 0, 0, 3)[:, :, ::-1], read(plain, 0, 0, 3), atol=1e-6)
 
 
@@ -87,6 +93,41 @@ def test_moments_of_a_scan_that_does_not_vary_change_nothing(tmp_path: Path) -> 
     save_volume(tmp_path / "nan.nii", np.full((2, 2, 2), np.nan, np.float32), np.eye(4))
     with pytest.raises(DataError, match="finite voxels"):
         moments(Scan(tmp_path / "nan.nii"))
+
+
+def test_a_drift_is_smooth_and_leaves_what_is_around_the_brain(volumes: Any) -> None:
+    nodes = np.zeros((3, 3, 3))
+    nodes[0], nodes[2] = -1.0, 1.0
+    plain, drifted = (
+        read(Scans(table(volumes), SHAPE, batch=3, changes=changed(change)), 0, 0, 3)
+        for change in (Change(), Change(drift=nodes))
+    )
+    assert not drifted[plain == 0].any()
+    added = np.where(plain == 0, np.nan, drifted - plain)
+    expected = np.interp((np.arange(7) + 0.5) * 3 / 7 - 0.5, [0, 1, 2], [-1, 0, 1])
+    assert np.allclose(np.nanmean(added, axis=(0, 1, 3, 4)), expected, atol=1e-5)
+
+
+CHANGE = Change(True, np.random.default_rng(3).random((3, 3, 3)))
+
+
+def test_what_is_kept_on_disk_is_what_was_read(volumes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    boxes: list[Region] = [((0, 1), (0, 4), (0, 5), (0, 12)), ((0, 1), (1, 3), (0, 5), (2, 9))]
+    each = [4 * 5 * 12 * 4, 2 * 5 * 7 * 4]
+    plain = Scans(table(volumes), SPACE, batch=3, changes=changed(CHANGE))
+    kept = Scans(table(volumes), SPACE, batch=3, changes=changed(CHANGE), room=3 * each[0] + 2 * each[1])
+    first = [[read(scans, 0, 0, 3, box) for box in boxes] for scans in (plain, kept)]
+    opened = list[str]()
+
+    def noted(path: Path) -> Scan:
+        opened.append(path.name)
+        return Scan(path)
+
+    monkeypatch.setattr(scans_module, "Scan", noted)
+    again = [read(kept, 1, 0, 3, box) for box in boxes]
+    for found in (first[1], again):
+        assert all(np.array_equal(a, b) for a, b in zip(first[0], found, strict=True))
+    assert opened == ["2.nii.gz"], "two of three boxes of the second kind have room"
 
 
 WRONG = {

@@ -22,6 +22,7 @@ from tests.house.tree import ROOT
 FOLDER = ROOT / "graphs" / "resattnet"
 BLOCKS = {"resattnet18": (2, 2, 2, 2), "resattnet34": (3, 4, 6, 3), "resnet3d18": (2, 2, 2, 2)}
 REDUCED = [f"resattnet{depth}-{task}" for depth in (18, 34) for task in ("ad-nc", "smci-pmci")]
+ASYNC = "resattnet18-ad-nc-async"
 SCANS = 631
 
 
@@ -75,7 +76,7 @@ def test_training_follows_the_paper(name: str) -> None:
     assert 50 * SCANS / 6 <= job.train_steps < 51 * SCANS / 6
 
 
-@pytest.mark.parametrize("name", [*BLOCKS, *REDUCED])
+@pytest.mark.parametrize("name", [*BLOCKS, *REDUCED, ASYNC])
 def test_a_test_reads_other_scans_and_counts_confusions(name: str) -> None:
     confs = load(FOLDER / f"{name}.conf").proto.neuralnet.layer
     train, test = (next(c for c in confs if c.name == "data" and in_phase(c, phase)) for phase in ("train", "test"))
@@ -83,6 +84,14 @@ def test_a_test_reads_other_scans_and_counts_confusions(name: str) -> None:
     assert train.nifti_conf.shape == test.nifti_conf.shape
     assert train.nifti_conf.flip > test.nifti_conf.flip
     assert [c.name for c in confs if in_phase(c, "test") and not in_phase(c, "train")] == ["data", "confusion"]
+
+
+def test_a_group_that_averages_takes_the_steps_of_one_that_does_not() -> None:
+    one, many = (load(FOLDER / f"{name}.conf").proto for name in (ASYNC.removesuffix("-async"), ASYNC))
+    assert net(ASYNC).rows == net(ASYNC.removesuffix("-async")).rows
+    assert many.train_steps == many.cluster.nworker_groups * one.train_steps
+    assert many.updater.learning_rate.linear_conf.change_freq == many.train_steps
+    assert (many.cluster.nserver_groups, many.cluster.sync_freq, many.cluster.staleness) == (0, 1, 1)
 
 
 def test_a_gate_is_closed_at_first_and_learns(tmp_path: Path) -> None:

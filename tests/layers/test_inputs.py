@@ -27,6 +27,7 @@ COUNT, SIDE, BATCH = 11, 4, 6
 IMAGES = np.random.default_rng(3).integers(0, 256, (COUNT, SIDE, SIDE), "uint8")
 LABELS = np.arange(COUNT) % 5
 STORE = f"batchsize: {BATCH} path:"
+ALTERED = "flip: true shuffle: true drift: 0.5"
 CONFS = {
     "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
     "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
@@ -36,7 +37,7 @@ CONFS = {
     "kShardData": f'sharddata_conf {{ path: "images.bin" batchsize: {BATCH} }}',
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",
-    "kNiftiInput": f'nifti_conf {{ path: "nc-test.csv" batchsize: {BATCH} shape: [4, 5, 3] flip: true shuffle: true }}',
+    "kNiftiInput": f'nifti_conf {{ path: "nc-test.csv" batchsize: {BATCH} shape: [4, 5, 3] {ALTERED} cache_mib: 1 }}',
     "kTextInput": f'text_conf {{ files: "one.txt" files: "two.txt" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
 }
 TEXT = np.random.default_rng(4).bytes(300)
@@ -180,13 +181,23 @@ def test_scans_may_be_cut_in_space(space: Region, folder: Path) -> None:
 
 
 def test_scans_are_mirrored_in_training_only(folder: Path) -> None:
-    layers = make("kNiftiInput", folder, CONFS["kNiftiInput"].replace("shuffle: true", ""))
+    layers = make("kNiftiInput", folder, CONFS["kNiftiInput"].replace(ALTERED, "flip: true"))
     plain = read(layers, 0, 0, BATCH, phase=4)[0]
     turned = [read(layers, step, 0, BATCH)[0] for step in range(4)]
     as_is = {bool(np.array_equal(a, b)) for data in turned for a, b in zip(data, plain, strict=True)}
     assert as_is == {True, False}
     for data in turned:
         assert all(np.array_equal(a, b) or np.array_equal(a[:, ::-1], b) for a, b in zip(data, plain, strict=True))
+
+
+def test_scans_drift_in_training_only(folder: Path) -> None:
+    plain = CONFS["kNiftiInput"].replace(ALTERED, "")
+    still = read(make("kNiftiInput", folder, plain), 0, 0, BATCH)[0]
+    layers = make("kNiftiInput", folder, CONFS["kNiftiInput"].replace(ALTERED, "drift: 0.5"))
+    assert np.array_equal(read(layers, 0, 0, BATCH, phase=4)[0], still)
+    added = [(read(layers, step, 0, BATCH)[0] - still)[still != 0] for step in range(2)]
+    assert 0.01 < abs(added[0]).max() <= 0.5
+    assert not np.allclose(*added)
 
 
 @pytest.mark.parametrize(("phase", "lo", "hi"), [(1, 0, 240), (2, 240, 270), (4, 270, 300)])
@@ -250,7 +261,9 @@ REFUSED = {
                    "text_conf { files: 'a' batchsize: 4 window: 0 }",
                    "text_conf { files: 'a' batchsize: 4 held_out: 1 }"],
     "kNiftiInput": ["", "nifti_conf { batchsize: 4 shape: [2, 0, 2] }", "nifti_conf { path: 'a' shape: [2, 2, 2] }",
-                    "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2] }"],
+                    "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2] }",
+                    "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2, 2] cache_mib: -1 }",
+                    "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2, 2] drift: -1 }"],
     "kMnist": ["mnist_conf { norm_a: 0 }", "mnist_conf { resize: -1 }"],
 }  # fmt: skip
 

@@ -21,6 +21,12 @@ NARROW = 8
 THREE = "spatial_axes: 3"
 TEST_BATCH = 10
 FOLDER = "../../data/phantom"
+BATCH = 16
+"""Scans of a step of a reduced net."""
+ALTERED = "drift: 0.3"
+"""What is done to its scans while training: 320 are too few to tell what differs by chance."""
+KEPT = 100
+"""MiB of disk, in which a worker keeps the scans of a reduced net for the next epoch."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +44,9 @@ class Shape:
 @dataclass(frozen=True)
 class Trial(Job):
     """A job on scans that is tested: ``final_rate`` is where the learning rate falls to; ``scans`` are tested,
-    every ``test_every`` steps."""
+    every ``test_every`` steps; of several ``groups`` each keeps its own parameters."""
 
+    groups: int = 1
     final_rate: float = 0.0
     scans: int = 0
     test_every: int = 0
@@ -53,21 +60,32 @@ class Trial(Job):
         lines += [f"test_steps: {self.scans // TEST_BATCH}", f"test_freq: {self.test_every}"]
         return [*lines, "train_one_batch { alg: kBP }", "updater {", f"  type: kSGD{momentum}", rate, "}"]
 
+    def end(self) -> list[str]:
+        """Where it runs."""
+        first, *lines = super().end()
+        ring = f"  nworker_groups: {self.groups} nserver_groups: 0 sync_freq: 1 staleness: 1"
+        return [first, *[ring] * (self.groups > 1), *lines]
+
 
 @dataclass
 class Scanning(Net):
-    """A net that reads scans of ``table``; without one it makes volumes up."""
+    """A net that reads scans of ``table``; without one it makes volumes up. ``reading`` is what else is said of how
+    scans are read, and ``altered`` of how they are while training."""
 
     table: str = field(default="")
+    reading: str = field(default="")
+    altered: str = field(default="")
 
     def volumes(self, batch: int, space: Sequence[int]) -> str:
         """The scans to train on, mirrored at random, and those to test on."""
         if not self.table:
             return self.data(batch, (1, *space), 2)
         extents = f"shape: [{', '.join(map(str, space))}]"
-        for phase, rows, more in (("Train", batch, " flip: true shuffle: true"), ("Test", TEST_BATCH, "")):
+        training = " ".join(filter(None, ["flip: true shuffle: true", self.altered]))
+        for phase, rows, more in (("Train", batch, training), ("Test", TEST_BATCH, "")):
             path = f'path: "{FOLDER}/{self.table}-{phase.lower()}.csv"'
-            conf = f"include: k{phase}\nnifti_conf {{ {path}\n  batchsize: {rows} {extents}{more} }}"
+            fields = " ".join(filter(None, [f"batchsize: {rows} {extents}", self.reading, more]))
+            conf = f"include: k{phase}\nnifti_conf {{ {path}\n  {fields} }}"
             self.layer("data", "kNiftiInput", conf=conf)
         return "data"
 
@@ -91,17 +109,32 @@ def jobs() -> Iterator[Job]:
     for depth, (table, said, epochs) in product(
         sizes, (("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48))
     ):
-        about = (
-            f"3D-ResAttNet{depth} reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 voxels "
-            "instead of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, "
-            f"{epochs} epochs of 320 scans."
-        )
-        reduced = Shape(sizes[depth], 8, (40, 48, 40))
-        net = resattnet(reduced, 16, table=table)
-        name, steps = f"resattnet{depth}-{table}", 20 * epochs
-        yield Trial("resattnet", name, about, net, steps, 0.05, 0.9, final_rate=0.0002, scans=80, test_every=80)
+        yield reduced(f"resattnet{depth}-{table}", sizes[depth], table, said, epochs)
+    ad = "ad-nc", "AD against NC", 24
+    yield reduced("resattnet18-ad-nc-async", sizes[18], *ad, groups=2)
     yield spacious()
     yield from small()
+
+
+def reduced(name: str, blocks: Sequence[int], table: str, said: str, epochs: int, groups: int = 1) -> Job:
+    """A net for the cohort of phantoms. ``groups`` average around a ring; each takes the steps of ``epochs``."""
+    about = (
+        f"3D-ResAttNet{2 * sum(blocks) + 2} reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 "
+        "voxels instead of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, "
+        f"{epochs * groups} epochs of 320 scans."
+    )
+    if groups > 1:
+        about += (
+            f" Trained asynchronously: {groups} groups of a worker, each on mini-batches of its own, average their "
+            "parameters after every step, and bring the average in one step later."
+        )
+    shape = Shape(blocks, 8, (40, 48, 40))
+    net = resattnet(shape, BATCH, table=table, reading=f"cache_mib: {KEPT}", altered=ALTERED)
+    steps = 20 * epochs * groups
+    return Trial(
+        "resattnet", name, about, net, steps, 0.05, 0.9, 2 // groups, groups, final_rate=0.0002, scans=80,
+        test_every=80 * groups,
+    )  # fmt: skip
 
 
 def spacious() -> Job:
@@ -159,9 +192,19 @@ def layer_cuts(data: str = "-1") -> Mapping[str, str]:
     return {**copies, **last, **ends, "confusion": "partition_dim: -1", "*": "partition_dim: 1"}
 
 
-def resattnet(shape: Shape, batch: int, cuts: Mapping[str, str] | None = None, table: str = "") -> Net:
+def resattnet(
+    shape: Shape,
+    batch: int,
+    cuts: Mapping[str, str] | None = None,
+    table: str = "",
+    reading: str = "",
+    altered: str = "",
+) -> Net:
     """A stem, stages that halve the volume and double the width, attention where it fits, the mean of each channel."""
-    net, space = Scanning(cuts or {}, table=table), [-(-n // (2 * shape.stride)) for n in shape.space]
+    net, space = (
+        Scanning(cuts or {}, table=table, reading=reading, altered=altered),
+        [-(-n // (2 * shape.stride)) for n in shape.space],
+    )
     at = net.convolution("conv1", net.volumes(batch, shape.space), shape.width, 3, shape.stride, pad=1, more=THREE)
     at = net.relu("relu1", net.norm("norm1", at))
     at = net.layer("pool1", "kPooling", at, conf=f"pooling_conf {{ kernel: 3 stride: 2 pad: 1 {THREE} }}")

@@ -1,0 +1,37 @@
+"""Change: what is done to a scan while training, so that no two passes over the table are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.resize import blend, interpolation
+from netpart.spec import Region, Shape
+
+NODES = 3
+"""Random values of a drift along each axis."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """``flip`` mirrors left and right; then ``drift`` (3, 3, 3), interpolated over the volume, is added to the voxels
+    that are not 0."""
+
+    flip: bool = False
+    drift: NDArray[Any] | None = None
+
+    def drifted(self, values: NDArray[np.float32], box: Region, space: Shape) -> NDArray[np.float32]:
+        """The voxels of ``box`` of a volume of extents ``space``, brighter here and darker there."""
+        if self.drift is None:
+            return values
+        field = blend(self.drift, [interpolation(NODES, n)[lo:hi] for n, (lo, hi) in zip(space, box, strict=True)])
+        return np.where(values == 0, np.float32(0), values + field)
+
+
+Changes = Callable[[int, int, int], list[Change]]
+"""(step, first row, last row (excluded)) -> the change of every row."""
+SAME = Change()

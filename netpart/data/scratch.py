@@ -1,0 +1,67 @@
+"""Scratch: arrays that took long to make, kept on disk by number as long as their owner lives."""
+
+from __future__ import annotations
+
+import os
+from math import prod
+from tempfile import TemporaryFile
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.errors import DataError
+from netpart.spec import Shape
+
+FOLDER = "/var/tmp"
+"""Where large files go that are not to stay, unless TMPDIR says where: /tmp may be memory."""
+
+
+class Scratch:
+    """The first of ``count`` float32 arrays of ``shape``, as many as ``room`` bytes of disk hold.
+
+    Its file has no name, so nothing is left behind however the process ends. Threads may use it at the same time, if
+    under one number they put one array. Raises DataError where the disk is full or cannot be written.
+    """
+
+    def __init__(self, count: int, shape: Shape, room: int) -> None:
+        self._shape, self._each = shape, 4 * prod(shape)
+        self._known = [False] * min(count, room // self._each)
+        self.nbytes = len(self._known) * self._each
+        if self._known:
+            self._file = self._opened()
+
+    def get(self, number: int) -> NDArray[np.float32] | None:
+        """The array of that number; None if it was not put, or there is no room for it."""
+        if number >= len(self._known) or not self._known[number]:
+            return None
+        found = np.empty(self._shape, np.float32)
+        os.preadv(self._file, [found.data], number * self._each)
+        return found
+
+    def put(self, number: int, values: NDArray[np.float32]) -> None:
+        """Keeps an array, if there is room for it."""
+        if number < len(self._known):
+            content = np.ascontiguousarray(values, np.float32)
+            try:
+                self._known[number] = os.pwrite(self._file, content.data, number * self._each) == self._each
+            except OSError as error:
+                raise self._refused(error) from error
+
+    def _opened(self) -> int:
+        try:
+            file = TemporaryFile(dir=folder(), buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise self._refused(error) from error
+        finalize(self, file.close)
+        return file.fileno()
+
+    def _refused(self, error: OSError) -> DataError:
+        needs = f"{self.nbytes / 2**20:.1f} MiB of scans"
+        hint = "let TMPDIR name a folder that has room, or lower cache_mib"
+        return DataError(f"{folder()}: expected room for {needs}, got {error.strerror}; {hint}")
+
+
+def folder() -> str:
+    """Where the files are."""
+    return os.environ.get("TMPDIR", FOLDER)
