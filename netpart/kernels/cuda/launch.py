@@ -153,8 +153,6 @@ def many(size: Size) -> tuple[int, ...]:
 def passed(arg: Any) -> Any:
     """An argument as CuPy passes it on: of the type that the kernel expects."""
     match arg:
-        case None:
-            return np.uint64(0)
         case View(_, value):
             return value
         case bool():

@@ -73,7 +73,7 @@ def passed(arg: Any) -> Any:
         if arg.size != 1:
             raise TypeError(f"a numpy.ndarray of shape {arg.shape} as a kernel parameter: only those of size one are values")
         return arg.reshape(-1).copy()[0]
-    if isinstance(arg, ndarray | np.generic):
+    if arg is None or isinstance(arg, ndarray | np.generic):
         return arg
     if isinstance(arg, bool | int | float):
         return np.asarray(arg)[()]
