@@ -1,6 +1,19 @@
 // Batch normalisation in pieces; see netpart/kernels/batch_norm.py for what each computes.
-#include "activation.cuh"
 #include "columns.cuh"
+
+enum Activation { NONE, RELU, RELU6, SIGMOID, TANH, STANH, SOFTPLUS };
+
+__device__ inline REAL activated(int kind, REAL x) {
+    switch (kind) {
+        case RELU: return x < 0 ? REAL(0) : x;
+        case RELU6: return x < 0 ? REAL(0) : x > 6 ? REAL(6) : x;
+        case SIGMOID: return REAL(1) / (REAL(1) + exp(-x));
+        case TANH: return tanh(x);
+        case STANH: return REAL(1.7159047) * tanh(REAL(0.66666667) * x);
+        case SOFTPLUS: return (x > 0 ? x : REAL(0)) + log1p(exp(-abs(x)));
+        default: return x;
+    }
+}
 
 // At least 0; what is not a number stays so.
 __device__ inline REAL variance_of(REAL first, REAL second) {
@@ -41,7 +54,7 @@ extern "C" __global__ void normalise(const REAL *__restrict__ x, Places at_x, RE
 #pragma unroll 4
         for (long long row = first; row < tile.rows; row += stride) {
             const REAL value = (x[place(at_x, row, c)] - centre) * factor * scale + shift;
-            y[place(at_y, row, c)] = activated(int(kind), value, REAL(0));
+            y[place(at_y, row, c)] = activated(int(kind), value);
         }
     });
 }

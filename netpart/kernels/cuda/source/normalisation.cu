@@ -28,7 +28,7 @@ __device__ inline double block_sum(double value) {
 
 extern "C" __global__ void normalise(const REAL *__restrict__ x, const REAL *__restrict__ w, const REAL *__restrict__ b,
                                      REAL *__restrict__ y, REAL *__restrict__ unit, REAL *__restrict__ rstd,
-                                     long long blocks, long long n, Spread spread, double epsilon, int centred) {
+                                     double epsilon, int centred, long long blocks, long long n, Spread spread) {
     for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
         const REAL *x_n = x + block * n;
         double mean = 0, square = 0;
@@ -49,10 +49,11 @@ extern "C" __global__ void normalise(const REAL *__restrict__ x, const REAL *__r
     }
 }
 
-extern "C" __global__ void normalise_gradient(const REAL *__restrict__ unit, const REAL *__restrict__ rstd,
-                                              const REAL *__restrict__ w, const REAL *__restrict__ dy,
-                                              REAL *__restrict__ dx, long long blocks, long long n, Spread spread,
-                                              int centred) {
+#define GRADIENT(restrict)                                                                                              \
+    const REAL *restrict unit, const REAL *restrict rstd, const REAL *restrict w, const REAL *restrict dy,             \
+        REAL *restrict dx, int centred, long long blocks, long long n, Spread spread
+
+__device__ inline void rows_gradient(GRADIENT()) {
     for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
         const REAL *unit_n = unit + block * n, *dy_n = dy + block * n;
         auto upper = [&](long long i) { return w ? dy_n[i] * w[number(spread, block, i, n)] : dy_n[i]; };
@@ -67,6 +68,15 @@ extern "C" __global__ void normalise_gradient(const REAL *__restrict__ unit, con
     }
 }
 
+extern "C" __global__ void normalise_gradient(GRADIENT(__restrict__)) {
+    rows_gradient(unit, rstd, w, dy, dx, centred, blocks, n, spread);
+}
+
+// dx may be dy.
+extern "C" __global__ void normalise_gradient_in_place(GRADIENT()) {
+    rows_gradient(unit, rstd, w, dy, dx, centred, blocks, n, spread);
+}
+
 // Σ dy, Σ dy · unit for each column of (rows, columns).
 extern "C" __global__ void column_products(const REAL *__restrict__ unit, const REAL *__restrict__ dy, Tile tile,
                                            double *partial) {
@@ -74,22 +84,6 @@ extern "C" __global__ void column_products(const REAL *__restrict__ unit, const 
         const double g = dy[row * tile.columns + column];
         sums[0] += g, sums[1] += g * unit[row * tile.columns + column];
     });
-}
-
-// The same for runs of `inner` neighbouring elements, (outer, period) of them.
-extern "C" __global__ void run_products(const REAL *__restrict__ unit, const REAL *__restrict__ dy, long long outer,
-                                        long long period, long long inner, double *partial) {
-    for (long long run = blockIdx.x; run < outer * period; run += gridDim.x) {
-        double sum = 0, product = 0;
-        for (long long i = threadIdx.x; i < inner; i += blockDim.x) {
-            const double g = dy[run * inner + i];
-            sum += g, product += g * unit[run * inner + i];
-        }
-        sum = block_sum(sum), product = block_sum(product);
-        long long box = run;
-        const long long column = split(box, period);
-        if (threadIdx.x == 0) partial[2 * box * period + column] = sum, partial[(2 * box + 1) * period + column] = product;
-    }
 }
 
 extern "C" __global__ void products_end(const double *partial, Tile tile, REAL *dw, REAL *db) {
@@ -100,11 +94,26 @@ extern "C" __global__ void products_end(const double *partial, Tile tile, REAL *
 }
 
 // y = unit · w + b, all of one shape, stretched where it must be.
-extern "C" __global__ void scale_shift(View unit, View w, View b, View y, int scaled, int shifted, long long size) {
+extern "C" __global__ void scale_shift(View y, View unit, View w, View b, int scaled, int shifted, long long size) {
     for (long long i = first(); i < size; i += step()) {
         REAL value = at(unit, i);
         if (scaled) value *= at(w, i);
         if (shifted) value += at(b, i);
         at(y, i) = value;
+    }
+}
+
+// d = Σ dy · unit, or Σ dy: one block for each element that is kept, which goes over the rest of the axes.
+extern "C" __global__ void product_sums(View d, View unit, View dy, View unit_rest, View dy_rest, int times_unit,
+                                        long long kept, long long rest) {
+    for (long long k = blockIdx.x; k < kept; k += gridDim.x) {
+        const REAL *unit_k = &at(unit, k), *dy_k = &at(dy, k);
+        double sum = 0;
+        for (long long i = threadIdx.x; i < rest; i += blockDim.x) {
+            const double g = dy_k[&at(dy_rest, i) - dy_rest.data];
+            sum += times_unit ? g * unit_k[&at(unit_rest, i) - unit_rest.data] : g;
+        }
+        sum = block_sum(sum);
+        if (threadIdx.x == 0) at(d, k) = sum;
     }
 }

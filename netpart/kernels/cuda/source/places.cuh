@@ -7,7 +7,7 @@ struct Places {
 };
 
 // Leaves the quotient in `i`. Division of 64 bits takes several times as long as of 32, which nearly always do.
-__device__ inline long long split(long long &i, long long n) {
+__device__ __forceinline__ long long split(long long &i, long long n) {
     long long rest;
     if ((i | n) >> 32) {
         rest = i % n, i /= n;
@@ -17,8 +17,10 @@ __device__ inline long long split(long long &i, long long n) {
     return rest;
 }
 
-__device__ inline long long place(const Places &p, long long row, long long column) {
+__device__ __forceinline__ long long place(const Places &p, long long row, long long column) {
     long long at = column * p.step;
-    for (int axis = int(p.axes) - 1; axis > 0; axis--) at += split(row, p.extent[axis]) * p.stride[axis];
+    if (p.axes > 1)
+#pragma unroll  // all axes: an index that varies would put the struct into slow memory
+        for (int axis = 3; axis > 0; axis--) at += split(row, p.extent[axis]) * p.stride[axis];
     return at + row * p.stride[0];
 }

@@ -41,52 +41,57 @@ __device__ void update(const View &w, const View &g, const View &h, const View &
     }
 }
 
+// The numbers of a rule in one step.
+struct Numbers {
+    REAL rate, delta, first, second, first_rest, second_rest;
+};
+
 #define UPDATE(name, states, statement)                                                                                \
     extern "C" __global__ void name(View w, View g, View h, View u, View mean, const double *norm, Rule rule,          \
                                     Slots slots, int averages, long long size) {                                       \
-        const REAL rate = *slots.rate, delta = *slots.delta;                                                           \
-        const REAL a = rule.first, b = rule.second, a_rest = 1 - rule.first, b_rest = 1 - rule.second;                 \
+        const Numbers n = {REAL(*slots.rate), REAL(*slots.delta), REAL(rule.first), REAL(rule.second),                 \
+                           REAL(1 - rule.first), REAL(1 - rule.second)};                                               \
         update(w, g, h, u, mean, norm, rule, slots, states, averages, size, [&](State &s) statement);                  \
     }
 
-UPDATE(plain, 0, { s.w -= rate * s.g; })
+UPDATE(sgd, 0, { s.w -= n.rate * s.g; })
 UPDATE(momentum, 1, {
-    s.h = s.h * a - rate * s.g;
+    s.h = s.h * n.first - n.rate * s.g;
     s.w += s.h;
 })
 UPDATE(nesterov, 1, {
-    const REAL previous = s.h * a;
-    s.h = previous + rate * s.g;
+    const REAL previous = s.h * n.first;
+    s.h = previous + n.rate * s.g;
     s.w -= s.h * REAL(1 + rule.first) - previous;
 })
 UPDATE(adagrad, 1, {
     s.h += s.g * s.g;
-    s.w -= s.g / sqrt(s.h + delta) * rate;
+    s.w -= s.g / sqrt(s.h + n.delta) * n.rate;
 })
 UPDATE(rmsprop, 1, {
-    s.h = s.h * a + s.g * s.g * a_rest;
-    s.w -= s.g / sqrt(s.h + delta) * rate;
+    s.h = s.h * n.first + s.g * s.g * n.first_rest;
+    s.w -= s.g / sqrt(s.h + n.delta) * n.rate;
 })
 UPDATE(adadelta, 2, {
-    s.h = s.h * a + s.g * s.g * a_rest;
-    const REAL change = s.g * sqrt(s.u + delta) / sqrt(s.h + delta);
-    s.u = s.u * a + change * change * a_rest;
-    s.w -= change * rate;
+    s.h = s.h * n.first + s.g * s.g * n.first_rest;
+    const REAL change = s.g * sqrt(s.u + n.delta) / sqrt(s.h + n.delta);
+    s.u = s.u * n.first + change * change * n.first_rest;
+    s.w -= change * n.rate;
 })
 UPDATE(adam, 2, {
-    s.h = s.h * a + s.g * a_rest;
-    s.u = s.u * b + s.g * s.g * b_rest;
-    s.w -= s.h / sqrt(s.u + delta) * rate;
+    s.h = s.h * n.first + s.g * n.first_rest;
+    s.u = s.u * n.second + s.g * s.g * n.second_rest;
+    s.w -= s.h / sqrt(s.u + n.delta) * n.rate;
 })
 UPDATE(adamw, 2, {
-    s.h = s.h * a + s.g * a_rest;
-    s.u = s.u * b + s.g * s.g * b_rest;
-    s.w -= s.h / (sqrt(s.u) + delta) * rate;
+    s.h = s.h * n.first + s.g * n.first_rest;
+    s.u = s.u * n.second + s.g * s.g * n.second_rest;
+    s.w -= s.h / (sqrt(s.u) + n.delta) * n.rate;
 })
 UPDATE(adammax, 2, {
-    s.h = s.h * a + s.g * a_rest;
-    s.u = larger(s.u * b, abs(s.g)) + delta;
-    s.w -= s.h / s.u * rate;
+    s.h = s.h * n.first + s.g * n.first_rest;
+    s.u = larger(s.u * n.second, abs(s.g)) + n.delta;
+    s.w -= s.h / s.u * n.rate;
 })
 
 // w += rest · g.
