@@ -270,7 +270,7 @@ inline void turn() {
 }
 
 __attribute__((section("shared_memory"))) inline char first_shared[1];
-extern "C" __attribute__((visibility("hidden"))) char __start_shared_memory[], __stop_shared_memory[];
+extern "C" __attribute__((weak, visibility("hidden"))) char __start_shared_memory[], __stop_shared_memory[];
 
 inline void run_block(std::size_t shared) {
     std::memset(__start_shared_memory, RUBBISH, __stop_shared_memory - __start_shared_memory);
