@@ -6,7 +6,6 @@ from netpart.kernels import global_pooling as reference
 from netpart.kernels.cuda.columns import Columns, Tile, places
 from netpart.kernels.op import Array, Op
 from netpart.kernels.pooling import Method
-from netpart.kernels.verbs import matrix
 
 FILE = "global_pooling.cu"
 
@@ -16,20 +15,19 @@ class GlobalPooling(reference.GlobalPooling, Columns):
 
     def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
         """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
-        tile, y_bc = _tile(x), matrix(y.reshape(y.shape[:2]))
+        tile, target = _tile(x), (y, places(y))
         if method == "AVG":
-            return self.sums(FILE, ("sums", (x, places(x))), ("mean", (y_bc, float(area))), 1, tile)
+            return self.sums(FILE, ("sums", (x, places(x))), ("mean", (*target, float(area))), 1, tile)
         alone = Tile(tile.rows, tile.columns, tile.segments, 1, tile.lanes)
-        return self.launches(self.along(FILE, "largest", alone, x, places(x), alone.value, y_bc, arg))
+        return self.launches(self.along(FILE, "largest", alone, x, places(x), alone.value, *target, arg))
 
     def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
         """Overwrites dx."""
         if method == "MAX" and arg is None:
             raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
-        tile, dy_bc = _tile(dx), matrix(dy.reshape(dy.shape[:2]))
-        winners = arg if method == "MAX" else None
+        tile, winners = _tile(dx), arg if method == "MAX" else None
         return self.launches(
-            self.along(FILE, "gradient", tile, dy_bc, dx, places(dx), winners, float(area), tile.value)
+            self.along(FILE, "gradient", tile, dy, places(dy), dx, places(dx), winners, float(area), tile.value)
         )
 
 

@@ -23,7 +23,7 @@ WHOLE = 1, 1
 """The spread of nothing."""
 
 
-class Normalisation(reference.Normalisation, Arrays, Columns):
+class Normalisation(Arrays, reference.Normalisation, Columns):
     """The verbs of the reference. Sums are in float64.
 
     Where only a box of the blocks is wanted, scale and shift are kernels of their own.

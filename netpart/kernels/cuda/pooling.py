@@ -45,10 +45,9 @@ class Pooling(reference.Pooling, Fast):
 
     def _areas(self, area: int | Array) -> tuple[Array | None, float]:
         """Divisors of all places, or the one of all."""
-        divisor = self._divisor(area)
-        if isinstance(divisor, float):
-            return None, divisor
-        return self.xp.ascontiguousarray(divisor), 1.0
+        if isinstance(area, int):
+            return None, float(max(area, 1))
+        return self.xp.ascontiguousarray(self.xp.maximum(area, 1).astype(self.dtype)), 1.0
 
 
 def _channels(x: Array, axes: int) -> int:

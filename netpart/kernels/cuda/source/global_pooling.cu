@@ -1,12 +1,12 @@
-// The mean or the largest element of everything behind the channels; y and dy lie (B, C), arg too.
+// The mean or the largest element of everything behind the channels; y and dy have a row for each image, arg lies (B, C).
 #include "columns.cuh"
 
 extern "C" __global__ void sums(const REAL *__restrict__ x, Places at, Tile tile, double *partial) {
     partial_sums<1>(tile, partial, [&](long long row, long long c, double *sum) { sum[0] += x[place(at, row, c)]; });
 }
 
-extern "C" __global__ void mean(const double *partial, Tile tile, REAL *y, double area) {
-    total<1>(tile, partial, [&](long long image, long long c, double *sum) { y[image * tile.columns + c] = sum[0] / area; });
+extern "C" __global__ void mean(const double *partial, Tile tile, REAL *y, Places at_y, double area) {
+    total<1>(tile, partial, [&](long long image, long long c, double *sum) { y[place(at_y, image, c)] = sum[0] / area; });
 }
 
 // a before b: what is not a number, or larger, or the first of equals; places below 0 hold nothing.
@@ -17,7 +17,8 @@ __device__ inline bool before(REAL a, long long at_a, REAL b, long long at_b) {
 }
 
 // One block for the rows of an image: the tile has one part.
-extern "C" __global__ void largest(const REAL *__restrict__ x, Places at, Tile tile, REAL *y, long long *arg) {
+extern "C" __global__ void largest(const REAL *__restrict__ x, Places at, Tile tile, REAL *y, Places at_y,
+                                   long long *arg) {
     __shared__ REAL values[256];
     __shared__ long long winners[256];
     const int lanes = int(tile.lanes), height = blockDim.x / lanes, line = threadIdx.x / lanes;
@@ -38,7 +39,7 @@ extern "C" __global__ void largest(const REAL *__restrict__ x, Places at, Tile t
             __syncthreads();
         }
         if (line == 0 && c < tile.columns) {
-            y[image * tile.columns + c] = values[threadIdx.x];
+            y[place(at_y, image, c)] = values[threadIdx.x];
             if (arg) arg[image * tile.columns + c] = winners[threadIdx.x];
         }
         __syncthreads();
@@ -46,13 +47,13 @@ extern "C" __global__ void largest(const REAL *__restrict__ x, Places at, Tile t
 }
 
 // Without arg the gradient of the mean, else of the largest.
-extern "C" __global__ void gradient(const REAL *__restrict__ dy, REAL *__restrict__ dx, Places at, const long long *arg,
-                                    double area, Tile tile) {
+extern "C" __global__ void gradient(const REAL *__restrict__ dy, Places at_dy, REAL *__restrict__ dx, Places at,
+                                    const long long *arg, double area, Tile tile) {
     walk(tile, [&](long long box, long long c, long long first, long long stride) {
         if (c >= tile.columns) return;
-        const long long image = box / tile.parts, from = image * tile.columns + c;
-        const REAL share = arg ? dy[from] : dy[from] / REAL(area);
+        const long long image = box / tile.parts, winner = arg ? arg[image * tile.columns + c] : 0;
+        const REAL upper = dy[place(at_dy, image, c)], share = arg ? upper : upper / REAL(area);
         for (long long row = first; row < tile.rows; row += stride)
-            dx[place(at, image * tile.rows + row, c)] = !arg || arg[from] == row ? share : REAL(0);
+            dx[place(at, image * tile.rows + row, c)] = !arg || winner == row ? share : REAL(0);
     });
 }
