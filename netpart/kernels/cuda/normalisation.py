@@ -77,9 +77,9 @@ class Normalisation(Arrays, reference.Normalisation, Columns):
         """d = Σ dy · unit, or Σ dy, over the axes on which it has extent 1."""
         if not dy.size:
             return self.zero(d)
-        kept = tuple(slice(None) if n != 1 else 0 for n in d.shape)
-        rest = tuple(0 if n != 1 else slice(None) for n in d.shape)
-        single, many = views(d[kept], unit[kept], dy[kept]), views(unit[rest], dy[rest])
+        kept = tuple(slice(0, n) for n in d.shape)
+        rest = tuple(slice(0, 1 if n != 1 else None) for n in d.shape)
+        single, many = views(d, unit[kept], dy[kept]), views(unit[rest], dy[rest])
         sizes = times_unit, d.size, dy.size // d.size
         return self.launch(FILE, "product_sums", d.size, *single, *many, *sizes, grid=min(d.size, MOST))
 

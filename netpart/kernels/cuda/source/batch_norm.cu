@@ -88,7 +88,7 @@ extern "C" __global__ void gradient_end(const double *partial, Tile tile, long l
 // dx = what x gets through its moments (with dm) plus what it gets beside them (with dy), or that added to it.
 extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy, Places at_dy,
                                     REAL *__restrict__ dx, Places at_dx, const REAL *s, const REAL *dm, const REAL *rstd,
-                                    const REAL *w, long long count, bool add, Tile tile) {
+                                    const REAL *w, long long count, int add, Tile tile) {
     walk(tile, [&](long long box, long long c, long long first, long long stride) {
         if (c >= tile.columns) return;
         const REAL slope = dy ? (w ? w[c] : REAL(1)) * rstd[c] : REAL(0), centre = dm ? s[c] : REAL(0);
