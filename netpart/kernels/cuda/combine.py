@@ -8,9 +8,9 @@ from typing import Any
 
 from netpart.kernels import combine
 from netpart.kernels.combine import stretched
-from netpart.kernels.cuda.arrays import Arrays
 from netpart.kernels.cuda.launch import BLOCK, Launch, Scratch, View, views
 from netpart.kernels.cuda.launch import MOST as MOST_BLOCKS
+from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.cuda.several import MOST, along, batches, several
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
@@ -21,12 +21,12 @@ LONG = 16
 """Addends of a thread that are worth another block, at least."""
 
 
-class Combine(combine.Combine, Arrays):
+class Combine(combine.Combine, Moves):
     """xs: arrays of one rank, y and dy of the shape that they make together; dx of the shape of its x."""
 
     def fold(self, dst: Array, src: Array) -> Op:
         """dst = src, added up over the axes on which dst has extent 1: the gradient of stretching."""
-        return self._fold(dst, [src]) if stretched(dst, src) else self.copy(dst, src)
+        return self._fold(dst, [src]) if stretched(dst, src) else self.copied(dst, src)
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
         """y = the product of ``xs``."""
@@ -75,11 +75,15 @@ class Combine(combine.Combine, Arrays):
         )
 
     def _summed(
-        self, name: str, dst: Array, operands: Sequence[Array], args: Callable[[list[View], list[View]], tuple[Any, ...]]
+        self,
+        name: str,
+        dst: Array,
+        operands: Sequence[Array],
+        args: Callable[[list[View], list[View]], tuple[Any, ...]],
     ) -> Op:
         """The kernel ``name``, which adds up its operands over the axes on which dst is shorter."""
         if not dst.size or not operands[0].size:
-            return self.zero(dst)
+            return self.zeroed(dst)
         shape, gone = operands[0].shape, stretched(dst, operands[0])
         left = [axis for axis in range(len(shape)) if axis not in gone]
         target, *kept = views(along(dst, left), *(along(x, left) for x in operands))

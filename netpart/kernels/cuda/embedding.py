@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from netpart.kernels import embedding
-from netpart.kernels.cuda.arrays import Arrays
+from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.cuda.rows import Rows
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING, matrix
 
 
-class Embedding(embedding.Embedding, Arrays, Rows):
+class Embedding(embedding.Embedding, Moves, Rows):
     """tokens int32 (...), w (V, D): rows ``first`` to ``first`` + V of a table of ``vocabulary``, y (..., D)."""
 
     def embedding(self, tokens: Array, w: Array, y: Array, first: int, vocabulary: int) -> Op:
@@ -27,7 +27,9 @@ class Embedding(embedding.Embedding, Arrays, Rows):
     def embedding_gradient(self, tokens: Array, dy: Array, dw: Array, first: int) -> Op:
         """Overwrites dw: each row is the sum of dy where its token stands, added up in the order of the tokens."""
         if not dy.size:
-            return self.zero(dw)
+            return self.zeroed(dw)
         dy_nd, args = matrix(dy, dy.ndim - 1), (len(dw), dw.shape[1], first)
-        add = self.rows("embedding.cu", "embedding_gradient", *dy_nd.shape, tokens, dy_nd, matrix(dw), len(dy_nd), *args)
-        return chain(self.zero(dw), self.launches(add))
+        add = self.rows(
+            "embedding.cu", "embedding_gradient", *dy_nd.shape, tokens, dy_nd, matrix(dw), len(dy_nd), *args
+        )
+        return chain(self.zeroed(dw), self.launches(add))

@@ -17,7 +17,7 @@ ALONE = 1024
 """Threads of the one block that adds up."""
 
 
-class Losses(Softmax, losses.Losses):
+class Losses(losses.Losses, Softmax):
     """x (B, ..., *F), label int32 (B, ...), owned bool (B, ...) or None; n classes = prod F.
 
     No kernel can raise an error: a label that is not a class makes loss and hits no number.
@@ -49,9 +49,7 @@ class Losses(Softmax, losses.Losses):
         rows, columns = y_bn.shape
         first, classes = among or (0, columns)
         args = *mine, rows, columns, first, classes, float(factor), float(smoothing)
-        return self.launches(
-            self.rows("losses.cu", "softmax_loss_gradient", rows, columns, y_bn, label, dx_bn, *args)
-        )
+        return self.launches(self.rows("losses.cu", "softmax_loss_gradient", rows, columns, y_bn, label, dx_bn, *args))
 
     def euclidean_loss(self, x: Array, t: Array, y: Array, metrics: Array, owned: Array | None) -> Op:
         """y = x - t; metrics (1,) += Σ y² over the owned rows."""
@@ -106,13 +104,9 @@ def marks(verbs: Verbs, owned: Array | None, rows: int) -> Marks:
     return Marks(found, found.size // max(1, rows))
 
 
-def report(
-    verbs: Rows, values: Scratch, metrics: Array, owned: Array | None, positions: int = 1
-) -> Launch | None:
+def report(verbs: Rows, values: Scratch, metrics: Array, owned: Array | None, positions: int = 1) -> Launch | None:
     """metrics += the owned rows of ``values`` (slots, rows), added up and divided by ``positions``."""
     slots, rows = values.shape
     mine = marks(verbs, owned, rows)
-    return verbs.bound(
-        "losses.cu", "report", rows, values, mine.owned, metrics, slots, rows, mine.each, positions, len(metrics) > slots,
-        block=min(ALONE, -(-rows // 32) * 32), grid=1,
-    )  # fmt: skip
+    args = values, mine.owned, metrics, slots, rows, mine.each, positions, len(metrics) > slots
+    return verbs.bound("losses.cu", "report", rows, *args, block=min(ALONE, -(-rows // 32) * 32), grid=1)

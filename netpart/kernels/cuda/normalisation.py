@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import normalisation as reference
-from netpart.kernels.cuda.arrays import Arrays
-from netpart.kernels.cuda.columns import Columns, Struct, Tile
+from netpart.kernels.cuda.columns import Columns, Tile
 from netpart.kernels.cuda.launch import MOST, Launch, views
+from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.normalisation import Box
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING
@@ -23,7 +23,7 @@ WHOLE = 1, 1
 """The spread of nothing."""
 
 
-class Normalisation(Arrays, reference.Normalisation, Columns):
+class Normalisation(reference.Normalisation, Columns, Moves):
     """The verbs of the reference. Sums are in float64.
 
     Where only a box of the blocks is wanted, scale and shift are kernels of their own.
@@ -38,7 +38,9 @@ class Normalisation(Arrays, reference.Normalisation, Columns):
             return NOTHING
         spread = _spread(x, y, w, b)
         if spread is not None:
-            return self.launches(self._rows("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred))
+            return self.launches(
+                self._rows("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred)
+            )
         alone = self._rows("normalise", x, blocks, WHOLE, x, None, None, None, unit, rstd, float(epsilon), centred)
         return chain(self.launches(alone), self._scale_shift(unit[own], w, b, y))
 
@@ -52,7 +54,7 @@ class Normalisation(Arrays, reference.Normalisation, Columns):
         if spread is not None:
             return self.launches(self._rows(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred))
         rows = self._rows(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred)
-        return chain(self.zero(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
+        return chain(self.zeroed(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
         """Overwrites dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
@@ -66,17 +68,21 @@ class Normalisation(Arrays, reference.Normalisation, Columns):
         """A kernel with a block of threads for each of the blocks of ``x``; its arguments end with their sizes."""
         n = x.size // blocks
         threads = min(1024, max(32, 1 << (n // 8).bit_length()))
-        return self.bound(FILE, name, blocks, *args, blocks, n, np.array(spread, SPREAD), block=threads, grid=min(blocks, MOST))
+        return self.bound(
+            FILE, name, blocks, *args, blocks, n, np.array(spread, SPREAD), block=threads, grid=min(blocks, MOST)
+        )
 
     def _scale_shift(self, unit: Array, w: Array | None, b: Array | None, y: Array) -> Op:
         """y = unit · w + b."""
         stretched = (unit if a is None else self.xp.broadcast_to(a, y.shape) for a in (w, b))
-        return self.launch(FILE, "scale_shift", y.size, *views(y, unit, *stretched), w is not None, b is not None, y.size)
+        return self.launch(
+            FILE, "scale_shift", y.size, *views(y, unit, *stretched), w is not None, b is not None, y.size
+        )
 
     def _products(self, unit: Array, dy: Array, d: Array, times_unit: bool) -> Op:
         """d = Σ dy · unit, or Σ dy, over the axes on which it has extent 1."""
         if not dy.size:
-            return self.zero(d)
+            return self.zeroed(d)
         kept = tuple(slice(0, n) for n in d.shape)
         rest = tuple(slice(0, 1 if n != 1 else None) for n in d.shape)
         single, many = views(d, unit[kept], dy[kept]), views(unit[rest], dy[rest])

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import resample
-from netpart.kernels.cuda.arrays import Arrays
 from netpart.kernels.cuda.launch import View
+from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, place
 
@@ -19,19 +19,21 @@ WALK = np.dtype([(name, "i8", RANK) for name in ("shape", "target", "source", "a
 """The structs of resample.cu."""
 
 
-class Resample(resample.Resample, Arrays):
+class Resample(resample.Resample, Moves):
     """x (B, C, *in), y (B, C, *out), weights: per spatial axis (out, in); up to three axes, of any strides."""
 
     def resample(self, x: Array, y: Array, weights: Sequence[Array], transpose: bool = False) -> Op:
         """y = x with every axis multiplied by its weights; ``transpose``: overwrites x, its gradient, given y's."""
         if not x.size or not y.size:
-            return NOTHING if not transpose else self.zero(x)
+            return NOTHING if not transpose else self.zeroed(x)
         source, target = (y, x) if transpose else (x, y)
         taps = self._taps([w.T if transpose else w for w in weights])
-        return self.launch("resample.cu", "resample", target.size, source, target, walk(source, target), taps, target.size)
+        return self.launch(
+            "resample.cu", "resample", target.size, source, target, walk(source, target), taps, target.size
+        )
 
     def _taps(self, weights: Sequence[Array]) -> View:
-        """struct Every: which places of the source have a weight, and where this is; one with weight 1 on other axes."""
+        """struct Every: which places of the source have weights, and where these are; 1 on axes that are not there."""
         xp, found, alive = self.xp, np.zeros(AXES, TAPS), []
         for axis in range(AXES):
             w = weights[axis] if axis < len(weights) else xp.ones((1, 1), self.dtype)
@@ -55,12 +57,12 @@ def walk(source: Array, target: Array) -> View:
     axes = sorted(range(target.ndim), key=lambda axis: -target.strides[axis])
     outer, found = RANK - len(axes), np.zeros((), WALK)
     found["shape"], found["axis"] = 1, -1
-    for place, axis in enumerate(axes, outer):
-        found["shape"][place], found["target"][place] = target.shape[axis], target.strides[axis] // target.itemsize
+    for at, axis in enumerate(axes, outer):
+        found["shape"][at], found["target"][at] = target.shape[axis], target.strides[axis] // target.itemsize
         if axis < 2:
-            found["source"][place] = source.strides[axis] // source.itemsize
+            found["source"][at] = source.strides[axis] // source.itemsize
         else:
-            found["axis"][place], found["step"][axis - 2] = axis - 2, source.strides[axis] // source.itemsize
+            found["axis"][at], found["step"][axis - 2] = axis - 2, source.strides[axis] // source.itemsize
     return View(None, found)
 
 
