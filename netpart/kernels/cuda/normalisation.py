@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import normalisation as reference
-from netpart.kernels.cuda.columns import Columns, Tile
-from netpart.kernels.cuda.launch import MOST, Launch, views
 from netpart.kernels.cuda.moves import Moves
+from netpart.kernels.cuda.columns import Columns, Struct, Tile
+from netpart.kernels.cuda.launch import MOST, Launch, views
 from netpart.kernels.normalisation import Box
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING
@@ -38,9 +38,7 @@ class Normalisation(reference.Normalisation, Columns, Moves):
             return NOTHING
         spread = _spread(x, y, w, b)
         if spread is not None:
-            return self.launches(
-                self._rows("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred)
-            )
+            return self.launches(self._rows("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred))
         alone = self._rows("normalise", x, blocks, WHOLE, x, None, None, None, unit, rstd, float(epsilon), centred)
         return chain(self.launches(alone), self._scale_shift(unit[own], w, b, y))
 
@@ -68,16 +66,12 @@ class Normalisation(reference.Normalisation, Columns, Moves):
         """A kernel with a block of threads for each of the blocks of ``x``; its arguments end with their sizes."""
         n = x.size // blocks
         threads = min(1024, max(32, 1 << (n // 8).bit_length()))
-        return self.bound(
-            FILE, name, blocks, *args, blocks, n, np.array(spread, SPREAD), block=threads, grid=min(blocks, MOST)
-        )
+        return self.bound(FILE, name, blocks, *args, blocks, n, np.array(spread, SPREAD), block=threads, grid=min(blocks, MOST))
 
     def _scale_shift(self, unit: Array, w: Array | None, b: Array | None, y: Array) -> Op:
         """y = unit · w + b."""
         stretched = (unit if a is None else self.xp.broadcast_to(a, y.shape) for a in (w, b))
-        return self.launch(
-            FILE, "scale_shift", y.size, *views(y, unit, *stretched), w is not None, b is not None, y.size
-        )
+        return self.launch(FILE, "scale_shift", y.size, *views(y, unit, *stretched), w is not None, b is not None, y.size)
 
     def _products(self, unit: Array, dy: Array, d: Array, times_unit: bool) -> Op:
         """d = Σ dy · unit, or Σ dy, over the axes on which it has extent 1."""
