@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import normalisation as reference
-from netpart.kernels.cuda.arrays import Arrays
+from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.cuda.columns import Columns, Struct, Tile
 from netpart.kernels.cuda.launch import MOST, Launch, views
 from netpart.kernels.normalisation import Box
@@ -23,7 +23,7 @@ WHOLE = 1, 1
 """The spread of nothing."""
 
 
-class Normalisation(Arrays, reference.Normalisation, Columns):
+class Normalisation(reference.Normalisation, Columns, Moves):
     """The verbs of the reference. Sums are in float64.
 
     Where only a box of the blocks is wanted, scale and shift are kernels of their own.
@@ -52,7 +52,7 @@ class Normalisation(Arrays, reference.Normalisation, Columns):
         if spread is not None:
             return self.launches(self._rows(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred))
         rows = self._rows(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred)
-        return chain(self.zero(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
+        return chain(self.zeroed(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
         """Overwrites dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
@@ -76,7 +76,7 @@ class Normalisation(Arrays, reference.Normalisation, Columns):
     def _products(self, unit: Array, dy: Array, d: Array, times_unit: bool) -> Op:
         """d = Σ dy · unit, or Σ dy, over the axes on which it has extent 1."""
         if not dy.size:
-            return self.zero(d)
+            return self.zeroed(d)
         kept = tuple(slice(0, n) for n in d.shape)
         rest = tuple(slice(0, 1 if n != 1 else None) for n in d.shape)
         single, many = views(d, unit[kept], dy[kept]), views(unit[rest], dy[rest])
