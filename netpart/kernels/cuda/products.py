@@ -25,15 +25,14 @@ class Products(Arrays):
             return list(self.device.blas.product(a, b, y)) if y.size else []
         return [self.bound("arrays.cu", "zero", y.size, *views(y), y.size)]
 
-    def add_bias(self, y: Array | Scratch, b: Array) -> Bound | None:
+    def add_bias(self, y: Array, b: Array) -> Bound | None:
         """y (rows, columns), in row-major order, += b."""
         rows, columns = y.shape
         return self.bound("bias.cu", "add_bias", rows * columns, y, b, rows * columns, columns)
 
-    def column_sums(self, x: Array | Scratch, sums: Array) -> list[Bound | None]:
+    def column_sums(self, x: Array | Scratch, rows: int, columns: int, sums: Array) -> list[Bound | None]:
         """sums = the sums of the columns of x (rows, columns), which lies in row-major order: of strips of rows, then of
         these."""
-        rows, columns = x.shape
         strips = min(STRIPS, ceil(rows / LEAST))
         if strips <= 1:
             return [self._strips(x, rows, columns, sums, 1)]
@@ -63,7 +62,7 @@ class InnerProduct(Products):
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
         x_bf, dw_fo = matrix(x), features_by_outputs(dw, transpose)
-        sums = [] if db is None else self.column_sums(dy, db)
+        sums = [] if db is None else self.column_sums(dy, *dy.shape, db)
         return self.launches(*self.product(x_bf.T, dy, dw_fo), *sums)
 
 
