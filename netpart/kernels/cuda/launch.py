@@ -104,17 +104,24 @@ class Fast(Verbs):
     """Base of the mixins: verbs that launch kernels of ``source/`` on a device."""
 
     channels_last: ClassVar[bool] = True
+    device: Device
 
     def __init__(self, xp: Any, dtype: Any, precision: str = "float32") -> None:
-        """``precision`` ("float32", "tf32" or "bfloat16") is what products of float32 arrays compute with."""
-        super().__init__(xp, dtype)
-        self.device: Device = Device(xp, precision)
+        super().__init__(xp, dtype, precision)
+        self.device = Device(xp, precision)
 
     def launch(
-        self, file: str, name: str, size: int, *args: Any, block: Size = BLOCK, shared: int = 0, grid: Size | None = None
+        self,
+        file: str,
+        name: str,
+        size: int,
+        *args: Any,
+        block: Size = BLOCK,
+        shared: int = 0,
+        grid: Size | None = None,
     ) -> Op:
-        """The kernel ``name`` of ``source/file`` with as many threads as ``size``, but at most MOST blocks: kernels go on
-        by the size of the grid. Of size 0: nothing.
+        """The kernel ``name`` of ``source/file`` with as many threads as ``size``, but at most MOST blocks: kernels go
+        on by the size of the grid. Of size 0: nothing.
 
         Arrays and Scratch become pointers, None the null pointer, a View or a structured array of one element goes by
         value, an int is a long long, a float a double, a bool an int. ``shared``: bytes of dynamic shared memory.
@@ -123,7 +130,14 @@ class Fast(Verbs):
         return self.launches(self.bound(file, name, size, *args, block=block, shared=shared, grid=grid))
 
     def bound(
-        self, file: str, name: str, size: int, *args: Any, block: Size = BLOCK, shared: int = 0, grid: Size | None = None
+        self,
+        file: str,
+        name: str,
+        size: int,
+        *args: Any,
+        block: Size = BLOCK,
+        shared: int = 0,
+        grid: Size | None = None,
     ) -> Launch | None:
         """As ``launch``, to be one of several ``launches``; None: nothing."""
         if size == 0:

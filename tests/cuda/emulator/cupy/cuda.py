@@ -12,8 +12,8 @@ from itertools import count
 from threading import local
 from typing import Any
 
-from . import runtime
-from .runtime import CUDARuntimeError
+from cupy import runtime
+from cupy.runtime import CUDARuntimeError
 
 HERE = local()
 NUMBERS = count(1)
@@ -98,7 +98,7 @@ class Stream:
         return event
 
     def wait_event(self, event: Event) -> None:
-        self.enqueue(event.synchronize)
+        self.enqueue(event.mark.reach)
 
 
 class ExternalStream(Stream):
@@ -111,31 +111,40 @@ class ExternalStream(Stream):
 Stream.null = Stream(null=True)
 
 
-class Event:
+class Mark:
     """A place in the work of a stream."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream, self.reached = stream, stream is None
+
+    def pass_by(self) -> None:
+        self.reached = True
+
+    def reach(self) -> None:
+        while not self.reached:
+            assert self.stream is not None
+            self.stream.refuse_while_capturing("cudaEventSynchronize")
+            self.stream.queue.popleft()()
+
+
+class Event:
+    """The place that was recorded last."""
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
         self.ptr = next(NUMBERS)
-        self.waited: list[Any] = [True, None]
+        self.mark = Mark(None)
 
     def record(self, stream: Stream | None = None) -> None:
         stream = stream or get_current_stream()
-        self.waited = mark = [False, stream]
-
-        def reached() -> None:
-            mark[0] = True
-
-        stream.enqueue(reached)
+        self.mark = Mark(stream)
+        stream.enqueue(self.mark.pass_by)
 
     @property
     def done(self) -> bool:
-        return bool(self.waited[0])
+        return self.mark.reached
 
     def synchronize(self) -> None:
-        mark = self.waited
-        while not mark[0]:
-            mark[1].refuse_while_capturing("cudaEventSynchronize")
-            mark[1].queue.popleft()()
+        self.mark.reach()
 
 
 def get_elapsed_time(start: Event, end: Event) -> float:
