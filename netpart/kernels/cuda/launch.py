@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -73,6 +73,15 @@ def struct(address: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarr
     found["data"], found["rank"], found["shape"] = address, len(shape), 1
     found["shape"][: len(shape)], found["stride"][: len(shape)] = shape, steps
     return found
+
+
+class Bound(Protocol):
+    """Something to enqueue: a kernel, or a call of a library. ``scratch`` is what memory it wants to be given."""
+
+    @property
+    def scratch(self) -> dict[int, Scratch]: ...
+
+    def __call__(self, memory: dict[Scratch, Array]) -> None: ...
 
 
 class Launch(NamedTuple):
@@ -144,7 +153,7 @@ class Fast(Verbs):
             args,
         )
 
-    def launches(self, *launches: Launch | None) -> Op:
+    def launches(self, *launches: Bound | None) -> Op:
         """Several launches, one after another, as one Op."""
         found = [launch for launch in launches if launch is not None]
         scratch = list(dict.fromkeys(s for launch in found for s in launch.scratch.values()))
