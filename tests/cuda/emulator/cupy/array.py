@@ -114,7 +114,7 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 - CuPy's name
         return bool(self.get())
 
     def __repr__(self) -> str:
-        return repr(self._host)
+        return repr(self.get())
 
     def item(self, *args: Any) -> Any:
         return self.get().item(*args)
