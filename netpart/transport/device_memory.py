@@ -42,7 +42,9 @@ class Exports:
 
     def __str__(self) -> str:
         runtime = self.xp.cuda.runtime
-        blocks = [(runtime.ipcGetMemHandle(b.data.ptr).hex(), str(b.nbytes)) if b is not None else () for b in self.blocks]
+        blocks = [
+            (runtime.ipcGetMemHandle(b.data.ptr).hex(), str(b.nbytes)) if b is not None else () for b in self.blocks
+        ]
         events = [runtime.ipcGetEventHandle(event.ptr).hex() for event in self.events]
         return ",".join((" ".join(map(":".join, blocks)), " ".join(events)))
 
