@@ -6,6 +6,7 @@ What is enqueued on a stream is done when somebody waits for it, and no sooner: 
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections import deque
 from collections.abc import Callable
 from itertools import count
@@ -193,23 +194,19 @@ class UnownedMemory:
         self.ptr, self.size, self.owner, self.device_id = ptr, size, owner, device_id
 
 
-class PinnedMemoryPointer:
+class PinnedMemoryPointer(mmap.mmap):
     """Memory of the host that the device may read while others work."""
 
-    def __init__(self, size: int) -> None:
-        self.memory = (ctypes.c_ubyte * max(1, size))()
-        self.ptr, self.mem = ctypes.addressof(self.memory), self
-        runtime.PINNED[self.ptr] = size
+    ptr: int
+
+    def __new__(cls, size: int) -> PinnedMemoryPointer:
+        found = mmap.mmap.__new__(cls, -1, max(1, size))
+        found.ptr = ctypes.addressof(ctypes.c_ubyte.from_buffer(found))
+        runtime.PINNED[found.ptr] = len(found)
+        return found
 
     def __del__(self) -> None:
         runtime.PINNED.pop(self.ptr, None)
-
-    def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self.memory)
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        return {"data": (self.ptr, False), "shape": (len(self.memory),), "typestr": "|u1", "version": 3}
 
 
 def alloc_pinned_memory(size: int) -> PinnedMemoryPointer:
