@@ -33,6 +33,7 @@ from netpart.worker.bind import (
 )  # fmt: skip
 from netpart.worker.machine import ALIGN, Machine
 from netpart.worker.replay import Turn, replays
+from netpart.worker.staging import Staging
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
@@ -84,6 +85,7 @@ class Player:
         seed: int = 1, poison: bool = False,
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
+        self.staging = None if xp is np else Staging(xp)
         self.machine = Machine(program, xp, updater, seed, poison, transport)
         self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport) for p in program.phases}
         self.workspace_bytes = self.attach_workspace()
@@ -216,14 +218,14 @@ class Player:
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
-            self.transport.send(action.channel, step, action.peer, self.outgoing(action.array))
+            self.send(action.channel, step, action.peer, action.array)
         elif action.kind == RECEIVE:
             began = self.now()
             while (arrived := self.transport.receive(action.channel, step)) is None:
                 yield Waiting(action.name, action.peer, phase, step, action.channel)
                 self.advance()
             self.note(f"wait {action.name}", began)
-            self.to_device(action.array, arrived)
+            action.array[...] = self.on_device(arrived)
         elif action.kind == START:
             assert action.running is not None
             self.start(action.running, step)
@@ -259,7 +261,7 @@ class Player:
                 if arrived is None:
                     break
                 began = self.now()
-                self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)))
+                self.pass_on(running, running.progress.deliver(self.on_device(arrived)))
                 self.note(f"receive {running.name}", began, running.channels[expected[1]], running.delay)
         complete = [running for running in self.running if running.progress.done]
         self.running = [running for running in self.running if not running.progress.done]
@@ -281,8 +283,21 @@ class Player:
         assert self.transport is not None
         for place, index, view in sends:
             began, channel = self.now(), running.channels[index]
-            self.transport.send(channel, running.number, running.members[place], self.outgoing(view))
+            self.send(channel, running.number, running.members[place], view)
             self.note(f"send {running.name}", began, channel, running.delay)
+
+    def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
+        """Sends an array of the device, through the host if the peer takes no others."""
+        assert self.transport is not None
+        if self.staging is not None and peer not in self.transport.device_peers:
+            array = self.staging.to_host(array)
+        self.transport.send(channel, step, peer, array)
+
+    def on_device(self, arrived: Array) -> Array:
+        """What has arrived, on the device for what is done before something else arrives."""
+        if self.staging is None or isinstance(arrived, self.xp.ndarray):
+            return arrived
+        return self.staging.to_device(arrived)
 
     def host(self, view: View, phase: str) -> Array:
         """What ``view`` holds after a step of ``phase``, on the host."""
@@ -290,13 +305,6 @@ class Player:
 
     def to_host(self, array: Array) -> Array:
         return array if self.xp is np else self.xp.asnumpy(array)
-
-    def outgoing(self, array: Array) -> Array:
-        """``array`` as a transport takes it, until the next is asked for."""
-        return self.to_host(array) if self.device is None else self.device.fetch(array)
-
-    def to_device(self, target: Array, arrived: Array) -> None:
-        target[...] = arrived if self.xp is np else self.xp.asarray(arrived)
 
     def finished_by_readers(self, phase: str) -> list[tuple[int, Channel]]:
         """(worker, channel) of everyone that this worker sends to, and on which it hears of their finished steps."""

@@ -38,7 +38,6 @@ class Device:
         self.slots: list[Array] = []
         self.told: int | None = None
         self.held = 0
-        self.fetched = pinned(xp, (0,), np.uint8)
         self.use()
 
     def use(self) -> None:
@@ -72,15 +71,6 @@ class Device:
             told = np.zeros((), [("value", np.float64, TOLD)])
             told["value"][: len(values)] = values
             self.function("slots.cu", "tell", np.float64)((1,), (TOLD,), (slots, told))
-
-    def fetch(self, array: Array) -> np.ndarray[Any, Any]:
-        """``array`` on the host, once all that was enqueued is done; the next fetch writes over it."""
-        if self.fetched.nbytes < array.nbytes:
-            self.fetched = pinned(self.xp, (array.nbytes,), np.uint8)
-        host = self.fetched[: array.nbytes].view(array.dtype).reshape(array.shape)
-        if array.size:
-            self.xp.asnumpy(array, out=host)
-        return host
 
     @cached_property
     def uploads(self) -> Any:

@@ -16,8 +16,8 @@ from cupy.cuda import Stream, get_current_stream
 class MemoryPointer:
     """Where an array begins; ``mem`` keeps it alive."""
 
-    def __init__(self, mem: Any, ptr: int) -> None:
-        self.mem, self.ptr = mem, ptr
+    def __init__(self, mem: Any, offset: int) -> None:
+        self.mem, self.ptr = mem, mem.ptr + offset
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Stream | None = None) -> None:
         stream = stream or get_current_stream()
@@ -33,6 +33,13 @@ class MemoryPointer:
 
     def memset_async(self, value: int, size: int, stream: Stream | None = None) -> None:
         runtime.memsetAsync(self.ptr, value, size, (stream or get_current_stream()).ptr)
+
+
+class Owner:
+    """What an array lies in, as far as anybody asks."""
+
+    def __init__(self, array: Any, ptr: int) -> None:
+        self.array, self.ptr = array, ptr
 
 
 def address(mem: Any) -> int:
@@ -60,7 +67,7 @@ class ndarray(NDArrayOperatorsMixin):
 
     @property
     def data(self) -> MemoryPointer:
-        return MemoryPointer(self, int(self._host.__array_interface__["data"][0]))
+        return MemoryPointer(Owner(self, int(self._host.__array_interface__["data"][0])), 0)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -98,6 +105,10 @@ class ndarray(NDArrayOperatorsMixin):
         return called(self._host.__getitem__, (index,), {}, not basic)  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, ndarray) and (index is Ellipsis or index == slice(None)):
+            target, source = self._host, np.broadcast_to(value._host, self._host.shape)
+            get_current_stream().enqueue(lambda: np.copyto(target, source, casting="unsafe"))
+            return
         called(self._host.__setitem__, (index, value), {})
 
     def __len__(self) -> int:
