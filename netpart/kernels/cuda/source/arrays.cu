@@ -20,7 +20,7 @@ MOVES(128, uint4)
 
 template <Kind kind> __device__ __forceinline__ void sum(const View& dst, const Several& srcs, int count, long long size) {
     for (long long i = first(); i < size; i += step()) {
-        real found = at(srcs.view[0], i);
+        real found = count ? at(srcs.view[0], i) : 0;
         for (int k = 1; k < count; ++k) found += at(srcs.view[k], i);
         at(dst, i) = activate<kind>(found, 0);
     }

@@ -14,7 +14,7 @@ extern "C" __global__ void maximum(
     View y, Strided<unsigned char> arg, Several xs, long long count, long long base, long long size
 ) {
     for (long long i = first(); i < size; i += step()) {
-        real most = base ? at(y, i) : at(xs.view[0], i);
+        real most = at(base ? y : xs.view[0], i);
         int winner = base ? at(arg, i) : 0;
         for (int k = 0; k < count; ++k) {
             const real value = at(xs.view[k], i);

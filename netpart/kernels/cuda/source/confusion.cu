@@ -10,7 +10,11 @@ extern "C" __global__ void confusion(
 ) {
     for (long long row = first(); row < rows; row += step()) {
         const int wanted = label[row];
-        if (wanted < 0 || wanted >= classes || (owned && !owned[row * marks])) continue;
+        if (owned && !owned[row * marks]) continue;
+        if (wanted < 0 || wanted >= classes) {
+            metrics[0] = __longlong_as_double(0x7fffffffffffffffll);
+            continue;
+        }
         atomicAdd(&metrics[wanted * classes + best[row]], 1.0);
         if (classes != 2) continue;
         real odds = x[row * 2 + 1] - x[row * 2];
