@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from netpart.kernels.cuda.launch import Scratch
+from netpart.kernels.cuda.launch import Bound, Scratch
 from netpart.kernels.cuda.operand import Operand
 from netpart.kernels.cuda.products import Products
 from netpart.kernels.op import Array, Op, chain
@@ -22,10 +22,10 @@ class Attention(Products):
             return NOTHING
         rows, (queries, keys), seen = prod(p.shape[:-1]), p.shape[-2:], -1 if first is None else first
         args = p, rows, queries, keys, float(scale), seen
-        return self.launches(
-            *self.product(q, k.swapaxes(-1, -2), p),
-            self.bound("attention.cu", "probabilities", rows * WARP, *args),
-            *self.product(p, v, y),
+        return chain(
+            self.product(q, k.swapaxes(-1, -2), p),
+            self.launch("attention.cu", "probabilities", rows * WARP, *args),
+            self.product(p, v, y),
         )
 
     def attention_gradient(
@@ -34,9 +34,11 @@ class Attention(Products):
     ) -> Op:  # fmt: skip
         """Overwrites the wanted gradients."""
         if not p.size or not dy.size or not q.size:
-            return chain(*(self.zero(dx) for dx in (dq, dk, dv) if dx is not None))
+            return chain(*(self.zeroed(dx) for dx in (dq, dk, dv) if dx is not None))
+        launches: list[Bound | None] = []
         blas, rows, dp = self.device.blas, prod(p.shape[:-1]), Scratch(p.shape, self.dtype)
-        launches = [] if dv is None else blas.product(p.swapaxes(-1, -2), dy, dv)
+        if dv is not None:
+            launches += blas.product(p.swapaxes(-1, -2), dy, dv)
         if dq is not None or dk is not None:
             launches += blas.product(dy, v.swapaxes(-1, -2), dp)
             args = dp, p, rows, p.shape[-1], float(scale)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from math import prod
 from typing import Protocol
 
-from netpart.kernels.activation import Activation, Kind
+from netpart.kernels.activation import Kind
 from netpart.kernels.cuda import dnn
+from netpart.kernels.cuda.activation import Activation
 from netpart.kernels.cuda.geometry import ALIGNED, Geometry, last, packed, wide
 from netpart.kernels.cuda.launch import Bound, Scratch, view
 from netpart.kernels.cuda.lowered import Lowered, Tensor
@@ -92,7 +93,7 @@ class Convolution(Activation, Products):
     def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
         """Overwrites dx with the gradient of x; input that no window reads gets 0."""
         if not dx.size or not dy.size:
-            return self.zero(dx)
+            return self.zeroed(dx)
         geometry = Geometry.of(dx, w, dy, window, groups)
         engine = self._engine(dnn.DATA, geometry)
         above, pack = self._framed(dy, geometry.y, None, engine.narrow)
@@ -105,10 +106,8 @@ class Convolution(Activation, Products):
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
     ) -> Op:
         """Overwrites dw and db with the gradients of the weights and the bias."""
-        if not dy.size:
-            return chain(*(self.zero(d) for d in (dw, db) if d is not None))
-        bias = [] if db is None else self._bias_gradient(dy, db)
-        return self.launches(*(self._weights(x, dy, dw, window, groups) if dw.size else []), *bias)
+        found = self.launches(*self._weights(x, dy, dw, window, groups)) if dy.size and dw.size else self.zeroed(dw)
+        return chain(found, self.bias_gradient(dy, db))
 
     def _weights(self, x: Array, dy: Array, dw: Array, window: Window, groups: int) -> Launches:
         geometry = Geometry.of(x, dw, dy, window, groups)
@@ -121,11 +120,6 @@ class Convolution(Activation, Products):
             name, (filters, channels), taps = "turn_wide" if engine.narrow else "turn", dw.shape[:2], geometry.taps
             back = self.bound(SOURCE, name, dw.size, dw, made, filters, taps, channels)
         return [frame, pack, *engine.weights(seen, above, made), back]
-
-    def _bias_gradient(self, dy: Array, db: Array) -> Launches:
-        rows, filters = dy.size // dy.shape[1], dy.shape[1]
-        above, pack = self._framed(dy, wide(dy).shape, None, False)
-        return [pack, *self.column_sums(above, rows, filters, db)]
 
     def _engine(self, kind: str, geometry: Geometry, bias: bool = False, relu: bool = False) -> Engine:
         if dnn.refusal():

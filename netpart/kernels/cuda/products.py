@@ -2,49 +2,34 @@
 
 from __future__ import annotations
 
-from math import ceil
-
-from netpart.kernels.cuda.arrays import Arrays
-from netpart.kernels.cuda.launch import Bound, Scratch, views
+from netpart.kernels.cuda.columns import Columns, Tile, places, rows
+from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.inner_product import features_by_outputs
-from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import matrix
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.verbs import NOTHING, matrix
 
-STRIPS, LEAST = 64, 64
-"""Strips of rows that are summed apart at most, and rows of one at least."""
-COLUMNS, ROWS = 32, 8
-"""Threads of a block that sums columns: as many columns, and of a strip every so many-th row."""
+FILE = "bias.cu"
 
 
-class Products(Arrays):
+class Products(Columns, Moves):
     """What verbs with matrix products are made of."""
 
-    def product(self, a: Array, b: Array, y: Array) -> list[Bound | None]:
+    def product(self, a: Array, b: Array, y: Array) -> Op:
         """y = a b, whatever the extents."""
-        if not y.size or a.shape[-1]:
-            return list(self.device.blas.product(a, b, y)) if y.size else []
-        return [self.bound("arrays.cu", "zero", y.size, *views(y), y.size)]
+        if not y.size:
+            return NOTHING
+        return self.launches(*self.device.blas.product(a, b, y)) if a.shape[-1] else self.zeroed(y)
 
-    def add_bias(self, y: Array, b: Array) -> Bound | None:
+    def add_bias(self, y: Array, b: Array | None) -> Op:
         """y (rows, columns), in row-major order, += b."""
-        rows, columns = y.shape
-        return self.bound("bias.cu", "add_bias", rows * columns, y, b, rows * columns, columns)
+        return NOTHING if b is None else self.launch(FILE, "add_bias", y.size, y, b, y.size, y.shape[1])
 
-    def column_sums(self, x: Array | Scratch, rows: int, columns: int, sums: Array) -> list[Bound | None]:
-        """sums = the sums of the columns of x (rows, columns), which lies in row-major order: of strips of rows, then of
-        these."""
-        strips = min(STRIPS, ceil(rows / LEAST))
-        if strips <= 1:
-            return [self._strips(x, rows, columns, sums, 1)]
-        part = Scratch((strips, columns), self.dtype)
-        return [self._strips(x, rows, columns, part, strips), self._strips(part, strips, columns, sums, 1)]
-
-    def _strips(
-        self, x: Array | Scratch, rows: int, columns: int, sums: Array | Scratch, strips: int
-    ) -> Bound | None:
-        grid, strip = (ceil(columns / COLUMNS), strips), ceil(rows / strips)
-        args = sums, x, rows, columns, strip
-        return self.bound("bias.cu", "sum_strips", columns, *args, block=(COLUMNS, ROWS), grid=grid)
+    def bias_gradient(self, dy: Array, db: Array | None) -> Op:
+        """db = the sum of dy (B, C, *S) over all but its channels."""
+        if db is None:
+            return NOTHING
+        tile = Tile.of(rows(dy), dy.shape[1])
+        return self.sums(FILE, ("bias_sums", (dy, places(dy))), ("bias_end", (db,)), 1, tile)
 
 
 class InnerProduct(Products):
@@ -52,18 +37,16 @@ class InnerProduct(Products):
 
     def inner_product(self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool) -> Op:
         """y = x wᵀ + b."""
-        product = self.product(matrix(x), features_by_outputs(w, transpose), y)
-        return self.launches(*product, None if b is None else self.add_bias(y, b))
+        return chain(self.product(matrix(x), features_by_outputs(w, transpose), y), self.add_bias(y, b))
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
         """Overwrites dx = dy w."""
-        return self.launches(*self.product(dy, features_by_outputs(w, transpose).T, matrix(dx)))
+        return self.product(dy, features_by_outputs(w, transpose).T, matrix(dx))
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
         x_bf, dw_fo = matrix(x), features_by_outputs(dw, transpose)
-        sums = [] if db is None else self.column_sums(dy, *dy.shape, db)
-        return self.launches(*self.product(x_bf.T, dy, dw_fo), *sums)
+        return chain(self.product(x_bf.T, dy, dw_fo), self.bias_gradient(dy, db))
 
 
 class Matmul(Products):
@@ -72,4 +55,4 @@ class Matmul(Products):
     def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:
         """y = a b, each of them transposed first if it is said so."""
         left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
-        return self.launches(*self.product(left, right, y))
+        return self.product(left, right, y)

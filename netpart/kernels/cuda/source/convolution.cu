@@ -1,6 +1,6 @@
 // What lies around a convolution: tensors framed with zeros and packed with the channels last, weights likewise, columns.
-#include "index.cuh"
 #include "narrow.cuh"
+#include "places.cuh"
 #include "view.cuh"
 
 __device__ __forceinline__ bool inside(long long i, long long n) { return i >= 0 && i < n; }
@@ -10,11 +10,11 @@ struct Place {
     long long image, a, b, c;
 };
 
-__device__ __forceinline__ Place place(long long i, const long long* extent) {
+__device__ __forceinline__ Place spot(long long i, const long long* extent) {
     Place found;
-    found.c = pop(i, extent[2]);
-    found.b = pop(i, extent[1]);
-    found.a = pop(i, extent[0]);
+    found.c = split(i, extent[2]);
+    found.b = split(i, extent[1]);
+    found.a = split(i, extent[0]);
     found.image = i;
     return found;
 }
@@ -35,8 +35,8 @@ __device__ void frame_into(T* framed, const View& x, long long a, long long b, l
     const long long extent[3] = {a, b, c}, channels = x.shape[1], size = x.shape[0] * a * b * c * channels;
     for (long long at = first(); at < size; at += step()) {
         long long i = at;
-        const long long channel = pop(i, channels);
-        Place p = place(i, extent);
+        const long long channel = split(i, channels);
+        Place p = spot(i, extent);
         p.a -= low_a, p.b -= low_b, p.c -= low_c;
         put(framed + at, within(p, x.shape + 2) ? *element(x, p, channel) : (real)0);
     }
@@ -61,8 +61,8 @@ __device__ void take_from(const View& x, const T* framed, long long a, long long
     const long long size = x.shape[0] * x.shape[2] * x.shape[3] * x.shape[4] * channels;
     for (long long at = first(); at < size; at += step()) {
         long long i = at;
-        const long long channel = pop(i, channels);
-        const Place p = place(i, x.shape + 2);
+        const long long channel = split(i, channels);
+        const Place p = spot(i, x.shape + 2);
         const Place q = {p.image, p.a + low_a, p.b + low_b, p.c + low_c};
         const long long from = (((q.image * a + q.a) * b + q.b) * c + q.c) * channels + channel;
         const real value = (within(q, extent) ? get(framed + from) : (real)0) + (bias ? bias[channel] : (real)0);
@@ -85,7 +85,7 @@ template <class T, class F>
 __device__ void turn_into(T* to, const F* from, long long outer, long long rows, long long columns) {
     for (long long at = first(); at < outer * rows * columns; at += step()) {
         long long i = at;
-        const long long row = pop(i, rows), column = pop(i, columns);
+        const long long row = split(i, rows), column = split(i, columns);
         put(to + at, get(from + (i * rows + row) * columns + column));
     }
 }
@@ -116,10 +116,10 @@ extern "C" __global__ void gather(real* columns, const real* x, Taps t) {
     const long long size = t.groups * places * taps * t.channels, all = t.groups * t.channels;
     for (long long at = first(); at < size; at += step()) {
         long long i = at;
-        const long long channel = pop(i, t.channels);
-        const long long kc = pop(i, t.kernel[2]), kb = pop(i, t.kernel[1]), ka = pop(i, t.kernel[0]);
-        const long long inner = pop(i, places);
-        Place p = place(inner, t.out);
+        const long long channel = split(i, t.channels);
+        const long long kc = split(i, t.kernel[2]), kb = split(i, t.kernel[1]), ka = split(i, t.kernel[0]);
+        const long long inner = split(i, places);
+        Place p = spot(inner, t.out);
         p.a = p.a * t.stride[0] + ka * t.dilation[0] - t.low[0];
         p.b = p.b * t.stride[1] + kb * t.dilation[1] - t.low[1];
         p.c = p.c * t.stride[2] + kc * t.dilation[2] - t.low[2];
@@ -142,12 +142,12 @@ extern "C" __global__ void scatter(real* dx, const real* columns, Taps t) {
     const long long all = t.groups * t.channels, size = t.images * t.in[0] * t.in[1] * t.in[2] * all;
     for (long long at = first(); at < size; at += step()) {
         long long i = at;
-        const long long channel = pop(i, t.channels), group = pop(i, t.groups);
-        const Place p = place(i, t.in);
+        const long long channel = split(i, t.channels), group = split(i, t.groups);
+        const Place p = spot(i, t.in);
         real sum = 0;
         for (long long k = 0; k < taps; ++k) {
             long long rest = k;
-            const long long kc = pop(rest, t.kernel[2]), kb = pop(rest, t.kernel[1]);
+            const long long kc = split(rest, t.kernel[2]), kb = split(rest, t.kernel[1]);
             const long long a = reader(t, 0, p.a, rest), b = reader(t, 1, p.b, kb), c = reader(t, 2, p.c, kc);
             if (a < 0 || b < 0 || c < 0) continue;
             const long long row = ((p.image * t.out[0] + a) * t.out[1] + b) * t.out[2] + c;
