@@ -7,10 +7,11 @@
 #include <cstring>
 #include <type_traits>
 
-using std::isfinite;
-using std::isinf;
-using std::isnan;
-using std::size_t;
+// Of float too, as CUDA has them: C's names are for double alone.
+using std::abs, std::cbrt, std::ceil, std::copysign, std::cos, std::erf, std::erfc, std::exp, std::exp2, std::expm1;
+using std::fabs, std::floor, std::fma, std::fmax, std::fmin, std::fmod, std::isfinite, std::isinf, std::isnan, std::log;
+using std::log10, std::log1p, std::log2, std::nearbyint, std::pow, std::rint, std::round, std::sin, std::sinh, std::size_t;
+using std::sqrt, std::tan, std::tanh, std::trunc;
 
 struct dim3 {
     unsigned x, y, z;

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import cuda, runtime
-from .array import MemoryPointer, array, asarray, asnumpy, empty, function, get_array_module, ndarray, zeros
-from .raw import RawKernel, RawModule
+from cupy import cuda, runtime
+from cupy.array import MemoryPointer, array, asarray, asnumpy, empty, function, get_array_module, ndarray, zeros
+from cupy.raw import RawKernel, RawModule
 
 __version__ = "14.2.0"
 cuda.runtime, cuda.MemoryPointer = runtime, MemoryPointer

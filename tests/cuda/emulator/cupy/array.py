@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from . import runtime
-from .cuda import Stream, get_current_stream
+from cupy import runtime
+from cupy.cuda import Stream, get_current_stream
 
 
 class MemoryPointer:
@@ -48,12 +48,14 @@ def address(mem: Any) -> int:
     return int(mem.value if isinstance(mem, ctypes.c_void_p) else mem.ptr)
 
 
-class ndarray(NDArrayOperatorsMixin):  # noqa: N801 - CuPy's name
+class ndarray(NDArrayOperatorsMixin):
     """An array on the device; ``_host`` is where it really is."""
 
     __array_priority__ = 100
 
-    def __init__(self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C") -> None:
+    def __init__(
+        self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C"
+    ) -> None:
         if memptr is None:
             self._host = allocated(np.empty, shape, dtype)
             return
@@ -74,7 +76,7 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 - CuPy's name
 
     @property
     def device(self) -> Any:
-        from .cuda import Device
+        from cupy.cuda import Device
 
         return Device(0)
 

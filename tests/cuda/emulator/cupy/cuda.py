@@ -13,8 +13,8 @@ from itertools import count
 from threading import RLock, local
 from typing import Any
 
-from . import ipc, runtime
-from .runtime import CUDARuntimeError
+from cupy import ipc, runtime
+from cupy.runtime import CUDARuntimeError
 
 HERE = local()
 MemoryPointer: Any

@@ -40,7 +40,7 @@ def mapping(descriptor: int, nbytes: int) -> tuple[int, mmap.mmap]:
 
 
 def malloc(nbytes: int) -> int:
-    from .runtime import CUDARuntimeError, memGetInfo
+    from cupy.runtime import CUDARuntimeError, memGetInfo
 
     if nbytes > memGetInfo()[0]:
         raise CUDARuntimeError("cudaErrorMemoryAllocation: out of memory")
@@ -61,7 +61,7 @@ def ipcGetMemHandle(address: int) -> bytes:
 
 
 def ipcOpenMemHandle(handle: bytes, flags: int = 1) -> int:
-    from .runtime import CUDARuntimeError
+    from cupy.runtime import CUDARuntimeError
 
     kind, process, descriptor, nbytes = HANDLE.unpack(handle)
     if kind != b"mem " or (process == os.getpid() and not ALONE[0]):
@@ -86,7 +86,7 @@ def ipcGetEventHandle(event: int) -> bytes:
 
 
 def ipcOpenEventHandle(handle: bytes) -> int:
-    from .runtime import CUDARuntimeError
+    from cupy.runtime import CUDARuntimeError
 
     kind, process, event, _ = HANDLE.unpack(handle)
     if kind != b"evnt" or (process == os.getpid()) != ALONE[0]:
@@ -100,7 +100,7 @@ def eventDestroy(event: int) -> None:
 
 def streamWaitEvent(stream: int, event: int, flags: int = 0) -> None:
     """That of another process, 0, was reached before anybody here could hear of it."""
-    from .runtime import STREAMS
+    from cupy.runtime import STREAMS
 
     if event:
         STREAMS[stream].wait_event(EVENTS[event])

@@ -7,7 +7,7 @@ import os
 from typing import Any
 from weakref import WeakValueDictionary
 
-from .ipc import (
+from cupy.ipc import (
     eventDestroy,
     free,
     ipcCloseMemHandle,
