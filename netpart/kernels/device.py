@@ -36,6 +36,11 @@ def gpus() -> int:
     return 0 if cupy is None else int(cupy.cuda.runtime.getDeviceCount())
 
 
+def missing() -> str:
+    """Why there is no GPU to compute on; "" if there is one."""
+    return _cupy()[1]
+
+
 def _cupy() -> tuple[Any, str]:
     """cupy if it works here, or None and what is missing."""
     try:

@@ -11,7 +11,9 @@ from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport import shm
 from netpart.transport.shm import ShmTransport
 from netpart.transport.zeromq import ZeroMQTransport
-from tests.cuda.emulator import cupy
+from tests.cuda.module import emulated
+
+cupy = emulated()
 
 
 @pytest.mark.parametrize(
