@@ -25,7 +25,7 @@ Work = Callable[[], None]
 
 
 def is_available() -> bool:
-    return True
+    return runtime.getDeviceCount() > 0
 
 
 class Graph:
