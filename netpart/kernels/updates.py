@@ -16,8 +16,8 @@ class Updates(Verbs):
         self, updater: Any, w: Array, g: Array, state: Sequence[Array], scale: Any, clock: Clock, norm: Array = None
     ) -> Op:
         """One update of ``w`` by ``g``, as ``Updater.bind`` says; ``updater`` is an Updater, ``scale`` a Scale."""
-        op: Op = updater.bind(self.xp, w, g, state, scale, clock, norm)
-        return op
+        op = updater.bind(self.xp, w, g, state, scale, clock, norm)
+        return Op(op.run, op.scratch, captured=False)  # the rate is known on the host alone
 
     def follow_mean(self, w: Array, g: Array, keep: float) -> Op:
         """w <- w + (1 - keep) g, where g is the mean of the mini-batch less w: w <- keep w + (1 - keep) mean."""

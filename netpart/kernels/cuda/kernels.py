@@ -21,7 +21,6 @@ from netpart.kernels.cuda.pooling import Pooling
 from netpart.kernels.cuda.products import InnerProduct, Matmul
 from netpart.kernels.cuda.resample import Resample
 from netpart.kernels.cuda.rotary import Rotary
-from netpart.kernels.cuda.softmax import Softmax
 from netpart.kernels.cuda.vocabulary import Vocabulary
 
 
@@ -43,7 +42,6 @@ class Kernels(
     Dropout,
     Losses,
     Confusion,
-    Softmax,
     Vocabulary,
     Arrays,
     Feed,
