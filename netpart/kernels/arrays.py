@@ -62,9 +62,3 @@ class Arrays(Activation):
 
         largest = max((piece.size for piece in pieces), default=0)
         return Op(run, [((largest,), dst.dtype), ((1,), dst.dtype)])
-
-    def upload(self, dst: Array, host: Array) -> Op:
-        """Copies a contiguous numpy array of dst's shape and dtype to dst, on whatever device that is."""
-        if hasattr(dst, "set"):
-            return Op(lambda: dst.set(host))
-        return Op(lambda: self.xp.copyto(dst, host))

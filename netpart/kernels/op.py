@@ -24,7 +24,7 @@ class Op:
     ``scratch`` lists (shape, dtype) of temporaries. All Ops of a worker run one after another, so the
     worker allocates one workspace, as large as the hungriest Op needs, and hands each Op its slices:
     contents are undefined on entry and lost on exit. Nothing else may be allocated inside ``run``.
-    ``captured``: on a GPU ``run`` only enqueues work that is the same in every step, so that a CUDA graph may repeat it.
+    ``captured``: on a GPU ``run`` only enqueues work, the same in every step, so that a CUDA graph may repeat it.
     """
 
     run: Callable[..., None]

@@ -107,8 +107,8 @@ def prepare(
     partition, number = decode(welcome.plan, folder)
     cluster, rule = partition.cluster, updater(partition.job.updater)
     serving = cluster.serves(rank := control.rank)
-    program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states))
     xp, device = array_module("cpu" if serving else welcome.device)
+    program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
     control.status.doing = lambda: "allocating memory"
     player = Player(program, transport, xp, rule if serving or not cluster.servers else None, welcome.seed)
     control.status.doing = lambda: player.doing
@@ -124,8 +124,9 @@ def prepare(
     return loop
 
 
-def compiled(partition: Partition, number: int, group: int, slots: int) -> WorkerProgram:
-    """The Programs of worker ``number`` in its group, or of a server, whose updater keeps ``slots`` arrays each."""
+def compiled(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:
+    """The Programs of worker ``number`` in its group on ``device``, or of a server; the updater keeps ``slots`` arrays
+    each."""
     if number >= partition.workers - partition.servers:
         from netpart.program.server import compile_server
 
@@ -134,7 +135,7 @@ def compiled(partition: Partition, number: int, group: int, slots: int) -> Worke
     from netpart.program.kernels import kernels_of
 
     own = 0 if partition.servers else slots
-    return compile_worker(partition, number, own, kernels=kernels_of(partition.job), group=group)
+    return compile_worker(partition, number, own, kernels=kernels_of(partition.job, device), group=group)
 
 
 def looped(

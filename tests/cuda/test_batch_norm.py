@@ -26,7 +26,7 @@ def vectors(channels: int, affine: int) -> list[Array | None]:
     return [normal(i, channels) if i < 1 + affine else None for i in range(3)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(SPACE, st.integers(0, 4), st.integers(0, 40), ORDERS, DTYPES, st.integers(0, 2), KINDS, st.booleans(), st.data())
 def test_all_at_once(
     space: list[int], rows: int, channels: int, order: str, dtype: str, affine: int, kind: Kind | None, wanted: bool,
@@ -57,7 +57,7 @@ def test_all_at_once(
         agree(unless_nothing, *arrays, dtype=dtype, order=order, tolerance=1e-11 if dtype == "float64" else 2e-4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(SPACE, st.integers(0, 4), st.integers(0, 40), ORDERS, DTYPES, st.integers(0, 2), st.booleans(), st.booleans())
 def test_pieces_around_an_exchange(
     space: list[int], rows: int, channels: int, order: str, dtype: str, affine: int, through: bool, add: bool
@@ -90,7 +90,7 @@ def test_pieces_around_an_exchange(
         agree(bind, *arrays, *kept, dtype=dtype, order=order, tolerance=1e-11 if dtype == "float64" else 2e-4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 40), ORDERS, DTYPES)
 def test_given_statistics(rows: int, channels: int, order: str, dtype: str) -> None:
     x, dy = normal(1, rows, channels, 3), normal(2, rows, channels, 3)

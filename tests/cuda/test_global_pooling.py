@@ -28,7 +28,7 @@ def compared(method: Method, x: Array, dtype: str, order: str) -> None:
     agree(bind, x, rubbish(*dy.shape), arg, dy, rubbish(*x.shape), dtype=dtype, order=order)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 3), st.integers(0, 40), st.lists(st.integers(1, 5), min_size=1, max_size=3), ORDERS, DTYPES,
     st.sampled_from(["MAX", "AVG"]), st.booleans(),

@@ -27,7 +27,7 @@ def cases(draw: st.DrawFn) -> tuple[Shape, int, tuple[slice, ...], Shape]:
     return (rows, channels, *space), rows * groups, own, (1, channels - first, *(1 for _ in space))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cases(), DTYPES, st.booleans(), st.integers(0, 2))
 def test_agrees_with_the_reference(
     case: tuple[Shape, int, tuple[slice, ...], Shape], dtype: str, centred: bool, affine: int

@@ -26,7 +26,7 @@ def cases(draw: st.DrawFn) -> Case:
     return x, normal(1, 2, *lead, *outs), window
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(cases(), ORDERS, DTYPES)
 def test_maximum_and_its_gradient(case: Case, order: str, dtype: str) -> None:
     x, dy, window = case
@@ -40,7 +40,7 @@ def test_maximum_and_its_gradient(case: Case, order: str, dtype: str) -> None:
     agree(both, x, rubbish(*dy.shape), dy, rubbish(*x.shape), dtype=dtype, order=order)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(cases(), ORDERS, DTYPES, st.booleans())
 def test_average_and_its_gradient(case: Case, order: str, dtype: str, clipped: bool) -> None:
     x, dy, window = case

@@ -59,8 +59,3 @@ class Arrays(arrays.Arrays, Moves):
             self.bound("arrays.cu", "squares", src.size, *views(src), parts, src.size, grid=blocks),
             self.bound("arrays.cu", "add_parts", 1, dst, parts, blocks, block=min(ONE, -(-blocks // 32) * 32)),
         )
-
-    def upload(self, dst: Array, host: Array) -> Op:
-        """Copies a contiguous numpy array of dst's shape and dtype to dst: from what ``host`` holds at the time, so no
-        CUDA graph repeats it."""
-        return Op(lambda: dst.set(host), captured=False)

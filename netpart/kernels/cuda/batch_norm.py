@@ -6,19 +6,15 @@ backward    sums of dy, dy · unit ──▶ dw, db, dm ──▶ dx         two
 
 from __future__ import annotations
 
-from typing import Any
-
 from netpart.kernels import batch_norm as reference
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.columns import Columns, Tile, places, rows
+from netpart.kernels.cuda.columns import Columns, Tile, found, rows
 from netpart.kernels.cuda.launch import Launch
 from netpart.kernels.normalisation import Box
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING
 
 FILE = "batch_norm.cu"
-FUSED: tuple[Kind | None, ...] = None, "relu", "relu6", "sigmoid", "tanh", "stanh", "softplus"
-"""Activations by their number in batch_norm.cu."""
 
 
 class BatchNorm(reference.BatchNorm, Columns):
@@ -47,7 +43,7 @@ class BatchNorm(reference.BatchNorm, Columns):
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
         tile = Tile.of(rows(x), x.shape[1])
-        return self.sums(FILE, ("moments", (x, places(x), s)), ("moments_end", (m, count)), 2, tile)
+        return self.sums(FILE, ("moments", (*found(x), s)), ("moments_end", (*found(m), count)), 2, tile)
 
     def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int) -> Op:
         """Overwrites dx = (dm0 + 2 (x - s) dm1) / count."""
@@ -58,11 +54,11 @@ class BatchNorm(reference.BatchNorm, Columns):
         if dmean is None and dvariance is None:
             return NOTHING
         channels = m.shape[1]
-        return self.launch(FILE, "share", channels, m, float(factor), dmean, dvariance, channels)
+        return self.launch(FILE, "share", channels, *found(m), float(factor), dmean, dvariance, channels)
 
     def statistics(self, m: Array, s: Array, mean: Array, variance: Array) -> Op:
         """mean = s + m0, variance = m1 - m0², at least 0."""
-        return self.launch(FILE, "statistics", len(s), m, s, mean, variance, len(s))
+        return self.launch(FILE, "statistics", len(s), *found(m), s, mean, variance, len(s))
 
     def moment_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
@@ -107,10 +103,9 @@ class BatchNorm(reference.BatchNorm, Columns):
         b: Array | None, rstd: Array, epsilon: float, activation: Kind | None,
     ) -> Op:  # fmt: skip
         tile = Tile.of(rows(y), y.shape[1])
-        tensors, affine = (x, places(x), y, places(y)), (m, s, mean, variance, w, b, rstd)
-        return self.launches(
-            self.along(FILE, "normalise", tile, *tensors, *affine, float(epsilon), FUSED.index(activation), tile.value)
-        )
+        tensors, affine = (*found(x), *found(y)), (*found(m), s, mean, variance, w, b, rstd)
+        name = f"normalise_{activation or 'none'}"
+        return self.launches(self.along(FILE, name, tile, *tensors, *affine, float(epsilon), tile.value))
 
     def _gradient_sums(
         self, x: Array, dy: Array, m: Array | None, mean: Array, variance: Array | None, w: Array | None, rstd: Array,
@@ -120,9 +115,9 @@ class BatchNorm(reference.BatchNorm, Columns):
         if dm is None and dw is None and db is None:
             return NOTHING
         tile = Tile.of(rows(dy), dy.shape[1])
-        tensors: tuple[Any, ...] = x, places(x), dy, places(dy), mean, rstd
-        found = tile.rows, m, variance, rstd, w, dm, dw, db
-        return self.sums(FILE, ("gradient_sums", tensors), ("gradient_end", found), 2, tile)
+        tensors = *found(x), *found(dy), mean, rstd
+        wanted = tile.rows, *found(m), variance, rstd, w, *found(dm), dw, db
+        return self.sums(FILE, ("gradient_sums", tensors), ("gradient_end", wanted), 2, tile)
 
     def _gradient(
         self, x: Array | None, dy: Array | None, dx: Array, s: Array | None, dm: Array | None, rstd: Array | None,
@@ -132,5 +127,5 @@ class BatchNorm(reference.BatchNorm, Columns):
         if not dx.size:
             return None
         tile = Tile.of(rows(dx), dx.shape[1])
-        tensors = [value for array in (x, dy) for value in (array, places(dx if array is None else array))]
-        return self.along(FILE, "gradient", tile, *tensors, dx, places(dx), s, dm, rstd, w, count, add, tile.value)
+        tensors = *found(x), *found(dy), *found(dx), s, *found(dm)
+        return self.along(FILE, "gradient", tile, *tensors, rstd, w, count, add, tile.value)

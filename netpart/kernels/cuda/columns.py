@@ -35,6 +35,11 @@ def places(x: Array) -> Struct:
     return _struct(merged, step[1])
 
 
+def found(x: Array | None) -> tuple[Array | None, Struct]:
+    """A tensor, or None, and its ``places``: the arguments of a kernel that may do without."""
+    return x, np.zeros((), PLACES) if x is None else places(x)
+
+
 def spots(x: Array, axes: int) -> Struct:
     """The same of ``x`` (B, [C,] *S) with an axis for the images and three for ``axes`` spatial ones."""
     step = [s // x.itemsize for s in x.strides]

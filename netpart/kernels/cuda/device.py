@@ -1,11 +1,12 @@
-"""Device: what the kernels of one worker share on its GPU: a stream, compiled sources, values that change by the step."""
+"""Device: what the kernels of one worker share on its GPU: streams, compiled sources, values that change by step."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from threading import local
 from typing import Any
@@ -20,13 +21,14 @@ REALS = {"float32": "float", "float64": "double"}
 TOLD = 128
 """Slots that one launch tells their values: these travel in its parameters, so no memory of the host is read later."""
 HERE = local()
-"""The streams of this thread: all its workers enqueue on one, so that they may read each other's arrays."""
+"""The streams of this thread: its workers enqueue on one, so they may read each other's arrays."""
 
 
 class Device:
     """The current GPU, as the kernels of one worker use it. ``xp`` is cupy; ``precision`` what products compute with.
 
     ``stream`` is the current one of this thread from now on. cuBLAS and cuDNN are loaded when first asked for.
+    ``held``: bytes that kernels keep on the device from step to step.
     """
 
     def __init__(self, xp: Any, precision: str = "float32") -> None:
@@ -35,6 +37,7 @@ class Device:
         self.values: list[Callable[[int], float]] = []
         self.slots: list[Array] = []
         self.told: int | None = None
+        self.held = 0
         self.use()
 
     def use(self) -> None:
@@ -70,6 +73,11 @@ class Device:
             self.function("slots.cu", "tell", np.float64)((1,), (TOLD,), (slots, told))
 
     @cached_property
+    def uploads(self) -> Any:
+        """The stream of what comes from the host."""
+        return self.xp.cuda.Stream(non_blocking=True)
+
+    @cached_property
     def blas(self) -> Any:
         """cuBLAS on the stream; an array module may bring a Blas of its own."""
         return self.library("Blas", "netpart.kernels.cuda.blas")
@@ -94,13 +102,20 @@ def stream(xp: Any) -> Any:
     return streams[key]
 
 
-@lru_cache(maxsize=None)
+def pinned(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """Memory of the host that the device copies from and to by itself, not yet written."""
+    count, dtype = prod(shape), np.dtype(dtype)
+    memory = xp.cuda.alloc_pinned_memory(max(1, count * dtype.itemsize))
+    return np.frombuffer(memory, np.uint8)[: count * dtype.itemsize].view(dtype).reshape(shape)
+
+
+@cache
 def module(xp: Any, file: str, real: str) -> Any:
     """``source/file`` compiled with REAL a ``real``."""
     return xp.RawModule(code=text(file), options=("-std=c++17", f"-DREAL={real}"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def function(xp: Any, file: str, name: str, real: str) -> Any:
     """The kernel ``name`` of ``source/file``."""
     return module(xp, file, real).get_function(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.kernels import global_pooling as reference
-from netpart.kernels.cuda.columns import Columns, Tile, places
+from netpart.kernels.cuda.columns import Columns, Tile, found
 from netpart.kernels.op import Array, Op
 from netpart.kernels.pooling import Method
 
@@ -15,11 +15,11 @@ class GlobalPooling(reference.GlobalPooling, Columns):
 
     def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
         """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
-        tile, target = _tile(x), (y, places(y))
+        tile, target = _tile(x), found(y)
         if method == "AVG":
-            return self.sums(FILE, ("sums", (x, places(x))), ("mean", (*target, float(area))), 1, tile)
+            return self.sums(FILE, ("sums", found(x)), ("mean", (*target, float(area))), 1, tile)
         alone = Tile(tile.rows, tile.columns, tile.segments, 1, tile.lanes)
-        return self.launches(self.along(FILE, "largest", alone, x, places(x), alone.value, *target, arg))
+        return self.launches(self.along(FILE, "largest", alone, *found(x), alone.value, *target, arg))
 
     def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
         """Overwrites dx."""
@@ -27,7 +27,7 @@ class GlobalPooling(reference.GlobalPooling, Columns):
             raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
         tile, winners = _tile(dx), arg if method == "MAX" else None
         return self.launches(
-            self.along(FILE, "gradient", tile, dy, places(dy), dx, places(dx), winners, float(area), tile.value)
+            self.along(FILE, "gradient", tile, *found(dy), *found(dx), winners, float(area), tile.value)
         )
 
 

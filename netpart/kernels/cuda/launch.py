@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -75,6 +75,15 @@ def struct(address: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarr
     return found
 
 
+class Bound(Protocol):
+    """Something to enqueue: a kernel, or a call of a library. ``scratch`` is what memory it wants to be given."""
+
+    @property
+    def scratch(self) -> dict[int, Scratch]: ...
+
+    def __call__(self, memory: dict[Scratch, Array]) -> None: ...
+
+
 class Launch(NamedTuple):
     """A kernel with its arguments, of which ``scratch`` (place -> Scratch) are still to be told."""
 
@@ -95,17 +104,24 @@ class Fast(Verbs):
     """Base of the mixins: verbs that launch kernels of ``source/`` on a device."""
 
     channels_last: ClassVar[bool] = True
+    device: Device
 
     def __init__(self, xp: Any, dtype: Any, precision: str = "float32") -> None:
-        """``precision`` ("float32", "tf32" or "bfloat16") is what products of float32 arrays compute with."""
-        super().__init__(xp, dtype)
-        self.device: Device = Device(xp, precision)
+        super().__init__(xp, dtype, precision)
+        self.device = Device(xp, precision)
 
     def launch(
-        self, file: str, name: str, size: int, *args: Any, block: Size = BLOCK, shared: int = 0, grid: Size | None = None
+        self,
+        file: str,
+        name: str,
+        size: int,
+        *args: Any,
+        block: Size = BLOCK,
+        shared: int = 0,
+        grid: Size | None = None,
     ) -> Op:
-        """The kernel ``name`` of ``source/file`` with as many threads as ``size``, but at most MOST blocks: kernels go on
-        by the size of the grid. Of size 0: nothing.
+        """The kernel ``name`` of ``source/file`` with as many threads as ``size``, but at most MOST blocks: kernels go
+        on by the size of the grid. Of size 0: nothing.
 
         Arrays and Scratch become pointers, None the null pointer, a View or a structured array of one element goes by
         value, an int is a long long, a float a double, a bool an int. ``shared``: bytes of dynamic shared memory.
@@ -114,7 +130,14 @@ class Fast(Verbs):
         return self.launches(self.bound(file, name, size, *args, block=block, shared=shared, grid=grid))
 
     def bound(
-        self, file: str, name: str, size: int, *args: Any, block: Size = BLOCK, shared: int = 0, grid: Size | None = None
+        self,
+        file: str,
+        name: str,
+        size: int,
+        *args: Any,
+        block: Size = BLOCK,
+        shared: int = 0,
+        grid: Size | None = None,
     ) -> Launch | None:
         """As ``launch``, to be one of several ``launches``; None: nothing."""
         if size == 0:
@@ -130,7 +153,7 @@ class Fast(Verbs):
             args,
         )
 
-    def launches(self, *launches: Launch | None) -> Op:
+    def launches(self, *launches: Bound | None) -> Op:
         """Several launches, one after another, as one Op."""
         found = [launch for launch in launches if launch is not None]
         scratch = list(dict.fromkeys(s for launch in found for s in launch.scratch.values()))

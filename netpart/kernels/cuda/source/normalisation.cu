@@ -1,5 +1,6 @@
 // Normalisation of blocks of neighbouring elements, one by one or several by one thread block.
 #include "columns.cuh"
+#include "reduce.cuh"
 #include "view.cuh"
 
 // How scale and shift lie: element i has the one of number i / inner % period.
@@ -12,18 +13,6 @@ __device__ inline long long number(const Spread &spread, long long block, long l
     long long at = block * n + i;
     split(at, spread.inner);
     return split(at, spread.period);
-}
-
-// The sum of `value` over the threads of a block of whole warps, the same in all of them.
-__device__ inline double block_sum(double value) {
-    __shared__ double sums[32];
-    for (int other = 16; other; other /= 2) value += __shfl_xor_sync(0xffffffffu, value, other);
-    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = value;
-    __syncthreads();
-    value = 0;
-    for (int warp = 0; warp < int(blockDim.x) / 32; warp++) value += sums[warp];
-    __syncthreads();
-    return value;
 }
 
 extern "C" __global__ void normalise(const REAL *__restrict__ x, const REAL *__restrict__ w, const REAL *__restrict__ b,

@@ -90,7 +90,7 @@ UPDATE(adamw, 2, {
 })
 UPDATE(adammax, 2, {
     s.h = s.h * n.first + s.g * n.first_rest;
-    s.u = larger(s.u * n.second, abs(s.g)) + n.delta;
+    s.u = larger(s.u * n.second, fabs(s.g)) + n.delta;
     s.w -= s.h / s.u * n.rate;
 })
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import cuda, runtime
-from .array import array, asarray, asnumpy, empty, function, get_array_module, ndarray, zeros
-from .raw import RawKernel, RawModule
+from cupy import cuda, runtime
+from cupy.array import MemoryPointer, array, asarray, asnumpy, empty, function, get_array_module, ndarray, zeros
+from cupy.raw import RawKernel, RawModule
 
 __version__ = "14.2.0"
-cuda.runtime = runtime
+cuda.runtime, cuda.MemoryPointer = runtime, MemoryPointer
 
 
 def __getattr__(name: str) -> Any:

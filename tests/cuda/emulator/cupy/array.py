@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from . import runtime
-from .cuda import Stream, get_current_stream
+from cupy import runtime
+from cupy.cuda import Stream, get_current_stream
 
 
 class MemoryPointer:
     """Where an array begins; ``mem`` keeps it alive."""
 
-    def __init__(self, mem: Any, ptr: int) -> None:
-        self.mem, self.ptr = mem, ptr
+    def __init__(self, mem: Any, offset: int) -> None:
+        self.mem, self.ptr = mem, mem.ptr + offset
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Stream | None = None) -> None:
         stream = stream or get_current_stream()
@@ -35,18 +35,27 @@ class MemoryPointer:
         runtime.memsetAsync(self.ptr, value, size, (stream or get_current_stream()).ptr)
 
 
+class Owner:
+    """What an array lies in, as far as anybody asks."""
+
+    def __init__(self, array: Any, ptr: int) -> None:
+        self.array, self.ptr = array, ptr
+
+
 def address(mem: Any) -> int:
     if isinstance(mem, int):
         return mem
     return int(mem.value if isinstance(mem, ctypes.c_void_p) else mem.ptr)
 
 
-class ndarray(NDArrayOperatorsMixin):  # noqa: N801 - CuPy's name
+class ndarray(NDArrayOperatorsMixin):
     """An array on the device; ``_host`` is where it really is."""
 
     __array_priority__ = 100
 
-    def __init__(self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C") -> None:
+    def __init__(
+        self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C"
+    ) -> None:
         if memptr is None:
             self._host = allocated(np.empty, shape, dtype)
             return
@@ -58,7 +67,7 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 - CuPy's name
 
     @property
     def data(self) -> MemoryPointer:
-        return MemoryPointer(self, int(self._host.__array_interface__["data"][0]))
+        return MemoryPointer(Owner(self, int(self._host.__array_interface__["data"][0])), 0)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -67,7 +76,7 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 - CuPy's name
 
     @property
     def device(self) -> Any:
-        from .cuda import Device
+        from cupy.cuda import Device
 
         return Device(0)
 
@@ -96,6 +105,10 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 - CuPy's name
         return called(self._host.__getitem__, (index,), {}, not basic)  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, ndarray) and (index is Ellipsis or index == slice(None)):
+            target, source = self._host, np.broadcast_to(value._host, self._host.shape)
+            get_current_stream().enqueue(lambda: np.copyto(target, source, casting="unsafe"))
+            return
         called(self._host.__setitem__, (index, value), {})
 
     def __len__(self) -> int:

@@ -6,17 +6,21 @@ What is enqueued on a stream is done when somebody waits for it, and no sooner: 
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections import deque
 from collections.abc import Callable
 from itertools import count
-from threading import local
+from threading import RLock, local
 from typing import Any
 
-from . import runtime
-from .runtime import CUDARuntimeError
+from cupy import ipc, runtime
+from cupy.runtime import CUDARuntimeError
 
 HERE = local()
+MemoryPointer: Any
 NUMBERS = count(1)
+WORKING = RLock()
+"""Held by whoever does what was enqueued: a thread may wait for what is on the stream of another."""
 Work = Callable[[], None]
 
 
@@ -70,8 +74,9 @@ class Stream:
 
     def synchronize(self) -> None:
         self.refuse_while_capturing("cudaStreamSynchronize")
-        while self.queue:
-            self.queue.popleft()()
+        with WORKING:
+            while self.queue:
+                self.queue.popleft()()
 
     def refuse_while_capturing(self, what: str) -> None:
         if self.captured is not None:
@@ -98,7 +103,9 @@ class Stream:
         return event
 
     def wait_event(self, event: Event) -> None:
-        self.enqueue(event.synchronize)
+        """For what was recorded last before this call, whatever is recorded after it."""
+        mark = event.waited
+        self.enqueue(lambda: reach(mark))
 
 
 class ExternalStream(Stream):
@@ -115,8 +122,11 @@ class Event:
     """A place in the work of a stream."""
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
-        self.ptr = next(NUMBERS)
+        if interprocess and not disable_timing:
+            raise ValueError("Timing must be disabled for interprocess events")
+        self.ptr, self.interprocess = next(NUMBERS), interprocess
         self.waited: list[Any] = [True, None]
+        ipc.EVENTS[self.ptr] = self
 
     def record(self, stream: Stream | None = None) -> None:
         stream = stream or get_current_stream()
@@ -126,13 +136,20 @@ class Event:
             mark[0] = True
 
         stream.enqueue(reached)
+        if self.interprocess and not ipc.ALONE[0]:
+            stream.synchronize()
 
     @property
     def done(self) -> bool:
         return bool(self.waited[0])
 
     def synchronize(self) -> None:
-        mark = self.waited
+        reach(self.waited)
+
+
+def reach(mark: list[Any]) -> None:
+    """Does the work of a stream as far as a record."""
+    with WORKING:
         while not mark[0]:
             mark[1].refuse_while_capturing("cudaEventSynchronize")
             mark[1].queue.popleft()()
@@ -148,10 +165,10 @@ def get_current_stream(device_id: int = -1) -> Stream:
 
 
 class Device:
-    """The only device."""
+    """A device by its number; without one, the current one."""
 
-    def __init__(self, device: int = 0) -> None:
-        self.id = device
+    def __init__(self, device: int | None = None) -> None:
+        self.id = runtime.getDevice() if device is None else device
 
     def use(self) -> None:
         runtime.setDevice(self.id)
@@ -170,23 +187,26 @@ class Device:
         return runtime.memGetInfo()
 
 
-class PinnedMemoryPointer:
+class UnownedMemory:
+    """Memory of the device that CuPy did not allocate."""
+
+    def __init__(self, ptr: int, size: int, owner: Any, device_id: int = -1) -> None:
+        self.ptr, self.size, self.owner, self.device_id = ptr, size, owner, device_id
+
+
+class PinnedMemoryPointer(mmap.mmap):
     """Memory of the host that the device may read while others work."""
 
-    def __init__(self, size: int) -> None:
-        self.memory = (ctypes.c_ubyte * max(1, size))()
-        self.ptr, self.mem = ctypes.addressof(self.memory), self
-        runtime.PINNED[self.ptr] = size
+    ptr: int
+
+    def __new__(cls, size: int) -> PinnedMemoryPointer:
+        found = mmap.mmap.__new__(cls, -1, max(1, size))
+        found.ptr = ctypes.addressof(ctypes.c_ubyte.from_buffer(found))
+        runtime.PINNED[found.ptr] = len(found)
+        return found
 
     def __del__(self) -> None:
         runtime.PINNED.pop(self.ptr, None)
-
-    def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self.memory)
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        return {"data": (self.ptr, False), "shape": (len(self.memory),), "typestr": "|u1", "version": 3}
 
 
 def alloc_pinned_memory(size: int) -> PinnedMemoryPointer:

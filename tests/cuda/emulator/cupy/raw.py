@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import gettempdir
@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .array import ndarray
-from .cuda import Stream, get_current_stream
+from cupy.array import ndarray
+from cupy.cuda import Stream, get_current_stream
 
 FOLDER = Path(gettempdir()) / "netpart-emulator"
 
 
-@lru_cache(maxsize=None)
+@cache
 def host() -> Any:
     """The module host.py beside this package."""
     spec = spec_from_file_location("emulator_host", Path(__file__).parents[1] / "host.py")
@@ -71,7 +71,9 @@ def passed(arg: Any) -> Any:
     """An argument as the driver takes it: by value, as it is at the launch."""
     if isinstance(arg, np.ndarray):
         if arg.size != 1:
-            raise TypeError(f"a numpy.ndarray of shape {arg.shape} as a kernel parameter: only those of size one are values")
+            raise TypeError(
+                f"a numpy.ndarray of shape {arg.shape} as a kernel parameter: only those of size one are values"
+            )
         return arg.reshape(-1).copy()[0]
     if arg is None or isinstance(arg, ndarray | np.generic):
         return arg

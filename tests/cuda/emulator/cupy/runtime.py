@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any
 from weakref import WeakValueDictionary
+
+from cupy.ipc import (
+    eventDestroy,
+    free,
+    ipcCloseMemHandle,
+    ipcGetEventHandle,
+    ipcGetMemHandle,
+    ipcOpenEventHandle,
+    ipcOpenMemHandle,
+    malloc,
+    streamWaitEvent,
+)
 
 memcpyHostToHost, memcpyHostToDevice, memcpyDeviceToHost, memcpyDeviceToDevice, memcpyDefault = range(5)
 
@@ -17,17 +30,26 @@ class CUDARuntimeError(RuntimeError):
     """What the CUDA runtime refuses."""
 
 
+CURRENT = [0]
+
+
 def getDevice() -> int:
-    return 0
+    return CURRENT[0]
 
 
 def setDevice(device: int) -> None:
-    if device:
+    if not 0 <= device < getDeviceCount():
         raise CUDARuntimeError(f"cudaSetDevice: invalid device ordinal {device}")
+    CURRENT[0] = device
 
 
 def getDeviceCount() -> int:
-    return 1
+    """One, or as many as the environment says."""
+    return int(os.environ.get("EMULATED_GPUS", "1"))
+
+
+def deviceCanAccessPeer(device: int, peer: int) -> bool:
+    return device != peer
 
 
 def getDeviceProperties(device: int) -> dict[str, Any]:
@@ -71,3 +93,9 @@ def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
 
 def memsetAsync(dst: int, value: int, size: int, stream: int) -> None:
     STREAMS[stream].enqueue(lambda: ctypes.memset(dst, value, size))
+
+
+__all__ = [
+    "eventDestroy", "free", "ipcCloseMemHandle", "ipcGetEventHandle", "ipcGetMemHandle", "ipcOpenEventHandle",
+    "ipcOpenMemHandle", "malloc", "streamWaitEvent",
+]  # fmt: skip

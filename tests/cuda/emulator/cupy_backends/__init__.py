@@ -1,0 +1,1 @@
+"""What netpart uses of CuPy's own packages."""
