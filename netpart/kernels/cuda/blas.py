@@ -146,8 +146,7 @@ def library(xp: Any) -> ctypes.CDLL:
     """The cuBLAS that CuPy computes with. Raises NetpartError if there is none."""
     soname = f"libcublas.so.{xp.cuda.runtime.runtimeGetVersion() // 1000}"
     try:
-        # CuPy's wrapper finds the library, in whichever package it is, and loads it: then its name is enough.
-        import_module("cupy_backends.cuda.libs.cublas")
+        xp.cuda.cublas  # noqa: B018 - finds the library, in whichever package, and loads it: then its name is enough
         return ctypes.CDLL(soname)
     except (ImportError, OSError) as error:
         hint = "pip install 'cupy-cuda13x[ctk]', or use --kernels reference"
