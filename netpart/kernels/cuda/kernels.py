@@ -21,6 +21,7 @@ from netpart.kernels.cuda.pooling import Pooling
 from netpart.kernels.cuda.products import InnerProduct, Matmul
 from netpart.kernels.cuda.resample import Resample
 from netpart.kernels.cuda.rotary import Rotary
+from netpart.kernels.cuda.updates import Updates
 from netpart.kernels.cuda.vocabulary import Vocabulary
 
 
@@ -45,6 +46,7 @@ class Kernels(
     Vocabulary,
     Arrays,
     Feed,
+    Updates,
     reference.Kernels,
 ):
     """Takes arrays of any strides; tensors with space are best given channels-last. Work is enqueued on the stream of
