@@ -28,6 +28,8 @@ class Transport(ABC):
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
+        self.device_peers: frozenset[int] = frozenset()
+        """The ranks with which arrays of the device are exchanged; with all others those of the host are."""
         self.mailbox = Mailbox(rank)
         self.counts: dict[Channel, int] = {}
         """Payload bytes sent, by channel."""
