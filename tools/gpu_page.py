@@ -37,9 +37,8 @@ def table(root: Path, name: str) -> str:
 
 def missing(name: str) -> str:
     """What stands where nothing has been measured."""
-    part = name.removeprefix("gpu-")
-    option = f"PARTS={part}" if name == BRIDGES else f"PRECISION={part}"
-    return f"Not measured yet: `make bench-gpu {option}`.\n"
+    command = f"bench-{name}" if name == BRIDGES else f"bench-gpu PRECISION={name.removeprefix('gpu-')}"
+    return f"Not measured yet: `make {command}`.\n"
 
 
 def precision(found: Json) -> list[str]:
