@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -27,14 +26,17 @@ DEADLINE = 240.0
 RATE, LEAST = 1e14, 2.5e-4
 """FLOPs of a GPU in a second, and seconds of a step without any, roughly: how long a stretch is, is guessed from it."""
 FEWEST, MOST, CPU_STEPS = 8, 2000, 8
+FIRST = 16
+"""Steps whose losses are compared: few, as rounding grows from step to step. Libraries and compilers get ready in them,
+and leave what they have found on disk."""
 TOLERANCE, DRAWN_TOLERANCE = 0.02, 0.25
 """How far losses may be apart, as a share; and where dropout draws numbers, of which every library draws others."""
 
 
 @dataclass
 class Stretches:
-    """Seconds of a step in every stretch that counts; the mean loss of the first one, which does not; why there are no
-    more."""
+    """Seconds of a step in every stretch that counts; the mean loss of the FIRST steps, which do not count; why there
+    are no more."""
 
     layout: str = PLAIN
     seconds: list[float] = field(default_factory=list)
@@ -46,16 +48,12 @@ class Stretches:
         """Seconds of a step in the median stretch."""
         return median(self.seconds)
 
-    def add(self, seconds: list[float], losses: list[float], warm: bool) -> None:
-        """Takes stretches in; unless the process is ``warm`` the first does not count."""
-        self.loss = losses[0] if self.loss is None else self.loss
-        self.seconds += seconds if warm else seconds[1:]
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Notes what keeps a contender from going on, so that the others can."""
+    def attempt(self, work: Callable[[], None]) -> None:
+        """Does ``work``, and notes what keeps a contender from going on, so that the others can."""
+        if self.failed:
+            return
         try:
-            yield
+            work()
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:
             self.failed = str(error)
 
@@ -73,22 +71,21 @@ class Contest:
 
     def run(self) -> tuple[dict[str, Stretches], dict[str, float]]:
         """What each took, netpart first; and the ceilings of the device."""
-        found = {NETPART: Stretches(), EAGER: Stretches()}
-        arguments = self.prepared.folder, self.device, self.precision
-        with Peer("torch_gpu", CORES, *arguments) as peer:
+        ours = Stretches()
+        with Peer("torch_gpu", CORES, self.prepared.folder, self.device, self.precision) as peer:
             ceilings = peer.ask(ceilings=True)
             if "failed" in ceilings:
                 raise RuntimeError(f"PyTorch on {self.device}: {ceilings['failed']}")
-            for turn in range(self.rounds):
-                self.netpart(found[NETPART])
-                if turn == 0:
-                    found[EAGER] = self.better_layout(peer)
-                    ways = WAYS if self.device != "cpu" else WAYS[:1]
-                    found |= {way: Stretches(found[EAGER].layout) for way in ways[1:]}
-                for way in found:
-                    if way != NETPART and not (turn == 0 and way == EAGER):
-                        self.peer(peer, way, found[way])
-        return found, ceilings
+            ours.attempt(lambda: self.netpart(ours))
+            theirs = {EAGER: self.better_layout(peer)}
+            for way in WAYS[1:] if self.device != "cpu" else ():
+                theirs[way] = Stretches(theirs[EAGER].layout)
+                self.peer(peer, way, theirs[way])
+            for _ in range(self.rounds - 1):
+                ours.attempt(lambda: self.netpart(ours))
+                for way, stretches in theirs.items():
+                    self.peer(peer, way, stretches)
+        return {NETPART: ours} | theirs, ceilings
 
     def better_layout(self, peer: Peer) -> Stretches:
         """PyTorch eager, in the order of memory that is faster for it: the other one is forgotten."""
@@ -102,34 +99,42 @@ class Contest:
         return best
 
     def peer(self, peer: Peer, way: str, stretches: Stretches) -> None:
-        """PyTorch's next stretches."""
-        if stretches.failed:
-            return
-        warm = bool(stretches.seconds)
-        with stretches.watched():
-            count = self.stretches + (not warm)
-            found = peer.ask(way=way, layout=stretches.layout, steps=self.steps, stretches=count)
+        """PyTorch's next stretches, behind its first steps if it has made none."""
+
+        def play(steps: int, count: int) -> tuple[list[float], list[float]]:
+            found = peer.ask(way=way, layout=stretches.layout, steps=steps, stretches=count)
             if "failed" in found:
                 raise RuntimeError(found["failed"])
-            stretches.add(found["seconds"], found["losses"], warm)
+            return found["seconds"], found["losses"]
+
+        def work() -> None:
+            if stretches.loss is None:
+                _, (stretches.loss,) = play(FIRST, 1)
+            stretches.seconds += play(self.steps, self.stretches)[0]
+
+        stretches.attempt(work)
 
     def netpart(self, stretches: Stretches) -> None:
-        """A run of netpart; the metrics that it reports after each stretch end it, for they must be read."""
-        if stretches.failed:
-            return
-        with stretches.watched(), TemporaryDirectory() as folder:
-            self.prepared.write_job((1 + self.stretches) * self.steps)
+        """A run of netpart, behind one of its first steps if there was none. Each stretch ends with a report, whose
+        metrics must have been read; the first one, of a new process, does not count."""
+        if stretches.loss is None:
+            _, (stretches.loss,) = self.trained(FIRST, 1)
+        seconds, _ = self.trained(self.steps, 1 + self.stretches)
+        stretches.seconds += [each / self.steps for each in seconds[1:]]
+
+    def trained(self, steps: int, stretches: int) -> tuple[list[float], list[float]]:
+        """Seconds and mean losses of each stretch of a run of netpart."""
+        self.prepared.write_job(steps * stretches)
+        with TemporaryDirectory() as folder:
             call = [sys.executable, "-m", "netpart", "run", str(self.prepared.job), "--workers", "1"]
-            call += ["--workspace", folder, "--device", self.device, "--set", f"disp_freq={self.steps}"]
-            if self.device != "cpu":
-                call += ["--precision", self.precision]
+            call += ["--workspace", folder, "--device", self.device, "--set", f"disp_freq={steps}"]
+            call += [] if self.device == "cpu" else ["--precision", self.precision]
             done = subprocess.run(
                 call, env=environment(CORES), cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE, check=False
             )
             if done.returncode:
                 raise RuntimeError(f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()}")
-            seconds, losses = reported(Path(folder) / "metrics.jsonl")
-            stretches.add([each / self.steps for each in seconds], losses, False)
+            return reported(Path(folder) / "metrics.jsonl")
 
 
 def reported(path: Path) -> tuple[list[float], list[float]]:

@@ -15,7 +15,20 @@ import pytest
 
 from benchmarks import gpu_results
 from benchmarks.gpu import SIZES, main, sized
-from benchmarks.gpu_contest import COMPILED, EAGER, FEWEST, GRAPH, MOST, NETPART, Stretches, reported, steps_for, wrong
+from benchmarks.gpu_contest import (
+    COMPILED,
+    EAGER,
+    FEWEST,
+    FIRST,
+    GRAPH,
+    MOST,
+    NETPART,
+    Contest,
+    Stretches,
+    reported,
+    steps_for,
+    wrong,
+)
 from benchmarks.nets import NETS, smaller
 from benchmarks.prepare import Prepared, prepare
 
@@ -63,21 +76,42 @@ def test_reports_are_ends_of_stretches(tmp_path: Path) -> None:
     assert reported(tmp_path / "metrics.jsonl") == ([3.0, 1.0, 1.5], [0.9, 0.8, 0.7])
 
 
-def test_the_first_stretch_of_a_cold_process_does_not_count() -> None:
-    found = Stretches()
-    found.add([9.0, 1.0], [0.5, 0.4], warm=False)
-    found.add([2.0, 3.0], [0.3, 0.2], warm=True)
-    assert (found.seconds, found.median, found.loss) == ([1.0, 2.0, 3.0], 2.0, 0.5)
-
-
-def test_a_contender_that_fails_leaves_the_others_alone() -> None:
+def test_a_contender_that_fails_is_asked_no_more() -> None:
     def fail() -> None:
         raise RuntimeError("no such kernel")
 
-    found = Stretches()
-    with found.watched():
-        fail()
-    assert found.failed == "no such kernel"
+    found, asked = Stretches(), list[int]()
+    found.attempt(fail)
+    found.attempt(lambda: asked.append(1))
+    assert (found.failed, asked) == ("no such kernel", [])
+
+
+class Told:
+    """A peer of scripted answers: ``taken`` are seconds of a step by way and layout."""
+
+    def __init__(self, taken: dict[tuple[str, str], float]) -> None:
+        self.taken, self.dropped = taken, list[tuple[str, str]]()
+
+    def ask(self, **command: Any) -> dict[str, Any]:
+        key = command["way"], command["layout"]
+        if command.get("drop"):
+            self.dropped.append(key)
+            return {}
+        if key not in self.taken:
+            return {"failed": "no such way"}
+        count = command["stretches"]
+        return {"seconds": [self.taken[key]] * count, "losses": [float(command["steps"])] * count}
+
+
+def test_the_first_steps_bring_the_loss_and_do_not_count(cifar: Prepared) -> None:
+    contest = Contest(cifar, "cuda", "tf32", 2, 3, 100)
+    peer: Any = Told({(EAGER, "plain"): 2.0, (EAGER, "channels last"): 1.0})
+    eager, graph = contest.better_layout(peer), Stretches("channels last")
+    assert (eager.layout, eager.loss, eager.seconds) == ("channels last", FIRST, [1.0] * 3)
+    assert peer.dropped == [(EAGER, "plain")]
+    contest.peer(peer, EAGER, eager)
+    contest.peer(peer, GRAPH, graph)
+    assert (eager.seconds, graph.failed) == ([1.0] * 6, "no such way")
 
 
 def test_a_net_is_held_against_the_best(cifar: Prepared) -> None:
