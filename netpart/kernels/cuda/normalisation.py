@@ -11,6 +11,7 @@ from netpart.kernels import normalisation as reference
 from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.cuda.columns import Columns, Struct, Tile
 from netpart.kernels.cuda.launch import MOST, Launch, views
+from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.normalisation import Box
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING

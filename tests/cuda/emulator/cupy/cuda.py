@@ -9,6 +9,7 @@ import ctypes
 import mmap
 from collections import deque
 from collections.abc import Callable
+from importlib import import_module
 from itertools import count
 from threading import RLock, local
 from typing import Any
@@ -212,3 +213,10 @@ class PinnedMemoryPointer(mmap.mmap):
 def alloc_pinned_memory(size: int) -> PinnedMemoryPointer:
     get_current_stream().refuse_while_capturing("cudaHostAlloc")
     return PinnedMemoryPointer(size)
+
+
+def __getattr__(name: str) -> Any:
+    """Libraries, loaded when they are first mentioned."""
+    if name != "cublas":
+        raise AttributeError(name)
+    return import_module(".cublas", __package__)
