@@ -8,6 +8,7 @@ PEERS := $(VENV)/.peers
 GPU_PYTHON ?=
 ON_GPU = $(or $(GPU_PYTHON),$(BIN)/python)
 GPU_PEERS = $(if $(GPU_PYTHON),,$(PEERS))
+GPU_STAMP = $(if $(GPU_PYTHON),,$(STAMP))
 FITS = -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
@@ -18,7 +19,7 @@ test check laws cover bench-partition bench-bridges bench-planners: export OPENB
 test check laws cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test check laws lint fix cover proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test check laws lint fix cover test-gpu sanitize-gpu proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -68,6 +69,15 @@ cover: env ## run every test and list the lines that none of them reached
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+test-gpu: $(GPU_STAMP) ## run the tests of the GPU path on a GPU; GPU_PYTHON=python3 takes that Python as it is
+	NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda $(ARGS)
+
+SANITIZED = $(or $(NETS),halo/conv-rows alexnet/alexnet-small vit/vit-b16-small resattnet/resnet3d18-small)
+sanitize-gpu: $(GPU_STAMP) ## look for bad accesses and races in three steps on a GPU; NETS=halo/conv-rows TOOLS=racecheck
+	@for net in $(SANITIZED); do for tool in $(or $(TOOLS),memcheck racecheck); do echo "$$net: $$tool"; \
+	  compute-sanitizer --tool $$tool --error-exitcode 9 --target-processes all $(ON_GPU) -m netpart run graphs/$$net.conf \
+	    --device cuda --launcher threads --workers 1 --steps 3 --workspace out/sanitize $(ARGS) || exit; done; done
 
 proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
 	$(BIN)/python tools/gen_proto.py
