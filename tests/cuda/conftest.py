@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.cuda.emulator.host import missing as unemulated
 from tests.cuda.module import ON_GPU, missing, provide
 
 HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of this folder; where a GPU is asked for and there is none, says why they are skipped."""
-    why = missing() if ON_GPU else ""
+    """Marks the tests of this folder, and says why they are skipped: there is no GPU, or nothing to emulate one with."""
+    why = missing() if ON_GPU else unemulated()
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.gpu)
