@@ -20,8 +20,8 @@ class Formula(NamedTuple):
 class Numbers(NamedTuple):
     """What of an update changes from step to step.
 
-    ``rate`` multiplies the change, ``delta`` is added to what divides it, ``shrink`` multiplies the parameter first, and
-    ``keep`` is the share of averages that stays.
+    ``rate`` multiplies the change, ``delta`` is added to what divides it, ``shrink`` multiplies the parameter before,
+    and ``keep`` is the share of averages that stays.
     """
 
     rate: float

@@ -44,9 +44,9 @@ class Kernels(
     Losses,
     Confusion,
     Vocabulary,
+    Updates,
     Arrays,
     Feed,
-    Updates,
     reference.Kernels,
 ):
     """Takes arrays of any strides; tensors with space are best given channels-last. Work is enqueued on the stream of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,14 @@ class Updates(updates.Updates, Fast):
     ) -> Op:
         """One update of ``w`` by ``g``. What has no ``formula`` computes for itself, and is not captured."""
         if updater.formula is None:
-            return replace(super().update(updater, w, g, state, scale, clock, norm), captured=False)
+            return super().update(updater, w, g, state, scale, clock, norm)
         own = len(updater.slots)
         h, u, mean = ([*state[:own], w, w][:2] + [*state[own:], w])[:3]
         name, *_ = updater.formula
         tensors, told = views(w, g, h, u, mean), self._told(updater, scale)
-        return self.launch(FILE, name, w.size, *tensors, norm, _rule(updater, scale), told, len(state) > own, int(w.size))
+        return self.launch(
+            FILE, name, w.size, *tensors, norm, _rule(updater, scale), told, len(state) > own, int(w.size)
+        )
 
     def follow_mean(self, w: Array, g: Array, keep: float) -> Op:
         """w <- w + (1 - keep) g."""
@@ -59,10 +61,10 @@ class Updates(updates.Updates, Fast):
 
     def _told(self, updater: Any, scale: Any) -> np.ndarray[Any, Any]:
         """Where the numbers of a step are; without decay that stands apart nothing shrinks."""
-        fields = [name for name in Numbers._fields if name != "shrink" or _decay(updater, scale) and updater.decoupled]
-        found = np.zeros((), SLOTS)
-        for field in fields:
-            found[field] = place(self.device.slot(Told(updater, scale, field)))
+        found, shrinks = np.zeros((), SLOTS), updater.decoupled and _decay(updater, scale) > 0
+        for field in Numbers._fields:
+            if field != "shrink" or shrinks:
+                found[field] = place(self.device.slot(Told(updater, scale, field)))
         return found
 
 
