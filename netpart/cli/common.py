@@ -22,9 +22,9 @@ CUT = (
     "shard_updates",
 )
 """The options that say how a job is cut."""
-NAMED = ("collectives", "shard_updates", "kernels", "dtype")
+NAMED = ("collectives", "shard_updates", "kernels", "precision", "dtype")
 """The options whose values are those of the job's fields, in small letters."""
-READ = ("kernels", "dtype", "seed")
+READ = ("kernels", "precision", "dtype", "seed")
 """The options that say how it is read, but --set."""
 DTYPES = ("float32", "float64")
 SCHEDULES = ("1f1b", "gpipe", "delayed")
@@ -72,7 +72,7 @@ def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
 
 def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, computes: bool = True) -> None:
     """Adds JOB, which may be ``optional``, and the options that say how it is read, but none that say how it is cut."""
-    parser.set_defaults(**dict.fromkeys(("kernels", "seed", *CUT)))
+    parser.set_defaults(**dict.fromkeys(("kernels", "precision", "seed", *CUT)))
     nargs = "?" if optional else None
     parser.add_argument("job", nargs=nargs, metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
     parser.add_argument(
@@ -81,12 +81,18 @@ def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, compu
     )  # fmt: skip
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
     if computes:
-        from netpart.kernels.choose import KERNELS
-
-        parser.add_argument(
-            "--kernels", choices=KERNELS, help="what computes on a CPU (default: the job's, or else auto)"
-        )
+        add_kernels(parser)
         parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
+
+
+def add_kernels(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of what computes."""
+    from netpart.kernels.choose import KERNELS, PRECISIONS
+
+    parser.add_argument("--kernels", choices=KERNELS, help="what computes (default: the job's, or else auto)")
+    parser.add_argument(
+        "--precision", choices=PRECISIONS, help="of products on a GPU (default: the job's, or else float32)"
+    )
 
 
 SHARE = "the job's, or else its share of the host's cores"
@@ -104,8 +110,9 @@ def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
 def add_transport(parser: argparse.ArgumentParser) -> None:
     """Adds the option of what processes of one host exchange tensors through."""
     parser.add_argument(
-        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
-        help="what processes exchange tensors through (default: shared memory where the host has it)",
+        "--transport", choices=("auto", "zeromq", "shm", "cuda-ipc"), default="auto",
+        help="what processes exchange tensors through (default: shared memory where the host has it, that of GPUs"
+        " between workers on GPUs)",
     )  # fmt: skip
 
 

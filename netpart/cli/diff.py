@@ -82,7 +82,7 @@ def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
 
 def side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
     """One side, as ``load_job`` wants its options."""
-    unset = dict.fromkeys(("kernels", "dtype", "seed", "recompute", "shard_updates"))
+    unset = dict.fromkeys(("kernels", "precision", "dtype", "seed", "recompute", "shard_updates"))
     return argparse.Namespace(job=job, set=changes, **unset, **options)
 
 

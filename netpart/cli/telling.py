@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from netpart.launch.events import Event, Staleness, Summary
     from netpart.launch.speedup import Speedup
 
-THROUGH = {"memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ"}
+THROUGH = {
+    "memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ",
+    "cuda-ipc": "memory of the GPUs",
+}  # fmt: skip
 """Transports in words."""
 SHOWN = 8
 """Counts of a histogram that are printed."""

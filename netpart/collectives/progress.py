@@ -172,10 +172,7 @@ def copy(a: Array, out: Array) -> None:
 
 def add(a: Array, b: Array, out: Array) -> None:
     """out = a + b, on whichever device they are."""
-    if isinstance(out, np.ndarray):
-        np.add(a, b, out=out)
-    else:
-        out[...] = a + b
+    np.add(a, b, out=out)
 
 
 def departure(d: Departure) -> Send:

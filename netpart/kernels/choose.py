@@ -1,4 +1,4 @@
-"""Which kernels compute on a CPU: the reference ones, or faster ones where this host has what they need."""
+"""Which kernels compute: those of the device, or the reference ones, or faster ones where a CPU has what they need."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from netpart.kernels.device import array_module
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
-AUTO, REFERENCE, ONEDNN = KERNELS = "auto", "reference", "onednn"
+AUTO, REFERENCE, ONEDNN, CUDA = KERNELS = "auto", "reference", "onednn", "cuda"
 """As options and, in capitals, jobs name them."""
 VARIABLE = "NETPART_KERNELS"
 """What "auto" means, in the environment."""
-MODULES = {REFERENCE: "netpart.kernels.reference", ONEDNN: "netpart.kernels.onednn.kernels"}
+MODULES = {
+    REFERENCE: "netpart.kernels.reference",
+    ONEDNN: "netpart.kernels.onednn.kernels",
+    CUDA: "netpart.kernels.cuda.kernels",
+}
 """Where the class Kernels is."""
+PRECISIONS = "float32", "tf32", "bfloat16"
+"""What products of float32 numbers compute with."""
 
 
 class Choice(NamedTuple):
@@ -33,21 +39,35 @@ class Choice(NamedTuple):
 def choose(wanted: str, dtype: str, device: str = "cpu") -> Choice:
     """The kernels for ``dtype`` on ``device`` ("auto", "cpu" or "cuda").
 
-    "auto" is oneDNN where it can be loaded. Raises NetpartError for an unknown name, and for oneDNN that is missing.
+    "auto" is CUDA on a GPU, and oneDNN where it can be loaded. Raises NetpartError for an unknown name, for oneDNN that
+    is missing, and for CUDA on a CPU.
     """
     wanted = os.environ.get(VARIABLE, AUTO) if wanted == AUTO else wanted
     if wanted not in KERNELS:
         raise NetpartError(f"--kernels: expected one of {', '.join(KERNELS)}, got {wanted!r}")
     if wanted == REFERENCE:
         return Choice(REFERENCE)
+    if device == "cuda" or (device == "auto" and array_module(device)[1] == "cuda"):
+        return Choice(CUDA, "oneDNN is for CPUs" if wanted == ONEDNN else "")
+    if wanted == CUDA:
+        raise NetpartError(f"--kernels {CUDA}: expected a GPU, got --device {device}; use --device cuda where one is")
     if dtype != "float32":
         return Choice(REFERENCE, f"{dtype} has no others")
-    if device == "cuda" or (device == "auto" and array_module(device)[1] == "cuda"):
-        return Choice(REFERENCE, "a GPU has no others")
     missing = refusal()
     if missing and wanted == ONEDNN:
         raise NetpartError(f"--kernels {ONEDNN}: {missing}, or use --kernels {REFERENCE}")
     return Choice(REFERENCE, missing) if missing else Choice(ONEDNN)
+
+
+def check_precision(precision: str, dtype: str, kernels: str) -> None:
+    """Raises NetpartError for a ``precision`` of PRECISIONS that means nothing to ``kernels`` in ``dtype``."""
+    if precision == PRECISIONS[0]:
+        return
+    who = f"--precision {precision}"
+    if kernels != CUDA:
+        raise NetpartError(f"{who}: expected {CUDA} kernels, got {kernels}; only a GPU has such products")
+    if dtype != "float32":
+        raise NetpartError(f"{who}: expected --dtype float32, got {dtype}, which has products of its own")
 
 
 def refusal() -> str:

@@ -16,14 +16,14 @@ def _weights(w: Array) -> int:
 
 
 def _composed(*_: Any) -> int:
-    """Of a verb that is made of others, which count themselves."""
+    """Of a verb that is made of others, which count themselves, or that is no layer's."""
     return 0
 
 
 PRICES: dict[str, Callable[..., int]] = {
     "zero": lambda dst: 0,
     "copy": lambda dst, src: 0,
-    "upload": lambda dst, host: 0,
+    "feed": _composed,
     "add": lambda dst, src: flops.elementwise(dst.size),
     "add_squares": lambda dst, src: 2 * src.size,
     "total": lambda dst, srcs, activation=None: flops.total(dst.size, len(srcs)),
@@ -93,6 +93,9 @@ PRICES: dict[str, Callable[..., int]] = {
     "accuracy": lambda x, label, metrics, topk, owned, *_: flops.elementwise(x.size),
     "confusion": lambda x, *_: flops.elementwise(x.size),
     "largest": lambda x, y: 0,
+    "update": _composed,
+    "follow_mean": _composed,
+    "follow_variance": _composed,
 }
 """Per verb, its price from the arguments it is bound to."""
 
@@ -100,8 +103,8 @@ PRICES: dict[str, Callable[..., int]] = {
 class CountingKernels(Kernels):
     """The reference kernels; each run of an Op adds its price to ``flops``."""
 
-    def __init__(self, xp: Any, dtype: Any) -> None:
-        super().__init__(xp, dtype)
+    def __init__(self, xp: Any, dtype: Any, precision: str = "float32") -> None:
+        super().__init__(xp, dtype, precision)
         self.flops = 0
 
 
@@ -115,7 +118,7 @@ def _counted(verb: str, price: Callable[..., int]) -> Callable[..., Op]:
             self.flops += cost
             op.run(*scratch)
 
-        return Op(run, op.scratch)
+        return Op(run, op.scratch, op.captured)
 
     return bound
 

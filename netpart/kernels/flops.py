@@ -18,7 +18,7 @@
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
 | fold                        | |src| - |dst|                   |                                 |
 | multiply, maximum of n      | (n - 1)·|y|                     | (n - 1)·|y|; |y|; and a fold    |
-| copy, zero, upload, largest | 0                               |                                 |
+| copy, zero, feed, largest   | 0                               |                                 |
 
 |y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
 input channels (of a group) times kernel elements of a convolution, input features of an inner product. Padding

@@ -82,11 +82,10 @@ def _gelu(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
     xp.minimum(a, BEYOND, out=a)
     xp.multiply(a, sqrt(0.5), out=a)
     _erfc(xp, a, g, b)
-    xp.multiply(g, -0.5, out=g)
-    xp.copysign(g, x, out=g)
-    xp.negative(g, out=g)
+    xp.multiply(g, 0.5, out=g)
     xp.greater(x, 0, out=a)
-    xp.add(g, a, out=g)
+    xp.subtract(a, g, out=g)
+    xp.absolute(g, out=g)
 
 
 def _erfc(xp: Any, z: Array, out: Array, u: Array) -> None:

@@ -24,10 +24,12 @@ class Op:
     ``scratch`` lists (shape, dtype) of temporaries. All Ops of a worker run one after another, so the
     worker allocates one workspace, as large as the hungriest Op needs, and hands each Op its slices:
     contents are undefined on entry and lost on exit. Nothing else may be allocated inside ``run``.
+    ``captured``: on a GPU ``run`` only enqueues work, the same in every step, so that a CUDA graph may repeat it.
     """
 
     run: Callable[..., None]
     scratch: Sequence[tuple[tuple[int, ...], Any]] = field(default=())
+    captured: bool = True
 
 
 @dataclass(frozen=True)
@@ -55,4 +57,4 @@ def chain(*ops: Op) -> Op:
             op.run(*scratch[start : start + len(op.scratch)])
             start += len(op.scratch)
 
-    return Op(run, [s for op in ops for s in op.scratch])
+    return Op(run, [s for op in ops for s in op.scratch], all(op.captured for op in ops))

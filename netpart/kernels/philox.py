@@ -83,7 +83,7 @@ class Draw:
     """
 
     def __init__(self, xp: Any, key: Key, rows: tuple[int, int], box: Region, shape: Shape, phase: int) -> None:
-        self.xp, self.key, self.phase, self.box = xp, key, phase, box
+        self.xp, self.key, self.phase, self.box, self.shape, self.first = xp, key, phase, box, shape, rows[0]
         quads, pick = blocks(elements(box, shape, 0, size(box)))
         self.quads, self.pick = xp.asarray(quads), xp.asarray(pick)
         self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)

@@ -11,6 +11,7 @@ from netpart.kernels.confusion import Confusion
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
 from netpart.kernels.embedding import Embedding
+from netpart.kernels.feed import Feed
 from netpart.kernels.global_pooling import GlobalPooling
 from netpart.kernels.inner_product import InnerProduct
 from netpart.kernels.losses import Losses
@@ -21,11 +22,13 @@ from netpart.kernels.pooling import Pooling
 from netpart.kernels.resample import Resample
 from netpart.kernels.rotary import Rotary
 from netpart.kernels.softmax import Softmax
+from netpart.kernels.updates import Updates
 from netpart.kernels.vocabulary import Vocabulary
 
 
 class Kernels(
     Arrays,
+    Feed,
     Combine,
     Convolution,
     Pooling,
@@ -45,6 +48,7 @@ class Kernels(
     Confusion,
     Softmax,
     Vocabulary,
+    Updates,
 ):
     """Every verb as a method that binds its arrays and returns an Op.
 

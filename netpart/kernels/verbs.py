@@ -24,10 +24,17 @@ class Verbs:
     """True for kernels to which tensors with space are given as (batch, space, channels) in memory."""
     fuses: ClassVar[tuple[str, ...]] = ()
     """Kinds of activation that verbs with an argument ``activation`` compute faster than a verb of their own would."""
+    runs_on: ClassVar[str] = "cpu"
+    """The device that has their array module, unless another is given."""
 
-    def __init__(self, xp: Any, dtype: Any) -> None:
-        """Raises ValueError unless ``dtype`` is float32 or float64."""
-        self.xp, self.dtype = xp, xp.dtype(dtype)
+    device: Any = None
+    """What runs the kernels beside this thread; None: they run when called."""
+
+    def __init__(self, xp: Any, dtype: Any, precision: str = "float32") -> None:
+        """``precision`` ("float32", "tf32", "bfloat16") is what a GPU computes products of float32 numbers with.
+
+        Raises ValueError unless ``dtype`` is float32 or float64."""
+        self.xp, self.dtype, self.precision = xp, xp.dtype(dtype), precision
         if self.dtype not in (xp.dtype("float32"), xp.dtype("float64")):
             raise ValueError(f"kernels: expected dtype float32 or float64, got {self.dtype}")
 

@@ -13,6 +13,7 @@ from typing import Any
 from netpart.errors import NetpartError
 from netpart.graph.partition import Partition
 from netpart.graph.subgraph import encode
+from netpart.launch.devices import dealt
 from netpart.launch.events import Hearer, Measured, Saved, Started, Updated
 from netpart.launch.loop import updater_file
 from netpart.launch.metrics import MetricBook
@@ -77,7 +78,8 @@ class Conversation:
         w = message.welcome
         number = self.cluster.number(member.rank)
         w.plan, w.run_id, w.folder = encode(self.partition, number), self.run_id, str(options.folder)
-        w.seed, w.device, w.deadline = options.seed, options.device, options.deadline
+        w.device = ",".join(dealt(options.device.split(","), self.cluster))
+        w.seed, w.deadline = options.seed, options.deadline
         w.restore, w.first_step = str(options.restore or ""), options.first_step
         beside = updater_file(options.restore) if options.restore else None
         if beside is not None and options.averages:

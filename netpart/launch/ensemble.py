@@ -18,6 +18,7 @@ from netpart.errors import NetpartError
 from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
+from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
 from netpart.launch.metrics import figures
 from netpart.program.compile import compile_worker
@@ -66,6 +67,7 @@ class Ensemble:
         poison: bool = False, kernels: type[Kernels] = Kernels, hub: Sequence[Transport] | MemoryHub | None = None,
     ) -> None:  # fmt: skip
         self.partition, self.kernels = partition, kernels
+        self.xp, _ = array_module(kernels.runs_on)
         seed = partition.job.seed if seed is None else seed
         self.random = random.Random(order)
         self.shuffled, self.poison = order is not None, poison
@@ -76,7 +78,7 @@ class Ensemble:
     def player(self, worker: int, seed: int, keep: bool, poison: bool) -> Player:
         rule = updater(self.partition.job.updater)
         program = compile_worker(self.partition, worker, len(rule.states), keep, self.kernels)
-        return Player(program, self.hub[worker], np, rule, seed, poison)
+        return Player(program, self.hub[worker], self.xp, rule, seed, poison)
 
     def initialise(self) -> None:
         """Gives every parameter its initial values."""
@@ -147,7 +149,7 @@ class Ensemble:
                     view = program.gradients[h] if gradient else program.parameters[h]
                     if view is not None:
                         box, view = (holding.home, program.at_home(view, h)) if gradient else (holding.box, view)
-                        out.add(box, player.machine.arrays("train")(view))
+                        out.add(box, player.host(view, "train"))
         return out.values
 
     def copies(self, name: str) -> Iterator[tuple[int, Region, Values]]:
@@ -155,7 +157,7 @@ class Ensemble:
         for player in self.players:
             for h, holding in enumerate(player.program.holdings):
                 if holding.parameter.name == name:
-                    yield player.program.worker, holding.box, player.parameter(h)
+                    yield player.program.worker, holding.box, player.to_host(player.parameter(h))
 
     def activation(self, phase: str, name: str, output: int = 0, pick: Pick = np.maximum) -> Values:
         """The whole output of a layer over the mini-batch, from its shards (needs ``keep``)."""
@@ -204,4 +206,4 @@ class Ensemble:
         player = self.players[part.worker]
         program = player.program.phases[phase]
         view = program.gradients.get((m, part.index)) if gradient else program.values.get((m, part.index, output))
-        return None if view is None else np.asarray(player.machine.arrays(phase)(view))
+        return None if view is None else player.host(view, phase)

@@ -15,6 +15,7 @@ import zmq
 from netpart.errors import NetpartError
 from netpart.launch.control import Control, Stopped
 from netpart.launch.cores import threads_of
+from netpart.launch.devices import placed
 from netpart.launch.files import LOCAL, Files, RemoteFiles
 from netpart.launch.loop import Loop, meetings
 from netpart.proto.control_pb2 import ControlProto, GoProto, ReadyProto, WelcomeProto
@@ -107,25 +108,27 @@ def prepare(
     partition, number = decode(welcome.plan, folder)
     cluster, rule = partition.cluster, updater(partition.job.updater)
     serving = cluster.serves(rank := control.rank)
-    program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states))
-    xp, device = array_module("cpu" if serving else welcome.device)
+    place = placed(welcome.device.split(","))[rank]
+    xp, device = array_module(place)
+    program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
     control.status.doing = lambda: "allocating memory"
     player = Player(program, transport, xp, rule if serving or not cluster.servers else None, welcome.seed)
     control.status.doing = lambda: player.doing
     loop = looped(player, transport, control, partition, welcome, RemoteFiles(control) if away else LOCAL)
     loop.fill()
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
-    print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {device}", file=log, flush=True)
+    print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {place}", file=log, flush=True)
     memory = player.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
-    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=device)
+    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
     ready.threads = threads_of(os.environ)
     ready.spoken.extend(encode(communications(program)))
     meet(control, transport, ready)
     return loop
 
 
-def compiled(partition: Partition, number: int, group: int, slots: int) -> WorkerProgram:
-    """The Programs of worker ``number`` in its group, or of a server, whose updater keeps ``slots`` arrays each."""
+def compiled(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:
+    """The Programs of worker ``number`` in its group on ``device``, or of a server; the updater keeps ``slots`` arrays
+    each."""
     if number >= partition.workers - partition.servers:
         from netpart.program.server import compile_server
 
@@ -134,7 +137,7 @@ def compiled(partition: Partition, number: int, group: int, slots: int) -> Worke
     from netpart.program.kernels import kernels_of
 
     own = 0 if partition.servers else slots
-    return compile_worker(partition, number, own, kernels=kernels_of(partition.job), group=group)
+    return compile_worker(partition, number, own, kernels=kernels_of(partition.job, device), group=group)
 
 
 def looped(

@@ -53,8 +53,8 @@ class Session:
         net = scored(net, score) if score else net
         self.nodes = net.by_name
         self.partition = whole_partition(job.proto, net)
-        xp, _ = array_module(device)
-        program = compile_worker(self.partition, 0, keep=True, kernels=kernels_of(job.proto))
+        xp, device = array_module(device)
+        program = compile_worker(self.partition, 0, keep=True, kernels=kernels_of(job.proto, device))
         self.player = Player(program, None, xp, seed=job.proto.seed)
         if checkpoint is None:
             self.player.initialise()
@@ -109,7 +109,7 @@ class Session:
         return next(p.index for p in graph.parts if p.node == node)
 
     def _host(self, view: View) -> Values:
-        return np.asarray(self.player.to_host(self.player.machine.arrays(PHASE)(view)))
+        return self.player.host(view, PHASE)
 
 
 def scored(net: Net, name: str) -> Net:

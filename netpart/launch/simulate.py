@@ -8,11 +8,10 @@ from functools import partial
 from math import inf
 from threading import Thread
 
-import numpy as np
-
 from netpart.collectives.price import Link
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
+from netpart.kernels.device import array_module
 from netpart.launch.profile import WARM_UP, Profiled
 from netpart.launch.simulated import Clocks, SimulatedTransport, simulated_transports
 from netpart.launch.tracing import memory_plan
@@ -40,13 +39,15 @@ class Simulation:
 
     def __post_init__(self) -> None:
         self.clocks = Clocks(self.speeds)
+        self.kernels = kernels_of(self.cut.job)
+        self.xp, _ = array_module(self.kernels.runs_on)
         self.transports = simulated_transports(self.clocks, self.link)
         self.players = [self.player(worker) for worker in range(self.cut.workers)]
 
     def player(self, worker: int) -> Player:
         rule = updater(self.cut.job.updater)
-        program = compile_worker(self.cut, worker, len(rule.states), kernels=kernels_of(self.cut.job))
-        player = Player(program, self.transports[worker], np, rule, self.cut.job.seed)
+        program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
+        player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed)
         player.initialise()
         player.now, player.trace = (lambda: self.clocks.reading(worker)), []
         return player

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from netpart.data.image import crop_images
-from netpart.kernels.op import Op
+from netpart.kernels.op import Array, Op
 from netpart.kernels.philox import Draw, key
 from netpart.layers.checks import at_least, fault, one_source
 from netpart.layers.layer import Call, Layer, Needs
@@ -51,11 +51,11 @@ class ImagePreprocess(Layer):
         uniform, scratch = np.zeros((hi - lo, 3)), [np.empty(*s) for s in draw.scratch]
         free = np.array([extent - self.side + 1 for extent in self.inputs[0].shape[2:]])
 
-        def run() -> None:
+        def fill(y: Array, x: Array) -> None:
             if call.phase == TRAIN:
                 draw.uniform(uniform, call.clock.step, *scratch)
             tops, lefts = (uniform[:, :2] * free).astype(int).T.tolist()
             mirrors = (self.conf.rgbimage_conf.mirror & (uniform[:, 2] >= 0.5)).tolist()
-            crop_images(call.x[0], tops, lefts, mirrors, self.side, scale, call.y[0], box)
+            crop_images(x, tops, lefts, mirrors, self.side, scale, y, box)
 
-        return Op(run)
+        return kernels.feed(call.y[:1], fill, call.x[:1])

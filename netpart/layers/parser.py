@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from netpart.data.decode import Decode
 from netpart.data.rows import RowReader
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Array, Op
 from netpart.layers.checks import fault, sources
 from netpart.layers.layer import Call, Layer, Needs
-from netpart.layers.rows import host_array
 from netpart.layers.shard_data import RecordSpec
 from netpart.spec import Region
 
@@ -44,13 +43,12 @@ class Parser(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         lo, hi = (call.first_row + end for end in call.region[0])
-        out, readers = host_array(call.y[0]), dict[int, RowReader]()
+        readers = dict[int, RowReader]()
 
-        def run() -> None:
+        def fill(out: Array) -> None:
             records = call.x[0][0]
             if id(records) not in readers:
                 readers[id(records)] = records.reader(self.decoder())
             self.read(readers[id(records)], records.step, lo, hi, out)
 
-        upload = [] if out is call.y[0] else [kernels.upload(call.y[0], out)]
-        return chain(Op(run), *upload)
+        return kernels.feed(call.y[:1], fill)

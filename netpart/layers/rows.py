@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
 
 from netpart.data.source import RowSource
-from netpart.kernels.op import Clock, Op, chain
+from netpart.kernels.op import Clock, Op
 from netpart.layers.checks import fault, sources
 from netpart.layers.layer import Call, Layer, Needs
 from netpart.spec import INT, Region, Shape, Spec
@@ -73,11 +71,9 @@ class RowInput(Layer):
     def forward(self, kernels: Kernels, call: Call) -> Op:
         source, first = self._source(call), call.first_row
         (lo, hi), box = (first + end for end in call.region[0]), call.region[1:]
-        arrays = [*call.y, None][:2]
-        data, label = hosts = [host_array(y) for y in arrays]
-        read = Op(lambda: source.read(call.clock.step, lo, hi, data, label, box))
-        pairs = zip(arrays, hosts, strict=True)
-        return chain(read, *(kernels.upload(y, host) for y, host in pairs if y is not host))
+        return kernels.feed(
+            [*call.y, None][:2], lambda data, label: source.read(call.clock.step, lo, hi, data, label, box)
+        )
 
     def _source(self, call: Call) -> RowSource:
         # A worker's micro-batches share its clock: they share one reader and its cache, other workers do not.
@@ -85,8 +81,3 @@ class RowInput(Layer):
             rows = call.rows or self.output.shape[0]
             self._open[id(call.clock)] = call.clock, self.open(rows, call.seed, call.phase)
         return self._open[id(call.clock)][1]
-
-
-def host_array(y: Any) -> Any:
-    """``y`` itself if the host can write to it, else an array like it in host memory; None stays None."""
-    return y if y is None or isinstance(y, np.ndarray) else np.empty(y.shape, y.dtype)

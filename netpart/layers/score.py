@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Call, Layer, Needs
 from netpart.layers.weights import wanted
@@ -43,8 +43,8 @@ class Score(Layer):
         if dx is None:
             return chain()
 
-        def run() -> None:
+        def fill(dx: Array) -> None:
             dx.fill(0)
             dx[:, self.target] = 1
 
-        return Op(run)
+        return kernels.feed([dx], fill)

@@ -75,4 +75,4 @@ class ShardData(Layer):
             records.step = call.clock.step
             call.y[0][0] = records
 
-        return Op(run)
+        return Op(run, captured=False)

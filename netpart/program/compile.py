@@ -19,6 +19,7 @@ from netpart.program.early import early
 from netpart.program.forward import ForwardCompiler
 from netpart.program.fusion import fused
 from netpart.program.instructions import PHASE_CODES, Instruction
+from netpart.program.kernels import precision_of
 from netpart.program.memory import Memory
 from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
@@ -52,7 +53,7 @@ def compile_worker(
             program.ranks = cluster.ranks(group)
     return WorkerProgram(
         worker, partition.workers, width, memory.buffers, partition.holdings[worker],
-        parameters.values, parameters.gradients, phases, slots, kernels,
+        parameters.values, parameters.gradients, phases, slots, kernels, precision_of(partition.job),
     )  # fmt: skip
 
 

@@ -83,7 +83,8 @@ class Program:
 
 @dataclass
 class WorkerProgram:
-    """Everything one worker plays, compiled for ``kernels``: buffers, parameters, one Program per phase."""
+    """Everything one worker plays, compiled for ``kernels``, which compute products with ``precision``: buffers,
+    parameters, one Program per phase."""
 
     worker: int
     workers: int
@@ -95,6 +96,7 @@ class WorkerProgram:
     phases: dict[str, Program]
     slots: int = 0
     kernels: type[Kernels] = Kernels
+    precision: str = "float32"
 
     def at_home(self, view: View, holding: int) -> View:
         """What of the values, or gradient, of a holding this worker updates."""

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from struct import Struct
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,8 @@ WORD, ENTRY = 8, 16
 """Bytes of a count, and of an entry of the ring."""
 PROMISE = Struct(f"<{HEADER.size}sQqQ")
 SENT, TAKEN, COUNT, COMPLAINT, PROMISES = 0, LINE, 2 * LINE, 3 * LINE, 5 * LINE
+NOWHERE = -1
+"""Stands for a descriptor where a message has no place of its own."""
 UNPROMISED = -1
 """Stands for the number of a promise where there is none."""
 SPARE = 8
@@ -47,18 +50,19 @@ SPARE = 8
 class Promise:
     """What a channel brings, as the header of its first message, and how many messages may be on their way.
 
-    ``descriptor``, if it is one, is the receiver's for the memory in which the message has its place, at ``offset``.
+    ``descriptor``, if it is one, is the receiver's for the memory in which the message has its place, at ``offset``;
+    below NOWHERE are the descriptors of memory that is not the host's.
     """
 
     header: Header
     ahead: int
-    descriptor: int = -1
+    descriptor: int = NOWHERE
     offset: int = 0
 
     @property
     def placed(self) -> bool:
         """True if its message has a place of its own."""
-        return self.descriptor >= 0
+        return self.descriptor != NOWHERE
 
     @property
     def nbytes(self) -> int:
@@ -66,12 +70,12 @@ class Promise:
         return 0 if self.placed else self.ahead * up(self.header.nbytes)
 
 
-Place = Callable[[Promise], Array]
-"""Finds the bytes of the place that a message has."""
+Place = Callable[[Promise], Sequence[Any]]
+"""Finds the places that the messages of a channel have in turn: as its header announces them."""
 
 
-def nowhere(promise: Promise) -> Array:
-    """The place of a message where none has any."""
+def nowhere(promise: Promise) -> Sequence[Any]:
+    """The places of messages where none has any."""
     raise TransportError(f"{promise.header}: expected a channel with slots, got one whose message has a place")
 
 
@@ -105,7 +109,7 @@ class Stream:
 
     __slots__ = ("channel", "dtype", "header", "number", "shape", "slots")
 
-    def __init__(self, number: int, header: Header, slots: Sequence[Array]) -> None:
+    def __init__(self, number: int, header: Header, slots: Sequence[Any]) -> None:
         self.number, self.header, self.slots = number, header, cycle(slots)
         self.channel, self.shape, self.dtype = header.channel, header.shape, header.dtype
 
@@ -122,8 +126,8 @@ class Lane:
         self.streams: list[Stream] = []
         at = slots_start(promises)
         for number, promise in enumerate(promises):
-            flat = [place(promise)] if promise.placed else slots(memory, at, promise)
-            self.streams.append(Stream(number, promise.header, [shaped(s, promise.header, writable) for s in flat]))
+            places = place(promise) if promise.placed else slots(memory, at, promise, writable)
+            self.streams.append(Stream(number, promise.header, places))
             at += promise.nbytes
         self.by_channel = {stream.channel: stream for stream in self.streams}
 
@@ -185,15 +189,14 @@ class Lane:
         words[TAKEN // WORD] = self._taken
 
 
-def slots(memory: mmap.mmap, at: int, promise: Promise) -> list[Array]:
-    """The bytes of each slot of a channel, the first at ``at``."""
-    flat, nbytes = np.frombuffer(memory, np.uint8), promise.header.nbytes
-    starts = (at + i * up(nbytes) for i in range(promise.ahead))
-    return [flat[start : start + nbytes] for start in starts]
+def slots(memory: mmap.mmap, at: int, promise: Promise, writable: bool) -> list[Array]:
+    """The slots of a channel, the first at ``at``."""
+    flat, step = np.frombuffer(memory, np.uint8), up(promise.header.nbytes)
+    return [shaped(flat[at + i * step :], promise.header, writable) for i in range(promise.ahead)]
 
 
 def shaped(flat: Array, header: Header, writable: bool) -> Array:
-    """Bytes as the array that ``header`` announces."""
-    array = flat.view(header.dtype).reshape(header.shape)
+    """The first of some bytes as the array that ``header`` announces."""
+    array = flat[: header.nbytes].view(header.dtype).reshape(header.shape)
     array.flags.writeable = writable
     return array

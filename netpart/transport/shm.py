@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from struct import Struct
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +28,11 @@ import numpy.typing as npt
 from netpart.errors import TransportError
 from netpart.transport.bell import RANK_BITS, Bell
 from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header
-from netpart.transport.lane import ENTRY, LINE, Lane, Promise, lane_bytes, up
+from netpart.transport.lane import ENTRY, LINE, NOWHERE, Lane, Promise, lane_bytes, shaped, up
 from netpart.transport.transport import WINDOW, Transport
 
-SCHEME = "shm://"
+SCHEME, MORE = "shm://", "#"
+"""Around the path in an address; what is behind it is for those that share more than memory of the host."""
 SPIN = 1e-3
 """Seconds that a waiting rank looks by itself before it sleeps. Nobody else wants its core, or it sleeps at once; and a
 core that has been idle, above all a virtual one, takes long to come back."""
@@ -90,20 +92,20 @@ class ShmTransport(Transport):
             raise TransportError(f"rank {self.rank}: expected {wanted}, got one of rank {peer}")
         super().expect(channel, peer, shape, dtype, ahead)
         header = Header(peer, channel, 0, np.dtype(dtype), tuple(shape))
-        self._promises[peer][channel] = Promise(header, ahead, *self._found(place))
+        self._promises[peer][channel] = Promise(header, ahead, *self._found(header, ahead, place))
 
-    def _found(self, place: Array | None) -> tuple[int, int]:
-        """Descriptor and offset of a place in allocated memory; of any other descriptor -1."""
+    def _found(self, header: Header, ahead: int, place: Array | None) -> tuple[int, int]:
+        """Descriptor and offset of where messages have their place; NOWHERE for any but one in allocated memory."""
         if place is not None:
             for descriptor, memory in self._allocated.items():
                 offset = address(place) - address(memory)
                 if 0 <= offset < memory.nbytes:
                     return descriptor, offset
-        return -1, 0
+        return NOWHERE, 0
 
-    def _place(self, promise: Promise) -> Array:
-        """The bytes of a place in memory of this rank."""
-        return self._allocated[promise.descriptor][promise.offset :][: promise.header.nbytes]
+    def _own_places(self, promise: Promise) -> Sequence[Any]:
+        """The place of a message in memory of this rank, to be read."""
+        return [shaped(self._allocated[promise.descriptor][promise.offset :], promise.header, writable=False)]
 
     def bind(self, address: str = "") -> str:
         """Makes the memory for all that was promised and returns where peers find it.
@@ -120,7 +122,7 @@ class ShmTransport(Transport):
             start = first + sum(sizes[:peer])
             PLACE.pack_into(front, 2 * LINE + peer * PLACE.size, start, nbytes)
             memory = mmap.mmap(self._descriptor, nbytes, offset=start)
-            self._ins.append(Lane.make(memory, promises[peer], self._run_id, self._place))
+            self._ins.append(Lane.make(memory, promises[peer], self._run_id, self._own_places))
         self._bell = Bell(front, self.rank, self._spin)
         return f"{SCHEME}/proc/{os.getpid()}/fd/{self._descriptor}"
 
@@ -140,14 +142,14 @@ class ShmTransport(Transport):
     def connect(self, addresses: Mapping[int, str]) -> None:
         for peer in sorted(addresses.keys() - self._outs.keys() - {self.rank}):
             try:
-                self._outs[peer] = self._open(Path(addresses[peer].removeprefix(SCHEME)))
+                self._outs[peer] = self._open(peer, Path(addresses[peer].removeprefix(SCHEME).partition(MORE)[0]))
             except OSError as error:
                 hint = "that rank has ended, or runs on another host or as another user: run with --transport zeromq"
                 raise TransportError(
                     f"rank {self.rank}: expected memory of rank {peer} at {addresses[peer]}, got {error}; {hint}"
                 ) from None
 
-    def _open(self, path: Path) -> tuple[Lane, Bell]:
+    def _open(self, peer: int, path: Path) -> tuple[Lane, Bell]:
         """This rank's lane in a peer's memory, and the peer's bell."""
         with path.open("r+b") as file:
             front = mmap.mmap(file.fileno(), front_bytes(len(self._promises)))
@@ -155,8 +157,15 @@ class ShmTransport(Transport):
                 raise OSError("memory of another run")
             start, nbytes = PLACE.unpack_from(front, 2 * LINE + self.rank * PLACE.size)
             memory = mmap.mmap(file.fileno(), nbytes, offset=start)
-            lane = Lane.open(memory, self._run_id, partial(place_of, path.parent))
+            lane = Lane.open(memory, self._run_id, partial(self._places_of, peer, path.parent))
         return lane, Bell(front, self.rank)
+
+    def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
+        """The place of a message in memory of a peer, whose ``descriptors`` the kernel shows there, to be written."""
+        skipped = promise.offset % mmap.ALLOCATIONGRANULARITY
+        with (descriptors / str(promise.descriptor)).open("r+b") as file:
+            memory = mmap.mmap(file.fileno(), skipped + promise.header.nbytes, offset=promise.offset - skipped)
+        return [shaped(np.frombuffer(memory, np.uint8)[skipped:], promise.header, writable=True)]
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
@@ -165,12 +174,15 @@ class ShmTransport(Transport):
         lane, bell = self._outs[peer]
         stream = lane.by_channel.get(channel)
         if stream is not None and array.shape == stream.shape and array.dtype == stream.dtype:
-            np.copyto(next(stream.slots), array)
+            self._write(next(stream.slots), array)
             lane.write(stream.number, step)
         else:
             lane.complain(Header(self.rank, channel, step, array.dtype, array.shape))
         bell.ring()
         self._count(channel, array.nbytes, ENTRY)
+
+    def _write(self, slot: Any, array: Array) -> None:
+        np.copyto(slot, array)
 
     def _take_in(self) -> None:
         """Moves what has come into the mailbox; costs one look while the bell is silent."""
@@ -214,14 +226,6 @@ class ShmTransport(Transport):
                 os.close(descriptor)
         self._descriptor = -1
         self._allocated.clear()
-
-
-def place_of(descriptors: Path, promise: Promise) -> Array:
-    """The bytes of a place in memory of a peer, whose ``descriptors`` the kernel shows there."""
-    skipped = promise.offset % mmap.ALLOCATIONGRANULARITY
-    with (descriptors / str(promise.descriptor)).open("r+b") as file:
-        memory = mmap.mmap(file.fileno(), skipped + promise.header.nbytes, offset=promise.offset - skipped)
-    return np.frombuffer(memory, np.uint8)[skipped:]
 
 
 def address(array: Array) -> int:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,13 @@ class Transport(ABC):
     slots_for_all = False
     """True if every channel has memory of its own from before the first step to the last."""
 
+    xp: Any = np
+    """The array module of what ``allocate`` returns."""
+
     def __init__(self, rank: int) -> None:
         self.rank = rank
+        self.device_peers: frozenset[int] = frozenset()
+        """The ranks with which arrays of the device are exchanged; with all others those of the host are."""
         self.mailbox = Mailbox(rank)
         self.counts: dict[Channel, int] = {}
         """Payload bytes sent, by channel."""

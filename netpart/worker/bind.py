@@ -36,7 +36,6 @@ from netpart.program.program import Program
 from netpart.program.wire import AHEAD, ahead, overwritten
 from netpart.spec import contains, extent, relative
 from netpart.updaters import Scale
-from netpart.updaters.running import follow_mean, follow_variance
 from netpart.worker.machine import Machine
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ RUN, SEND, RECEIVE, START, WAIT = range(5)
 @dataclass(slots=True)
 class Running:
     """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, the ranks of
-    its members, and what is done as soon as it is complete.
+    its members, and what is done as soon as it is complete (``then_replayed``: when nobody traces).
 
     ``number`` is that of its messages, since it was started; ``delay`` that of its mini-batch then.
     """
@@ -58,13 +57,15 @@ class Running:
     channels: dict[int, Channel]
     members: tuple[int, ...]
     then: list[Action] = field(default_factory=list)
+    then_replayed: list[Action] = field(default_factory=list)
     number: int = 0
     delay: int = 0
 
 
 @dataclass(slots=True)
 class Action:
-    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people."""
+    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; ``captured``: a graph
+    may repeat it."""
 
     kind: int
     name: str
@@ -73,6 +74,7 @@ class Action:
     peer: int = -1
     channel: Channel | None = None
     running: Running | None = None
+    captured: bool = True
 
 
 @dataclass
@@ -86,6 +88,7 @@ class Bound:
     turns: list[list[tuple[int, Action]]]
     metrics: np.ndarray[Any, Any]
     scratch: list[tuple[Action, Op]] = field(default_factory=list)
+    running: list[Running] = field(default_factory=list)
 
 
 def bind(machine: Machine, phase: str, transport: Transport | None) -> Bound:
@@ -97,7 +100,8 @@ def bind(machine: Machine, phase: str, transport: Transport | None) -> Bound:
     bound = [[binder.action(i) for i in program.instructions] for binder in binders]
     delays = [i.delay for i in program.instructions]
     turns = [[(d, bound[(turn - d) % period][at]) for at, d in enumerate(delays)] for turn in range(period)]
-    return Bound(program, turns, metrics, [each for binder in binders for each in binder.ops])
+    ops = [each for binder in binders for each in binder.ops]
+    return Bound(program, turns, metrics, ops, [each for binder in binders for each in binder.running.values()])
 
 
 class Binder:
@@ -157,7 +161,7 @@ class Binder:
         return f"{name}+{self.name(then)}" if then else name
 
     def op(self, name: str, op: Op) -> Action:
-        action = Action(RUN, name, run=op.run)
+        action = Action(RUN, name, run=op.run, captured=op.captured)
         if op.scratch:
             self.ops.append((action, op))
         return action
@@ -267,7 +271,7 @@ class Binder:
         assert machine.updater is not None
         scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
-        op = machine.updater.bind(machine.xp, w, g, state, scale, machine.clock, self.array(norm))
+        op = self.kernels.update(machine.updater, w, g, state, scale, machine.clock, self.array(norm))
         return op if program.copies(value.buffer) == 1 else after(self.kernels.copy(w, self.before(value)), op)
 
     def spec(self, holding: int) -> ParamSpec:
@@ -275,9 +279,9 @@ class Binder:
 
     def follow(self, running: Following, holding: int, w: Array, g: Array) -> Op:
         """Moves a running statistic by the moments of the mini-batch."""
-        xp, program = self.machine.xp, self.machine.program
+        program = self.machine.program
         if not running.mean:
-            return follow_mean(xp, w, g, running.keep)
+            return self.kernels.follow_mean(w, g, running.keep)
         box = program.holdings[holding].box
         centres = [
             gradient.crop(box, held.box)
@@ -285,7 +289,7 @@ class Binder:
             if held.parameter.name == running.mean and gradient is not None and contains(held.box, box)
         ]
         count = self.program.micros[-1].rows[1] * running.elements
-        return follow_variance(xp, w, g, self.arrays(centres[0]), running.keep, count)
+        return self.kernels.follow_variance(w, g, self.arrays(centres[0]), running.keep, count)
 
 
 def after(first: Op, second: Op) -> Op:
@@ -295,7 +299,7 @@ def after(first: Op, second: Op) -> Op:
         first.run()
         second.run(*scratch)
 
-    return Op(run, second.scratch)
+    return Op(run, second.scratch, first.captured and second.captured)
 
 
 def scratch_bytes(ops: list[tuple[Action, Op]]) -> int:

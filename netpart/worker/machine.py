@@ -10,7 +10,6 @@ import numpy as np
 
 from netpart.errors import MemoryRefused
 from netpart.kernels.op import Array, Clock
-from netpart.kernels.reference import Kernels
 from netpart.program.arena import aligned
 from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
 from netpart.program.program import WorkerProgram
@@ -40,11 +39,11 @@ class Machine:
     ) -> None:  # fmt: skip
         self.program, self.xp, self.updater, self.seed = program, xp, updater, seed
         self.dtype = np.float64 if program.float_size == 8 else np.float32
-        self.kernels = (program.kernels if xp is np else Kernels)(xp, self.dtype)
+        self.kernels = program.kernels(xp, self.dtype, program.precision)
         self.clock = Clock()
         self.wire_bytes = wire_bytes(program, transport is not None and transport.slots_for_all)
         self.refuse_unless_fits(program.total_bytes)
-        shared = self.shared(transport) if transport is not None and xp is np else {}
+        shared = self.shared(transport) if transport is not None and transport.xp is xp else {}
         self.versions: dict[int, list[Array]] = {
             b: [shared[b]] if b in shared else [self.zeros(b) for _ in range(program.copies(b))]
             for b, buffer in enumerate(program.buffers)
@@ -78,18 +77,23 @@ class Machine:
 
     def refuse_unless_fits(self, coming: int, workspace: int = 0) -> None:
         """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""
-        free = available_memory()
-        if free is None or self.xp is not np or coming + self.wire_bytes + RESERVE <= free:
+        free = self.free()
+        if free is None or coming + self.wire_bytes + RESERVE <= free:
             return
-        p, still = self.program, coming + self.wire_bytes + RESERVE
+        p, still, cpu = self.program, coming + self.wire_bytes + RESERVE, self.xp is np
         needed = p.total_bytes + workspace + self.wire_bytes + RESERVE
+        room = "its address space" if cpu else "the GPU"
         raise MemoryRefused(
             f"worker {p.worker}: needs {needed} bytes ({bytes_text(needed)}: parameters, gradients and updater state "
             f"{bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}, workspace {bytes_text(workspace)}, "
             f"messages {bytes_text(self.wire_bytes)}, {bytes_text(RESERVE)} in reserve) but may have "
-            f"{needed - still + free} ({bytes_text(free)} of its address space are left); cut the net over more "
-            "workers, use more micro_batches, or raise the limit (ulimit -v)"
+            f"{needed - still + free} ({bytes_text(free)} of {room} are left); cut the net over more workers, use more "
+            f"micro_batches{', or raise the limit (ulimit -v)' if cpu else ''}"
         )
+
+    def free(self) -> int | None:
+        """Bytes that it may still allocate where it computes; None if nobody says."""
+        return available_memory() if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
 
     def element(self, dtype: str) -> Any:
         """NumPy dtype of a buffer."""

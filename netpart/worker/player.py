@@ -15,6 +15,7 @@ import numpy as np
 from netpart.initialisers import initialise
 from netpart.kernels.op import Array
 from netpart.kernels.philox import key
+from netpart.program.buffers import View
 from netpart.program.instructions import PHASE_CODES, Channel, Way
 from netpart.program.program import WorkerProgram
 from netpart.spec import pieces, relative
@@ -31,6 +32,8 @@ from netpart.worker.bind import (
     scratch_bytes,
 )  # fmt: skip
 from netpart.worker.machine import ALIGN, Machine
+from netpart.worker.replay import Turn, replays
+from netpart.worker.staging import Staging
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
@@ -82,9 +85,12 @@ class Player:
         seed: int = 1, poison: bool = False,
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
+        self.staging = None if xp is np else Staging(xp)
         self.machine = Machine(program, xp, updater, seed, poison, transport)
         self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport) for p in program.phases}
         self.workspace_bytes = self.attach_workspace()
+        self.device = self.machine.kernels.device
+        self.replayed: dict[str, list[Turn]] = self.replays()
         self.running: list[Running] = []
         self.seen = -1
         self.trace: list[Traced] | None = None
@@ -106,10 +112,20 @@ class Player:
             attach(bound, memory[base:])
         return need
 
+    def replays(self) -> dict[str, list[Turn]]:
+        """By phase, the turns as they are played when nobody traces: on a GPU by graphs."""
+        if self.device is None:
+            return {phase: bound.turns for phase, bound in self.bound.items()}
+        for bound in self.bound.values():
+            for running in bound.running:
+                running.then_replayed = [action for _, action in replays(self.device, [(0, a) for a in running.then])]
+        return {phase: [replays(self.device, turn) for turn in bound.turns] for phase, bound in self.bound.items()}
+
     @property
     def memory_bytes(self) -> int:
-        """Bytes that the plan takes at most: buffers, workspace, messages on their way."""
-        return self.program.total_bytes + self.workspace_bytes + self.machine.wire_bytes
+        """Bytes that the plan takes at most: buffers, workspace, messages on their way, samples on theirs."""
+        held = self.device.held if self.device else 0
+        return int(self.program.total_bytes + self.workspace_bytes + self.machine.wire_bytes + held)
 
     def initialise(self) -> None:
         """Fills every parameter with its initial values: a function of seed, name and global element index.
@@ -141,6 +157,8 @@ class Player:
         step must be ``step`` + 1.
         """
         began, mini = self.now(), self.begun[phase]
+        if self.device is not None:
+            self.device.use()
         if mini == 0:
             self.empty()
         for late in range(1 + self.program.phases[phase].depth * drain):
@@ -159,10 +177,11 @@ class Player:
     def turn(self, phase: str, step: int, mini: int, late: int) -> Iterator[Waiting]:
         """Plays the instructions once, each for its mini-batch; ``mini``, since none was under way, is the last, and
         began ``late`` turns before."""
-        bound, trace, clock = self.bound[phase], self.trace, self.machine.clock
+        trace, clock = self.trace, self.machine.clock
+        turns = self.replayed[phase] if trace is None else self.bound[phase].turns
         number, turn = self.sequence[phase], mini + late
         yield from self.wait_for_readers(phase, number)
-        for delay, action in bound.turns[turn % len(bound.turns)]:
+        for delay, action in turns[turn % len(turns)]:
             if not late <= delay <= turn:
                 continue
             self.doing, self.late = action.name, delay - late
@@ -171,13 +190,23 @@ class Player:
                 self.advance()
             started = self.now() if trace is not None else 0.0
             if action.run is not None:
-                action.run()
+                self.compute(action)
             else:
                 yield from self.communicate(action, phase, number - delay)
             if trace is not None:
                 self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel, delay - late)
         self.tell_writers(phase, number)
         self.sequence[phase] = number + 1
+
+    def compute(self, action: Action) -> None:
+        """Runs a kernel; where a GPU does, enqueues it, and waits for it only to trace how long it takes."""
+        assert action.run is not None
+        if self.device is None:
+            return action.run()
+        self.device.tell(self.machine.clock.step)
+        action.run()
+        if self.trace is not None:
+            self.device.stream.synchronize()
 
     def note(self, name: str, started: float, channel: Channel | None = None, delay: int = 0) -> None:
         """Traces what ends now, if it is to be traced."""
@@ -189,14 +218,14 @@ class Player:
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
-            self.transport.send(action.channel, step, action.peer, self.to_host(action.array))
+            self.send(action.channel, step, action.peer, action.array)
         elif action.kind == RECEIVE:
             began = self.now()
             while (arrived := self.transport.receive(action.channel, step)) is None:
                 yield Waiting(action.name, action.peer, phase, step, action.channel)
                 self.advance()
             self.note(f"wait {action.name}", began)
-            self.to_device(action.array, arrived)
+            action.array[...] = self.on_device(arrived)
         elif action.kind == START:
             assert action.running is not None
             self.start(action.running, step)
@@ -232,7 +261,7 @@ class Player:
                 if arrived is None:
                     break
                 began = self.now()
-                self.pass_on(running, running.progress.deliver(self.xp.asarray(arrived)))
+                self.pass_on(running, running.progress.deliver(self.on_device(arrived)))
                 self.note(f"receive {running.name}", began, running.channels[expected[1]], running.delay)
         complete = [running for running in self.running if running.progress.done]
         self.running = [running for running in self.running if not running.progress.done]
@@ -241,10 +270,10 @@ class Player:
 
     def follow(self, running: Running) -> None:
         """Does what is to be done when a collective is complete."""
-        for action in running.then:
+        for action in running.then if self.trace is not None or self.device is None else running.then_replayed:
             began = self.now()
             if action.run is not None:
-                action.run()
+                self.compute(action)
             elif action.running is not None:
                 self.start(action.running, running.number)
             self.note(PHRASES.get(action.kind, "") + action.name, began, action.channel)
@@ -254,14 +283,28 @@ class Player:
         assert self.transport is not None
         for place, index, view in sends:
             began, channel = self.now(), running.channels[index]
-            self.transport.send(channel, running.number, running.members[place], self.to_host(view))
+            self.send(channel, running.number, running.members[place], view)
             self.note(f"send {running.name}", began, channel, running.delay)
+
+    def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
+        """Sends an array of the device, through the host if the peer takes no others."""
+        assert self.transport is not None
+        if self.staging is not None and peer not in self.transport.device_peers:
+            array = self.staging.to_host(array)
+        self.transport.send(channel, step, peer, array)
+
+    def on_device(self, arrived: Array) -> Array:
+        """What has arrived, on the device for what is done before something else arrives."""
+        if self.staging is None or isinstance(arrived, self.xp.ndarray):
+            return arrived
+        return self.staging.to_device(arrived)
+
+    def host(self, view: View, phase: str) -> Array:
+        """What ``view`` holds after a step of ``phase``, on the host."""
+        return self.to_host(self.machine.arrays(phase)(view))
 
     def to_host(self, array: Array) -> Array:
         return array if self.xp is np else self.xp.asnumpy(array)
-
-    def to_device(self, target: Array, arrived: Array) -> None:
-        target[...] = arrived if self.xp is np else self.xp.asarray(arrived)
 
     def finished_by_readers(self, phase: str) -> list[tuple[int, Channel]]:
         """(worker, channel) of everyone that this worker sends to, and on which it hears of their finished steps."""

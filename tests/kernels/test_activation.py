@@ -80,6 +80,13 @@ def test_the_gradient_of_relu_at_zero_is_the_slope() -> None:
     assert dx.tolist() == [0.25]
 
 
+@pytest.mark.parametrize(("kind", "slope"), [("silu", 0.5), ("mish", 0.6), ("gelu", 0.5), ("gelu_tanh", 0.5)])
+def test_the_gradient_of_a_gate_at_zero_whatever_its_sign(kind: Kind, slope: float) -> None:
+    x, y, dx = np.array([0.0, -0.0]), np.zeros(2), rubbish(2)
+    play(K.activation_gradient(kind, x, y, np.ones(2), dx))
+    np.testing.assert_allclose(dx, slope, rtol=1e-14)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_allocates_nothing(kind: Kind) -> None:
     x, y = normal(1, 50, 70), normal(2, 50, 70)

@@ -43,24 +43,6 @@ def test_squares_allocate_nothing() -> None:
     assert peak_bytes(K.add_squares(np.zeros(1), normal(1, 300, 700).astype(np.float32))) < 4096
 
 
-def test_upload_reads_the_host_array_at_each_run() -> None:
-    dst, host = rubbish(3, dtype="int32"), np.zeros(3, "int32")
-    op = K.upload(dst, host)
-    host[:] = 4, 5, 6
-    play(op)
-    assert dst.tolist() == [4, 5, 6]
-
-
-def test_upload_to_a_device_array_uses_its_own_transfer() -> None:
-    class DeviceArray:
-        def set(self, host: object) -> None:
-            self.got = host
-
-    dst, host = DeviceArray(), np.ones(2)
-    play(K.upload(dst, host))
-    assert dst.got is host
-
-
 def test_empty_arrays_are_nothing_to_do() -> None:
     empty = np.zeros((0, 3))
     for op in (K.zero(empty), K.copy(empty, empty.copy()), K.add(empty, empty.copy()), K.total(empty, [empty.copy()])):
@@ -69,7 +51,7 @@ def test_empty_arrays_are_nothing_to_do() -> None:
 
 def test_allocates_nothing() -> None:
     dst, src = np.zeros((60, 70))[::2], normal(1, 30, 70)
-    ops = [K.zero(dst), K.copy(dst, src), K.add(dst, src), K.total(dst, [src, src]), K.upload(dst, src)]
+    ops = [K.zero(dst), K.copy(dst, src), K.add(dst, src), K.total(dst, [src, src])]
     assert max(map(peak_bytes, ops)) < 4096
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from netpart.errors import NetpartError
 from netpart.kernels import choose as chooser
-from netpart.kernels.choose import AUTO, KERNELS, MODULES, Choice, choose, named
+from netpart.kernels.choose import AUTO, KERNELS, MODULES, Choice, check_precision, choose, named
 from netpart.proto.job_pb2 import KernelSet
 
 
@@ -34,14 +34,35 @@ def test_auto_says_why_it_is_the_reference(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("wanted", ["auto", "onednn"])
-def test_float64_and_gpus_have_the_reference_alone(wanted: str) -> None:
+def test_float64_has_the_reference_alone_on_a_cpu(wanted: str) -> None:
     assert choose(wanted, "float64") == Choice("reference", "float64 has no others")
-    assert choose(wanted, "float32", "cuda") == Choice("reference", "a GPU has no others")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_gpu_has_kernels_of_its_own(dtype: str) -> None:
+    assert choose("auto", dtype, "cuda") == choose("cuda", dtype, "cuda") == Choice("cuda")
+    assert choose("onednn", dtype, "cuda") == Choice("cuda", "oneDNN is for CPUs")
+    assert choose("reference", dtype, "cuda") == Choice("reference")
+
+
+def test_cuda_on_a_cpu_is_refused() -> None:
+    with pytest.raises(NetpartError, match="--kernels cuda: expected a GPU, got --device cpu"):
+        choose("cuda", "float32", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kernels", "wrong"),
+    [("float32", "onednn", "expected cuda kernels, got onednn"), ("float64", "cuda", "expected --dtype float32")],
+)
+def test_a_precision_that_means_nothing_is_refused(dtype: str, kernels: str, wrong: str) -> None:
+    check_precision("float32", dtype, kernels)
+    with pytest.raises(NetpartError, match=f"--precision tf32: {wrong}"):
+        check_precision("tf32", dtype, kernels)
 
 
 def test_the_environment_says_what_auto_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(chooser.VARIABLE, "reference")
     assert choose("auto", "float32") == Choice("reference")
     monkeypatch.setenv(chooser.VARIABLE, "fast")
-    with pytest.raises(NetpartError, match="expected one of auto, reference, onednn, got 'fast'"):
+    with pytest.raises(NetpartError, match="expected one of auto, reference, onednn, cuda, got 'fast'"):
         choose("auto", "float32")

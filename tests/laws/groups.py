@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import Any
 
+import numpy as np
 import zmq
 
 from netpart.errors import TransportError
+from netpart.transport.cuda_ipc import CudaIpcTransport
+from netpart.transport.frames import Array, Channel
 from netpart.transport.memory import MemoryHub
 from netpart.transport.mpi import MpiTransport
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
+from tests.cuda.module import emulated
+
+cupy, alone = emulated(), emulated("cupy.ipc").alone
 
 DEADLINE = 30.0
 """Seconds after which a message that should have come never will."""
@@ -58,6 +65,35 @@ def shm(n: int, promise: Promise) -> Iterator[list[Transport]]:
         yield [*ranks]
 
 
+class OnDevice(CudaIpcTransport):
+    """Arrays of the host on the device, and back; each rank has a stream of its own, which works only when it must."""
+
+    def __init__(self, rank: int, n: int) -> None:
+        self.stream = cupy.cuda.Stream(non_blocking=True)
+        super().__init__(rank, b"law-7run", n, cupy, range(n))
+
+    def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
+        with self.stream:
+            on_device: Any = cupy.asarray(array)
+            super().send(channel, step, peer, on_device)
+
+    def receive(self, channel: Channel, step: int) -> Array | None:
+        with self.stream:
+            found = super().receive(channel, step)
+            return None if found is None else np.asarray(cupy.asnumpy(found))
+
+
+@contextmanager
+def cuda_ipc(n: int, promise: Promise) -> Iterator[list[Transport]]:
+    with alone(), ExitStack() as stack:
+        ranks = [stack.enter_context(OnDevice(rank, n)) for rank in range(n)]
+        promise([*ranks])
+        addresses = {transport.rank: transport.bind() for transport in ranks}
+        for transport in ranks:
+            transport.connect(addresses)
+        yield [*ranks]
+
+
 @contextmanager
 def mpi(n: int, promise: Promise) -> Iterator[list[Transport]]:
     """All ranks in one process of MPI, whose messages to itself they tell apart by their tags."""
@@ -77,6 +113,7 @@ def mpi(n: int, promise: Promise) -> Iterator[list[Transport]]:
 
 
 GROUPS: dict[str, Group] = {
+    "cuda-ipc": cuda_ipc,
     "memory": memory,
     "mpi": mpi,
     "shm": shm,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from netpart.errors import TransportError
 from netpart.transport.frames import DTYPES, Array, Header
-from netpart.transport.lane import LINE, UNPROMISED, Lane, Promise, capacity, lane_bytes
+from netpart.transport.lane import LINE, UNPROMISED, Lane, Promise, capacity, lane_bytes, shaped
 
 RUN = b"run-0001"
 SHAPES = st.lists(st.integers(0, 9), max_size=3).map(tuple)
@@ -35,9 +35,9 @@ def test_a_message_with_a_place_takes_no_slot() -> None:
     assert lane_bytes(promises) == lane_bytes([])
     memory, asked = mmap.mmap(-1, lane_bytes(promises)), list[Promise]()
 
-    def place(promise: Promise) -> Array:
+    def place(promise: Promise) -> list[Array]:
         asked.append(promise)
-        return flat[promise.offset :]
+        return [shaped(flat[promise.offset :], promise.header, writable=True)]
 
     receiver, sender = Lane.make(memory, promises, RUN, place), Lane.open(memory, RUN, place)
     next(sender.streams[0].slots)[...] = 3

@@ -2,20 +2,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from netpart.updaters.running import follow_mean, follow_variance
-from tests.kernels.harness import play
+from tests.kernels.harness import K, play
 
 
 def test_mean_and_variance_move_towards_the_batch() -> None:
     x, mean, variance = np.array([1.0, 4.0, 4.0]), np.array([2.0]), np.array([10.0])
     first, second = np.array([(x - 2).mean()]), np.array([((x - 2) ** 2).mean()])
-    play(follow_variance(np, variance, second, first, 0.75, 3))
-    play(follow_mean(np, mean, first, 0.75))
+    play(K.follow_variance(variance, second, first, 0.75, 3))
+    play(K.follow_mean(mean, first, 0.75))
     assert np.isclose(mean[0], 0.75 * 2 + 0.25 * x.mean())
     assert np.isclose(variance[0], 0.75 * 10 + 0.25 * x.var(ddof=1))
 
 
 def test_the_variance_of_one_element_is_0() -> None:
     variance = np.array([4.0])
-    play(follow_variance(np, variance, np.array([9.0]), np.array([3.0]), 0.5, 1))
+    play(K.follow_variance(variance, np.array([9.0]), np.array([3.0]), 0.5, 1))
     assert variance[0] == 2

@@ -1,0 +1,27 @@
+"""Element-wise activations: one kernel for each kind and direction."""
+
+from __future__ import annotations
+
+from netpart.kernels import activation
+from netpart.kernels.activation import Kind
+from netpart.kernels.cuda.launch import Fast, views
+from netpart.kernels.gates import GATES
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING
+
+
+class Activation(activation.Activation, Fast):
+    """x, y, dy, dx: one shape, of any strides; y may be x where the reference allows it, and dx dy."""
+
+    def activation(self, kind: Kind, x: Array, y: Array, slope: float = 0.0) -> Op:
+        """y = kind(x)."""
+        return self._elements(f"activation_{kind}", slope, x, y)
+
+    def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
+        """Overwrites dx = kind'(x) · dy. Of x and y only y is read, but for gates, elu and a relu of negative slope."""
+        reads_x = kind in GATES or kind == "elu" or (kind == "relu" and slope < 0)
+        return self._elements(f"gradient_{kind}", slope, x if reads_x else y, dy, dx)
+
+    def _elements(self, name: str, slope: float, *arrays: Array) -> Op:
+        size = arrays[0].size
+        return self.launch("activation.cu", name, size, *views(*arrays), float(slope), size) if size else NOTHING

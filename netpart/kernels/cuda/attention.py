@@ -1,0 +1,51 @@
+"""Scaled dot-product attention: products by cuBLAS, and what is between them in one pass."""
+
+from __future__ import annotations
+
+from math import prod
+
+from netpart.kernels import attention
+from netpart.kernels.cuda.launch import Bound, Scratch
+from netpart.kernels.cuda.operand import Operand
+from netpart.kernels.cuda.products import Products
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.verbs import NOTHING
+
+WARP = 32
+
+
+class Attention(attention.Attention, Products):
+    """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T, S)."""
+
+    def attention(self, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None) -> Op:
+        """y = p v with p = softmax(scale · q kᵀ); query i sees the keys up to ``first`` + i."""
+        if not y.size:
+            return NOTHING
+        rows, (queries, keys), seen = prod(p.shape[:-1]), p.shape[-2:], -1 if first is None else first
+        args = p, rows, queries, keys, float(scale), seen
+        return chain(
+            self.product(q, k.swapaxes(-1, -2), p),
+            self.launch("attention.cu", "probabilities", rows * WARP, *args),
+            self.product(p, v, y),
+        )
+
+    def attention_gradient(
+        self, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None,
+        scale: float, first: int | None = None,
+    ) -> Op:  # fmt: skip
+        """Overwrites the wanted gradients."""
+        if not p.size or not dy.size or not q.size:
+            return chain(*(self.zeroed(dx) for dx in (dq, dk, dv) if dx is not None))
+        launches: list[Bound | None] = []
+        blas, rows, dp = self.device.blas, prod(p.shape[:-1]), Scratch(p.shape, self.dtype)
+        if dv is not None:
+            launches += blas.product(p.swapaxes(-1, -2), dy, dv)
+        if dq is not None or dk is not None:
+            launches += blas.product(dy, v.swapaxes(-1, -2), dp)
+            args = dp, p, rows, p.shape[-1], float(scale)
+            launches.append(self.bound("attention.cu", "probabilities_gradient", rows * WARP, *args))
+        if dq is not None:
+            launches += blas.product(dp, k, dq)
+        if dk is not None:
+            launches += blas.product(Operand.of(dp).turned, q, dk)
+        return self.launches(*launches)

@@ -1,0 +1,153 @@
+"""cuBLAS on one stream, with a workspace of its own: a CUDA graph may hold its products, and not those of CuPy."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import prod
+from typing import Any, NamedTuple
+
+from netpart.errors import NetpartError
+from netpart.kernels.cuda.device import Device
+from netpart.kernels.cuda.launch import Scratch
+from netpart.kernels.cuda.operand import Memory, Operand, needed
+from netpart.kernels.op import Array
+
+WORKSPACE = 32 << 20
+"""Bytes; what NVIDIA recommends for compute capability 9."""
+
+PRECISIONS = {"float32": 68, "tf32": 77, "bfloat16": 75}
+"""cublasComputeType_t of products of float32 matrices: what is rounded before it is multiplied."""
+DOUBLE = 70
+"""cublasComputeType_t of products of float64 matrices."""
+TYPES = {"float32": 0, "float64": 1}
+"""cudaDataType_t."""
+SCALARS: dict[str, Any] = {"float32": ctypes.c_float, "float64": ctypes.c_double}
+DEFAULT_ALGORITHM = -1
+
+Pointer, Integer, Long = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+
+
+class Lie(NamedTuple):
+    """How (..., rows, columns) lies in memory: row after row or, ``turned``, column after column.
+
+    ``leading`` elements are between two rows (columns) and ``step`` between two matrices, None where that is uneven.
+    """
+
+    turned: bool
+    leading: int
+    step: int | None
+
+    @classmethod
+    def of(cls, a: Operand) -> Lie:
+        """Raises ValueError where neither rows nor columns are runs of memory."""
+        (rows, columns), (down, right) = a.shape[-2:], a.steps[-2:]
+        if columns == 1 or right == 1:
+            turned, leading, run = False, down if rows > 1 else columns, columns
+        else:
+            turned, leading, run = True, right, rows
+        if (turned and rows > 1 and down != 1) or leading < run:
+            raise ValueError(f"cuBLAS: expected rows or columns in one piece, got {a.shape} in steps of {a.steps}")
+        return cls(turned, max(1, leading), evenly(a.shape[:-2], a.steps[:-2]))
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """One call of cuBLAS on operands of which some may be scratch: a launch like those of kernels."""
+
+    function: Any
+    operands: tuple[Operand, Operand, Operand]
+    before: tuple[Any, ...]
+    between: tuple[tuple[Any, ...], ...]
+    after: tuple[Any, ...]
+
+    @property
+    def scratch(self) -> dict[int, Scratch]:
+        """Operands that a run is given."""
+        return needed(*(operand.base for operand in self.operands))
+
+    def __call__(self, memory: Memory) -> None:
+        placed = zip(self.operands, self.between, strict=True)
+        a, b, y = ((Pointer(operand.address(memory)), *how) for operand, how in placed)
+        checked("cublasGemmStridedBatchedEx", self.function(*self.before, *a, *b, *y, *self.after))
+
+
+class Blas:
+    """A handle on the stream of ``device``, which computes in its precision."""
+
+    def __init__(self, device: Device) -> None:
+        """Raises NetpartError where cuBLAS is missing or refuses."""
+        xp, stream = device.xp, device.stream
+        self.precision, self.calls = device.precision, library(xp)
+        self.workspace, self.handle = xp.empty(WORKSPACE, "uint8"), Pointer()
+        self._call("cublasCreate_v2", ctypes.byref(self.handle))
+        weakref.finalize(self, self.calls.cublasDestroy_v2, self.handle)
+        self._call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
+        pointer, size = Pointer(self.workspace.data.ptr), ctypes.c_size_t(WORKSPACE)
+        self._call("cublasSetWorkspace_v2", self.handle, pointer, size)
+
+    def product(
+        self, a: Array | Scratch | Operand, b: Array | Scratch | Operand, y: Array | Scratch | Operand,
+        scale: float = 1.0, add: bool = False,
+    ) -> list[Product]:  # fmt: skip
+        """y = scale · a b (``add``: y += that) of (..., rows, columns), equal on the axes before, no extent 0.
+
+        cuBLAS reads memory column after column, where a matrix that lies row after row is its own transpose: so
+        yᵀ = bᵀ aᵀ. Raises ValueError for matrices whose rows and columns are both in pieces.
+        """
+        return self._products(Operand.of(a), Operand.of(b), Operand.of(y), scale, add)
+
+    def _products(self, a: Operand, b: Operand, y: Operand, scale: float, add: bool) -> list[Product]:
+        lies = [Lie.of(m) for m in (b, a, y)]
+        if lies[2].turned:
+            return self._products(b.turned, a.turned, y.turned, scale, add)
+        if any(lie.step is None for lie in lies):
+            parts = [self._products(a.part(i), b.part(i), y.part(i), scale, add) for i in range(y.shape[0])]
+            return [product for part in parts for product in part]
+        scalar, kind = SCALARS[y.dtype.name], Integer(TYPES[y.dtype.name])
+        extents = Integer(y.shape[-1]), Integer(y.shape[-2]), Integer(a.shape[-1])
+        how = [(kind, Integer(lie.leading), Long(lie.step or 0)) for lie in lies]
+        turned = Integer(lies[0].turned), Integer(lies[1].turned)
+        before = self.handle, *turned, *extents, ctypes.byref(scalar(scale))
+        after = Integer(prod(y.shape[:-2])), Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM)
+        between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]
+        return [Product(self.calls.cublasGemmStridedBatchedEx, (b, a, y), before, between, after)]
+
+    def _compute(self, y: Operand) -> int:
+        return DOUBLE if y.dtype == "float64" else PRECISIONS[self.precision]
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        checked(name, getattr(self.calls, name)(*arguments))
+
+    def __repr__(self) -> str:
+        return f"cuBLAS({self.precision})"
+
+
+def checked(name: str, status: int) -> None:
+    """Raises NetpartError unless cuBLAS has succeeded."""
+    if status:
+        raise NetpartError(f"cuBLAS: expected {name} to succeed, got status {status}")
+
+
+def evenly(extents: Sequence[int], steps: Sequence[int]) -> int | None:
+    """The step that walks all of ``extents``, None if there is no such."""
+    along = [(n, step) for n, step in zip(extents, steps, strict=True) if n > 1]
+    if any(outer != n * inner for (_, outer), (n, inner) in pairwise(along)):
+        return None
+    return along[-1][1] if along else 0
+
+
+@cache
+def library(xp: Any) -> ctypes.CDLL:
+    """The cuBLAS that CuPy computes with. Raises NetpartError if there is none."""
+    soname = f"libcublas.so.{xp.cuda.runtime.runtimeGetVersion() // 1000}"
+    try:
+        xp.cuda.cublas  # noqa: B018 - finds the library, in whichever package, and loads it: then its name is enough
+        return ctypes.CDLL(soname)
+    except (ImportError, OSError) as error:
+        hint = "pip install 'cupy-cuda13x[ctk]', or use --kernels reference"
+        raise NetpartError(f"cuBLAS: expected {soname}, got {error}; {hint}") from error

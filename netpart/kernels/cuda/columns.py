@@ -1,0 +1,122 @@
+"""Tensors as matrices with a row for each place and a column for each channel, and sums of their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels.cuda.launch import BLOCK, MOST, Fast, Launch, Scratch
+from netpart.kernels.op import Array, Op
+
+AXES = 4
+PLACES = np.dtype([("axes", "i8"), ("extent", "i8", AXES), ("stride", "i8", AXES), ("step", "i8")])
+"""struct Places of places.cuh."""
+TILE = np.dtype([(name, "i8") for name in ("segments", "rows", "columns", "parts", "lanes")])
+"""struct Tile of columns.cuh."""
+LANES = 32
+"""Columns that a block has at most: a warp then reads neighbouring elements."""
+DEEP = 8
+"""Rows that a thread should add up before blocks become more; and no more than WIDE of these."""
+WIDE = 1024
+Struct = np.ndarray[Any, Any]
+
+
+def places(x: Array) -> Struct:
+    """Where row r (image and place) and column c (channel) of ``x`` (B, C, *S) lie, with as few axes as possible."""
+    step, shape = [s // x.itemsize for s in x.strides], x.shape
+    merged = list[tuple[int, int]]()
+    for axis in (0, *range(2, x.ndim)):
+        if merged and merged[-1][1] == shape[axis] * step[axis]:
+            merged[-1] = merged[-1][0] * shape[axis], step[axis]
+        elif shape[axis] != 1 or not merged:
+            merged.append((shape[axis], step[axis]))
+    return _struct(merged, step[1])
+
+
+def found(x: Array | None) -> tuple[Array | None, Struct]:
+    """A tensor, or None, and its ``places``: the arguments of a kernel that may do without."""
+    return x, np.zeros((), PLACES) if x is None else places(x)
+
+
+def spots(x: Array, axes: int) -> Struct:
+    """The same of ``x`` (B, [C,] *S) with an axis for the images and three for ``axes`` spatial ones."""
+    step = [s // x.itemsize for s in x.strides]
+    space = list(zip(x.shape[-axes:], step[-axes:], strict=True))
+    channel = step[1] if x.ndim == axes + 2 else 0
+    return _struct([(x.shape[0], step[0]), *[(1, 0)] * (AXES - 1 - axes), *space], channel)
+
+
+def _struct(axes: list[tuple[int, int]], step: int) -> Struct:
+    found = np.zeros((), PLACES)
+    found["axes"], found["extent"], found["step"] = len(axes), 1, step
+    for i, (extent, stride) in enumerate(axes):
+        found["extent"][i], found["stride"][i] = extent, stride
+    return found
+
+
+def rows(x: Array) -> int:
+    """Places of ``x`` (B, C, *S) in all images."""
+    return int(x.size // x.shape[1]) if x.shape[1] else 0
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How blocks share out ``segments`` times ``rows`` rows of ``columns`` columns: the same on any device."""
+
+    rows: int
+    columns: int
+    segments: int = 1
+    parts: int = 1
+    lanes: int = LANES
+
+    @staticmethod
+    def of(rows: int, columns: int, segments: int = 1) -> Tile:
+        """As many parts as keep a GPU busy."""
+        lanes = min(LANES, 1 << max(0, columns - 1).bit_length())
+        boxes = segments * max(1, -(-columns // lanes))
+        parts = max(1, min(rows * lanes // (BLOCK * DEEP), WIDE // max(1, boxes)))
+        return Tile(rows, columns, segments, parts, lanes)
+
+    @property
+    def over_parts(self) -> Tile:
+        """The tile that adds up what the parts of this one have found."""
+        return Tile(self.parts, self.columns, self.segments, 1, min(self.lanes, 4))
+
+    @property
+    def grid(self) -> int:
+        """Blocks of a launch."""
+        return max(1, min(self.segments * self.parts * -(-self.columns // self.lanes), MOST))
+
+    @property
+    def size(self) -> int:
+        """Sums that are wanted; 0: nothing is to do."""
+        return self.segments * self.columns
+
+    @property
+    def value(self) -> Struct:
+        """The struct of columns.cuh."""
+        return np.array((self.segments, self.rows, self.columns, self.parts, self.lanes), TILE)
+
+
+class Columns(Fast):
+    """Launches of kernels that walk over columns."""
+
+    def along(self, file: str, name: str, tile: Tile, *args: Any) -> Launch | None:
+        """A kernel whose blocks share out ``tile``, of which ``args`` have the struct."""
+        return self.bound(file, name, tile.size, *args, grid=tile.grid)
+
+    def sums(
+        self, file: str, begin: tuple[str, tuple[Any, ...]], end: tuple[str, tuple[Any, ...]], count: int, tile: Tile
+    ) -> Op:
+        """Adds up ``count`` numbers for each column: kernel ``begin`` those of parts, ``end`` all of them.
+
+        Kernels are (name, arguments); of ``begin`` (..., Tile, partial), of ``end`` (partial, Tile, ...).
+        """
+        partial = Scratch((max(1, tile.segments * tile.parts * count * tile.columns),), np.float64)
+        (first, given), (last, wanted) = begin, end
+        return self.launches(
+            self.along(file, first, tile, *given, tile.value, partial),
+            self.along(file, last, tile.over_parts, partial, tile.over_parts.value, *wanted),
+        )

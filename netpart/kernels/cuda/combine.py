@@ -1,0 +1,113 @@
+"""Sums, products and maxima of several arrays whose extents of 1 are stretched, as numpy broadcasts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from netpart.kernels import combine
+from netpart.kernels.combine import stretched
+from netpart.kernels.cuda.launch import BLOCK, Launch, Scratch, View, views
+from netpart.kernels.cuda.launch import MOST as MOST_BLOCKS
+from netpart.kernels.cuda.moves import Moves
+from netpart.kernels.cuda.several import MOST, along, batches, several
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING
+
+BUSY = 264
+"""Blocks that keep a GPU busy: below, sums are divided among more of them."""
+LONG = 16
+"""Addends of a thread that are worth another block, at least."""
+
+
+class Combine(combine.Combine, Moves):
+    """xs: arrays of one rank, y and dy of the shape that they make together; dx of the shape of its x."""
+
+    def fold(self, dst: Array, src: Array) -> Op:
+        """dst = src, added up over the axes on which dst has extent 1: the gradient of stretching."""
+        return self._fold(dst, [src]) if stretched(dst, src) else self.copied(dst, src)
+
+    def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
+        """y = the product of ``xs``."""
+        return self.launches(*(self._product(y, turn) for turn in batches(y, xs)))
+
+    def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
+        """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors."""
+        factors = [dy, *(x for j, x in enumerate(xs) if j != k)]
+        if not stretched(dx, dy):
+            return self.multiply(dx, factors)
+        if len(factors) > MOST:
+            raise ValueError(f"multiply_gradient: expected at most {MOST} factors, got {len(factors)}")
+        return self._fold(dx, factors)
+
+    def maximum(self, y: Array, xs: Sequence[Array], arg: Array) -> Op:
+        """y = the largest of ``xs``; ``arg`` (y's shape, uint8): the first of them that has it."""
+        if not y.size:
+            return NOTHING
+        launches = []
+        for first in range(0, len(xs), MOST):
+            turn = xs[first : first + MOST]
+            most, number, *sources = self._stretched(y, arg, *turn)
+            args = most, number, several(sources), len(turn), first, y.size
+            launches.append(self.bound("combine.cu", "maximum", y.size, *args))
+        return self.launches(*launches)
+
+    def maximum_gradient(self, arg: Array, k: int, dy: Array, dx: Array) -> Op:
+        """Overwrites dx with the gradient of ``xs[k]``: dy where it had the maximum."""
+        return self._summed("fold_won", dx, [arg, dy], lambda kept, summed: (kept[0], summed[0], kept[1], summed[1], k))
+
+    def _product(self, y: Array, xs: Sequence[Array]) -> Launch | None:
+        if not y.size:
+            return None
+        target, *sources = self._stretched(y, *xs)
+        return self.bound("combine.cu", "multiply", y.size, target, several(sources), len(xs), y.size)
+
+    def _stretched(self, y: Array, *xs: Array) -> list[View]:
+        """Views of y's shape."""
+        return views(y, *(self.xp.broadcast_to(x, y.shape) for x in xs))
+
+    def _fold(self, dst: Array, factors: Sequence[Array]) -> Op:
+        """dst = the product of ``factors``, the first of which has all axes, added up over those that dst has not."""
+        operands = [factors[0], *(self.xp.broadcast_to(x, factors[0].shape) for x in factors[1:])]
+        return self._summed(
+            "fold_product", dst, operands, lambda kept, summed: (several(kept), several(summed), len(operands))
+        )
+
+    def _summed(
+        self,
+        name: str,
+        dst: Array,
+        operands: Sequence[Array],
+        args: Callable[[list[View], list[View]], tuple[Any, ...]],
+    ) -> Op:
+        """The kernel ``name``, which adds up its operands over the axes on which dst is shorter."""
+        if not dst.size or not operands[0].size:
+            return self.zeroed(dst)
+        shape, gone = operands[0].shape, stretched(dst, operands[0])
+        left = [axis for axis in range(len(shape)) if axis not in gone]
+        target, *kept = views(along(dst, left), *(along(x, left) for x in operands))
+        summed = views(*(along(x, gone) for x in operands))
+        outer, inner = prod(shape[axis] for axis in left), prod(shape[axis] for axis in gone)
+        block = shares(nearest(kept[0]) < nearest(summed[0]), inner)
+        grid = -(-outer // block[0]), 1
+        parts = max(1, min(BUSY // grid[0], inner // (block[1] * LONG)))
+        spare = Scratch((parts * outer if parts > 1 else 0,), self.dtype)
+        given = target, spare, *args(kept, summed), outer, inner
+        fold = self.bound("combine.cu", name, outer, *given, block=block, grid=(min(grid[0], MOST_BLOCKS), parts))
+        rest = self.bound("combine.cu", "fold_parts", outer, target, spare, parts, outer) if parts > 1 else None
+        return self.launches(fold, rest)
+
+
+def nearest(view: View) -> int:
+    """The distance of neighbours on the last axis of ``view``."""
+    return abs(int(view.value["stride"][int(view.value["rank"]) - 1]))
+
+
+def shares(across: bool, inner: int) -> tuple[int, int]:
+    """Threads of a block along what is kept and along the ``inner`` elements that are added up.
+
+    Neighbours read neighbours: those of what is kept if ``across``, else of what is added up.
+    """
+    most = 1 << (inner - 1).bit_length()
+    return (32, min(16, most)) if across else (BLOCK // min(BLOCK, most), min(BLOCK, most))

@@ -1,0 +1,182 @@
+"""Convolution by cuDNN, or by matrix products where that is missing or has no engine.
+
+Copied is only what does not lie as the engine wants it, packed with the channels last; so of weights those that have
+both channels and taps, and with bfloat16, which is rounded to on the way, everything:
+
+    x ──frame──▶ ┐
+    w ──turn───▶ ┴ engine ──unframe (+ bias, relu)──▶ y
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Protocol
+
+from netpart.kernels import convolution
+from netpart.kernels.activation import Kind
+from netpart.kernels.cuda import dnn
+from netpart.kernels.cuda.geometry import ALIGNED, Geometry, last, packed, wide
+from netpart.kernels.cuda.launch import Bound, Scratch, view
+from netpart.kernels.cuda.lowered import Lowered, Tensor
+from netpart.kernels.cuda.products import Products
+from netpart.kernels.op import Array, Op, Window, chain
+from netpart.kernels.verbs import NOTHING, place
+from netpart.spec import Shape
+
+SOURCE = "convolution.cu"
+HALF = "uint16"
+"""The dtype of scratch for bfloat16, as arrays have none of that."""
+Launches = list[Bound | None]
+
+
+class Engine(Protocol):
+    """What computes one convolution, or one gradient of it, on packed tensors; bfloat16 ones if it is ``narrow``.
+
+    ``fused``: it adds the bias and takes the relu as well.
+    """
+
+    narrow: bool
+    fused: bool
+
+    def forward(self, x: Tensor, w: Tensor, b: Array | None, y: Tensor) -> Launches: ...
+
+    def data(self, dy: Tensor, w: Tensor, dx: Tensor) -> Launches: ...
+
+    def weights(self, x: Tensor, dy: Tensor, dw: Tensor) -> Launches: ...
+
+
+class Planned:
+    """cuDNN as an engine."""
+
+    def __init__(self, plan: dnn.Plan, narrow: bool, fused: bool) -> None:
+        self.plan, self.narrow, self.fused = plan, narrow, fused
+
+    def forward(self, x: Tensor, w: Tensor, b: Array | None, y: Tensor) -> Launches:
+        return [self.plan.on({dnn.X: x, dnn.W: w, dnn.Y: y} | ({dnn.B: b} if self.fused else {}))]
+
+    def data(self, dy: Tensor, w: Tensor, dx: Tensor) -> Launches:
+        return [self.plan.on({dnn.Y: dy, dnn.W: w, dnn.X: dx})]
+
+    def weights(self, x: Tensor, dy: Tensor, dw: Tensor) -> Launches:
+        return [self.plan.on({dnn.X: x, dnn.Y: dy, dnn.W: dw})]
+
+
+class Convolution(convolution.Convolution, Products):
+    """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); tensors may be strided views."""
+
+    def convolution(
+        self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int = 1,
+        activation: Kind | None = None,
+    ) -> Op:  # fmt: skip
+        """y = activation(w * x + b)."""
+        if not y.size:
+            return NOTHING
+        relu = activation == "relu"
+        found = self.launches(*self._forward(x, w, b, y, window, groups, relu))
+        return found if relu or activation is None else chain(found, self.activation(activation, y, y))
+
+    def _forward(
+        self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int, relu: bool
+    ) -> Launches:
+        if not w.size:
+            return [self._placed(y, None, y.shape, None, False, b, relu)]
+        geometry = Geometry.of(x, w, y, window, groups)
+        fuse = b is not None and place(b) % ALIGNED == 0
+        engine = self._engine(dnn.FORWARD, geometry, fuse, relu and fuse)
+        seen, frame = self._framed(x, geometry.x, geometry.frame, engine.narrow)
+        turned, turn = self._turned(w, engine.narrow)
+        made = self._target(y, geometry.y, engine.narrow)
+        launches = [frame, turn, *engine.forward(seen, turned, b, made)]
+        left = not engine.fused and (b is not None or relu)
+        if made is not y or left:
+            rest = (b, relu) if left else (None, False)
+            launches.append(self._placed(y, made, geometry.y, None, engine.narrow, *rest))
+        return launches
+
+    def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
+        """Overwrites dx with the gradient of x; input that no window reads gets 0."""
+        if not dx.size or not dy.size:
+            return self.zeroed(dx)
+        geometry = Geometry.of(dx, w, dy, window, groups)
+        engine = self._engine(dnn.DATA, geometry)
+        above, pack = self._framed(dy, geometry.y, None, engine.narrow)
+        turned, turn = self._turned(w, engine.narrow)
+        made = self._target(dx, geometry.x, engine.narrow, framed=geometry.frame is not None)
+        back = None if made is dx else self._placed(dx, made, geometry.x, geometry.frame, engine.narrow)
+        return self.launches(pack, turn, *engine.data(above, turned, made), back)
+
+    def convolution_weights(
+        self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
+    ) -> Op:
+        """Overwrites dw and db with the gradients of the weights and the bias."""
+        found = self.launches(*self._weights(x, dy, dw, window, groups)) if dy.size and dw.size else self.zeroed(dw)
+        return chain(found, self.bias_gradient(dy, db))
+
+    def _weights(self, x: Array, dy: Array, dw: Array, window: Window, groups: int) -> Launches:
+        geometry = Geometry.of(x, dw, dy, window, groups)
+        engine = self._engine(dnn.WEIGHTS, geometry)
+        seen, frame = self._framed(x, geometry.x, geometry.frame, engine.narrow)
+        above, pack = self._framed(dy, geometry.y, None, engine.narrow)
+        made = dw if self._turns_not(dw, engine.narrow) else self._turning(dw, engine.narrow)
+        back = None
+        if made is not dw:
+            name, (filters, channels), taps = "turn_wide" if engine.narrow else "turn", dw.shape[:2], geometry.taps
+            back = self.bound(SOURCE, name, dw.size, dw, made, filters, taps, channels)
+        return [frame, pack, *engine.weights(seen, above, made), back]
+
+    def _engine(self, kind: str, geometry: Geometry, bias: bool = False, relu: bool = False) -> Engine:
+        if dnn.refusal():
+            return Lowered(self, geometry)
+        narrow = self.dtype == "float32" and self.device.precision == "bfloat16"
+        try:
+            plan = self.device.dnn.plan(self._problem(kind, geometry, narrow, bias and not narrow, relu and not narrow))
+        except dnn.Refused:
+            return Lowered(self, geometry)
+        return Planned(plan, narrow, bias and not narrow)
+
+    def _problem(self, kind: str, geometry: Geometry, narrow: bool, bias: bool, relu: bool) -> dnn.Problem:
+        """cuDNN knows convolutions along two or three axes."""
+        axes = max(2, geometry.axes)
+        x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))
+        low, high, stride, dilation = (
+            side[:axes] for side in (geometry.low, geometry.high, geometry.stride, geometry.dilation)
+        )
+        cores = narrow or (self.dtype == "float32" and self.device.precision != "float32")
+        dtype = "bfloat16" if narrow else self.dtype.name
+        return dnn.Problem(kind, x, w, y, low, high, stride, dilation, dtype, cores, bias, relu)
+
+    def _framed(self, x: Array, shape: Shape, frame: Shape | None, narrow: bool) -> tuple[Tensor, Bound | None]:
+        """x as an engine reads it, and what copies it if it has to be."""
+        if frame is None and packed(x) and not narrow:
+            return x, None
+        framed = Scratch(last(shape), HALF if narrow else self.dtype)
+        args = framed, view(wide(x)), *shape[2:], *(frame or (0, 0, 0))
+        return framed, self.bound(SOURCE, "frame_narrow" if narrow else "frame", prod(shape), *args)
+
+    def _target(self, y: Array, shape: Shape, narrow: bool, framed: bool = False) -> Tensor:
+        """y, or what an engine writes in its place."""
+        return Scratch(last(shape), HALF if narrow else self.dtype) if framed or narrow or not packed(y) else y
+
+    def _placed(
+        self, y: Array, made: Tensor | None, shape: Shape, frame: Shape | None, narrow: bool, b: Array | None = None,
+        relu: bool = False,
+    ) -> Bound | None:  # fmt: skip
+        """y = relu(what an engine made in its place, 0 if there is nothing, + b)."""
+        extents = (0, 0, 0) if made is None else shape[2:]
+        args = view(wide(y)), made, *extents, *(frame or (0, 0, 0)), b, relu
+        return self.bound(SOURCE, "unframe_narrow" if narrow else "unframe", y.size, *args)
+
+    def _turned(self, w: Array, narrow: bool) -> tuple[Tensor, Bound | None]:
+        """w with the channels last, and what copies it if it has to be."""
+        if self._turns_not(w, narrow):
+            return w, None
+        turned, (filters, channels) = self._turning(w, narrow), w.shape[:2]
+        args = turned, w, filters, channels, w.size // (filters * channels)
+        return turned, self.bound(SOURCE, "turn_narrow" if narrow else "turn", w.size, *args)
+
+    def _turning(self, w: Array, narrow: bool) -> Scratch:
+        return Scratch((w.shape[0], prod(w.shape[2:]), w.shape[1]), HALF if narrow else self.dtype)
+
+    def _turns_not(self, w: Array, narrow: bool) -> bool:
+        alike = 1 in (w.shape[1], prod(w.shape[2:]))
+        return alike and not narrow and w.flags.c_contiguous and place(w) % ALIGNED == 0

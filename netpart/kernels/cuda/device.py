@@ -1,0 +1,135 @@
+"""Device: what the kernels of one worker share on its GPU: streams, compiled sources, values that change by step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, cached_property
+from importlib import import_module
+from math import prod
+from pathlib import Path
+from threading import local
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels.op import Array
+
+SOURCE = Path(__file__).with_name("source")
+INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
+REALS = {"float32": "float", "float64": "double"}
+TOLD = 128
+"""Slots that one launch tells their values: these travel in its parameters, so no memory of the host is read later."""
+HERE = local()
+"""The streams of this thread: its workers enqueue on one, so they may read each other's arrays."""
+
+
+class Device:
+    """The current GPU, as the kernels of one worker use it. ``xp`` is cupy; ``precision`` what products compute with.
+
+    ``stream`` is the current one of this thread from now on. cuBLAS and cuDNN are loaded when first asked for.
+    ``held``: bytes that kernels keep on the device from step to step.
+    """
+
+    def __init__(self, xp: Any, precision: str = "float32") -> None:
+        self.xp, self.precision = xp, precision
+        self.stream = stream(xp)
+        self.values: list[Callable[[int], float]] = []
+        self.slots: list[Array] = []
+        self.told: int | None = None
+        self.held = 0
+        self.use()
+
+    def use(self) -> None:
+        """Makes the stream the current one of this thread: what CuPy does goes there as well."""
+        self.stream.use()
+
+    def function(self, file: str, name: str, real: Any) -> Any:
+        """The kernel ``name`` of ``source/file`` with REAL the dtype ``real``; compiled once in a process."""
+        return function(self.xp, file, name, REALS[np.dtype(real).name])
+
+    def slot(self, value: Callable[[int], float]) -> Array:
+        """Device memory (1,), float64, that is ``value(step)`` in whatever is played of ``step``.
+
+        Callables that are equal share a slot.
+        """
+        if value not in self.values:
+            if len(self.values) == TOLD * len(self.slots):
+                self.slots.append(self.xp.zeros(TOLD, np.float64))
+            self.values.append(value)
+            self.told = None
+        at = self.values.index(value)
+        return self.slots[at // TOLD][at % TOLD :][:1]
+
+    def tell(self, step: int) -> None:
+        """Enqueues the values of all slots in ``step``, unless they have them."""
+        if step == self.told:
+            return
+        self.told = step
+        for first, slots in zip(range(0, len(self.values), TOLD), self.slots, strict=True):
+            values = [value(step) for value in self.values[first : first + TOLD]]
+            told = np.zeros((), [("value", np.float64, TOLD)])
+            told["value"][: len(values)] = values
+            self.function("slots.cu", "tell", np.float64)((1,), (TOLD,), (slots, told))
+
+    @cached_property
+    def uploads(self) -> Any:
+        """The stream of what comes from the host."""
+        return self.xp.cuda.Stream(non_blocking=True)
+
+    @cached_property
+    def blas(self) -> Any:
+        """cuBLAS on the stream; an array module may bring a Blas of its own."""
+        return self.library("Blas", "netpart.kernels.cuda.blas")
+
+    @cached_property
+    def dnn(self) -> Any:
+        """cuDNN on the stream; an array module may bring a Dnn of its own."""
+        return self.library("Dnn", "netpart.kernels.cuda.dnn")
+
+    def library(self, name: str, module: str) -> Any:
+        """The class ``name`` of the array module, or that of ``module``, on this device."""
+        return (getattr(self.xp, name, None) or getattr(import_module(module), name))(self)
+
+
+def stream(xp: Any) -> Any:
+    """The stream of this thread on the current GPU, made when first asked for: never the default one, which waits for
+    all others."""
+    streams = HERE.__dict__.setdefault("streams", {})
+    key = xp.__name__, xp.cuda.runtime.getDevice()
+    if key not in streams:
+        streams[key] = xp.cuda.Stream(non_blocking=True)
+    return streams[key]
+
+
+def pinned(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """Memory of the host that the device copies from and to by itself, not yet written."""
+    count, dtype = prod(shape), np.dtype(dtype)
+    memory = xp.cuda.alloc_pinned_memory(max(1, count * dtype.itemsize))
+    return np.frombuffer(memory, np.uint8)[: count * dtype.itemsize].view(dtype).reshape(shape)
+
+
+@cache
+def module(xp: Any, file: str, real: str) -> Any:
+    """``source/file`` compiled with REAL a ``real``."""
+    return xp.RawModule(code=text(file), options=("-std=c++17", f"-DREAL={real}"))
+
+
+@cache
+def function(xp: Any, file: str, name: str, real: str) -> Any:
+    """The kernel ``name`` of ``source/file``."""
+    return module(xp, file, real).get_function(name)
+
+
+def text(file: str) -> str:
+    """``source/file`` with the headers beside it in place of their includes: CuPy's cache on disk knows a source by its
+    text alone."""
+    seen: set[str] = set()
+
+    def included(match: re.Match[str]) -> str:
+        if match[1] in seen:
+            return ""
+        seen.add(match[1])
+        return INCLUDE.sub(included, (SOURCE / match[1]).read_text().replace("#pragma once\n", ""))
+
+    return INCLUDE.sub(included, (SOURCE / file).read_text())

@@ -1,0 +1,55 @@
+"""Inverted dropout: the masks of the CPU, bit for bit, drawn where they are needed."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from netpart.kernels import dropout
+from netpart.kernels.cuda.launch import Fast, views
+from netpart.kernels.cuda.several import Numbers, several
+from netpart.kernels.op import Array, Clock, Op
+from netpart.kernels.philox import Draw
+from netpart.kernels.verbs import NOTHING
+from netpart.spec import Shape
+
+RUN = 4
+"""Elements of a thread: as many as a block of Philox has words."""
+
+
+class Dropout(dropout.Dropout, Fast):
+    """x, y, mask, dy, dx: one shape."""
+
+    def dropout(self, x: Array, y: Array, mask: Array, draw: Draw, ratio: float, clock: Clock) -> Op:
+        """y = x · mask, where mask is 0 with probability ``ratio`` and else 1/(1 - ratio).
+
+        The step is that of the device's slots, not of ``clock``: a CUDA graph repeats this.
+        """
+        if not y.size:
+            return NOTHING
+        scale, threshold = 1 / (1 - ratio) if ratio < 1 else 0.0, ceil(ratio * 2**24)
+        arrays = views(y, x, mask, *numbers(y.shape, draw))
+        rest = self.device.slot(number), draw.phase, *draw.key, threshold, float(scale), y.size
+        return self.launch("dropout.cu", "dropout", -(-y.size // RUN), *arrays, *rest)
+
+    def dropout_gradient(self, dy: Array, mask: Array, dx: Array) -> Op:
+        """Overwrites dx = dy · mask."""
+        if not dx.size:
+            return NOTHING
+        target, *factors = views(dx, dy, mask)
+        return self.launch("combine.cu", "multiply", dx.size, target, several(factors), 2, dx.size)
+
+
+def number(step: int) -> float:
+    """The step, as a slot has it: one slot for all draws."""
+    return float(step)
+
+
+def numbers(shape: Shape, draw: Draw) -> tuple[Numbers, Numbers]:
+    """The global row of each element of ``shape``, and its place in the uncut row."""
+    strides, stride = [], 1
+    for length in reversed(draw.shape):
+        strides.insert(0, stride)
+        stride *= length
+    start = sum(low * step for (low, _), step in zip(draw.box, strides, strict=True))
+    rows = Numbers(shape, (1, *(0 for _ in strides)), draw.first)
+    return rows, Numbers(shape, (0, *strides), start)

@@ -1,0 +1,35 @@
+"""Rows of a table by their number."""
+
+from __future__ import annotations
+
+from netpart.kernels import embedding
+from netpart.kernels.cuda.moves import Moves
+from netpart.kernels.cuda.rows import Rows
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.verbs import NOTHING, matrix
+
+
+class Embedding(embedding.Embedding, Moves, Rows):
+    """tokens int32 (...), w (V, D): rows ``first`` to ``first`` + V of a table of ``vocabulary``, y (..., D)."""
+
+    def embedding(self, tokens: Array, w: Array, y: Array, first: int, vocabulary: int) -> Op:
+        """y = w[token - first], 0 for a token that another part of the table has.
+
+        No kernel can raise an error: the row of a token that is in no part is no number.
+        """
+        if not y.size:
+            return NOTHING
+        y_nd, args = matrix(y, y.ndim - 1), (len(w), w.shape[1], first, vocabulary)
+        return self.launches(
+            self.rows("embedding.cu", "embedding", *y_nd.shape, tokens, matrix(w), y_nd, len(y_nd), *args)
+        )
+
+    def embedding_gradient(self, tokens: Array, dy: Array, dw: Array, first: int) -> Op:
+        """Overwrites dw: each row is the sum of dy where its token stands, added up in the order of the tokens."""
+        if not dy.size:
+            return self.zeroed(dw)
+        dy_nd, args = matrix(dy, dy.ndim - 1), (len(dw), dw.shape[1], first)
+        add = self.rows(
+            "embedding.cu", "embedding_gradient", *dy_nd.shape, tokens, dy_nd, matrix(dw), len(dy_nd), *args
+        )
+        return chain(self.zeroed(dw), self.launches(add))

@@ -1,0 +1,63 @@
+"""Values that the host computes, on their way to the device while that still computes the step before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from typing import Any
+
+from netpart.kernels.cuda.device import pinned
+from netpart.kernels.cuda.launch import Fast
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.verbs import place
+
+LANES = 2
+"""Steps of which the host may be ahead: while the device computes with one, it writes the next."""
+
+
+class Feed(Fast):
+    """Kernels that run on the host."""
+
+    def feed(self, ys: Sequence[Array], fill: Callable[..., None], xs: Sequence[Array] = ()) -> Op:
+        """``ys`` are overwritten with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and
+        dtypes, given ``xs`` in others; None stays None.
+
+        ``fill`` is called in every step, and may be called before ``ys`` of the last one have been read. The host waits
+        for the device only for ``xs``, or if it is more than LANES steps ahead.
+        """
+        lanes = [Lane(self, ys) for _ in range(LANES)]
+        turns, device = cycle(lanes), self.device
+
+        def run(*scratch: Array) -> None:
+            lane = next(turns)
+            lane.uploaded.synchronize()
+            fill(*lane.hosts, *map(device.xp.asnumpy, xs))
+            lane.upload()
+            device.stream.wait_event(lane.uploaded)
+            lane.copies.run(*scratch)
+            lane.taken.record(device.stream)
+
+        return Op(run, lanes[0].copies.scratch, captured=False)
+
+
+class Lane:
+    """Memory for ``ys`` on both sides, and when it may be written again: on the host once ``uploaded``, on the device
+    once ``taken``."""
+
+    def __init__(self, verbs: Any, ys: Sequence[Array]) -> None:
+        self.device, xp = verbs.device, verbs.xp
+        self.hosts = [None if y is None else pinned(xp, y.shape, y.dtype) for y in ys]
+        self.there = [None if y is None else xp.empty(y.shape, y.dtype) for y in ys]
+        self.uploaded, self.taken = (xp.cuda.Event(disable_timing=True) for _ in range(2))
+        pairs = zip(ys, self.there, strict=True)
+        self.copies = chain(*(verbs.copy(y, there) for y, there in pairs if y is not None))
+        self.device.held += sum(int(there.nbytes) for there in self.there if there is not None)
+
+    def upload(self) -> None:
+        """Enqueues the copies to the device, beside what that computes."""
+        stream = self.device.uploads
+        stream.wait_event(self.taken)
+        for host, there in zip(self.hosts, self.there, strict=True):
+            if host is not None and host.size:
+                there.data.copy_from_host_async(place(host), host.nbytes, stream)
+        self.uploaded.record(stream)

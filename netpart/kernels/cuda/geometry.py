@@ -1,0 +1,79 @@
+"""What the engines of convolutions are told: packed tensors and windows along three axes, some of which are 1 long."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from netpart.kernels.op import Array, Window
+from netpart.kernels.verbs import place
+from netpart.spec import Shape
+
+AXES = 3
+ALIGNED = 16
+"""Bytes, on multiples of which libraries want their operands."""
+
+
+class Geometry(NamedTuple):
+    """A convolution of x (batch, channels, *space) to ``y`` by ``w``, everything with ``AXES`` axes of space.
+
+    ``x`` is what is computed with: the tensor, padded by ``low`` and ``high``, or where windows do not end with that, a
+    frame of just what they read, which begins ``frame`` before the tensor and has no padding.
+    """
+
+    x: Shape
+    w: Shape
+    y: Shape
+    axes: int
+    groups: int
+    stride: Shape
+    dilation: Shape
+    low: Shape
+    high: Shape
+    frame: Shape | None
+
+    @classmethod
+    def of(cls, x: Array, w: Array, y: Array, window: Window, groups: int) -> Geometry:
+        """That of tensors with 1 to 3 axes."""
+        low, high = (three([pads[side] for pads in window.pads], 0) for side in (0, 1))
+        stride, dilation = three(window.stride, 1), three(window.dilation, 1)
+        inner, kernel, out = (three(a.shape[2:], 1) for a in (x, w, y))
+        reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+        rest = [n + lo + hi - r for n, lo, hi, r in zip(inner, low, high, reach, strict=True)]
+        exact = all(n and r >= 0 and r // s + 1 == o for n, r, s, o in zip(inner, rest, stride, out, strict=True))
+        frame = None if exact else low
+        if not exact:
+            inner = tuple((o - 1) * s + r for o, s, r in zip(out, stride, reach, strict=True))
+            low = high = (0,) * AXES
+        shapes = (*x.shape[:2], *inner), (*w.shape[:2], *kernel), (*y.shape[:2], *out)
+        return cls(*shapes, x.ndim - 2, groups, stride, dilation, low, high, frame)
+
+    @property
+    def taps(self) -> int:
+        """Elements of the kernel."""
+        return prod(self.w[2:])
+
+    @property
+    def trivial(self) -> bool:
+        """True if each output is made of the one input at its place."""
+        return self.taps == 1 and self.x[2:] == self.y[2:] and not any(self.low) and set(self.stride) == {1}
+
+
+def three(values: Shape | list[int], fill: int) -> Shape:
+    """``values`` and, behind them, as many ``fill`` as it takes."""
+    return (*values, *(fill for _ in range(AXES - len(values))))
+
+
+def wide(a: Array) -> Array:
+    """A view of a tensor (batch, channels, *space) with three axes of space."""
+    return a[(..., *(None for _ in range(AXES + 2 - a.ndim)))]
+
+
+def packed(a: Array) -> bool:
+    """True for a tensor that libraries may read or write as it is: without gaps, the channels last."""
+    return bool(a.transpose(0, *range(2, a.ndim), 1).flags.c_contiguous) and place(a) % ALIGNED == 0
+
+
+def last(shape: Shape) -> Shape:
+    """(batch, *space, channels) of (batch, channels, *space)."""
+    return (shape[0], *shape[2:], shape[1])

@@ -1,0 +1,37 @@
+"""The mean or the largest element of everything behind the channels: sums of columns, image by image."""
+
+from __future__ import annotations
+
+from netpart.kernels import global_pooling as reference
+from netpart.kernels.cuda.columns import Columns, Tile, found
+from netpart.kernels.op import Array, Op
+from netpart.kernels.pooling import Method
+
+FILE = "global_pooling.cu"
+
+
+class GlobalPooling(reference.GlobalPooling, Columns):
+    """The verbs of the reference."""
+
+    def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
+        """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
+        tile, target = _tile(x), found(y)
+        if method == "AVG":
+            return self.sums(FILE, ("sums", found(x)), ("mean", (*target, float(area))), 1, tile)
+        alone = Tile(tile.rows, tile.columns, tile.segments, 1, tile.lanes)
+        return self.launches(self.along(FILE, "largest", alone, *found(x), alone.value, *target, arg))
+
+    def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
+        """Overwrites dx."""
+        if method == "MAX" and arg is None:
+            raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
+        tile, winners = _tile(dx), arg if method == "MAX" else None
+        return self.launches(
+            self.along(FILE, "gradient", tile, *found(dy), *found(dx), winners, float(area), tile.value)
+        )
+
+
+def _tile(x: Array) -> Tile:
+    """The places of an image are a segment."""
+    images, channels = x.shape[:2]
+    return Tile.of(int(x.size // max(1, images * channels)), channels, images)

@@ -1,0 +1,189 @@
+"""Binds kernels of a .cu file to arrays: what they are called with is marshalled before step 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from netpart.kernels.cuda.device import Device
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs, place
+
+BLOCK = 256
+MOST = 32 * 132
+"""Blocks of a launch at most: enough to fill any GPU many times over, and the same on all."""
+AXES = 8
+DTYPE = np.dtype([("data", "u8"), ("rank", "i8"), ("shape", "i8", AXES), ("stride", "i8", AXES)])
+"""struct Strided of view.cuh."""
+Size = int | tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Scratch:
+    """Memory that a launch may scribble on, of ``shape`` and ``dtype``. As an argument of several launches of one Op it
+    is the same memory in all of them."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+class View(NamedTuple):
+    """A strided array as kernels take it, by value: ``value`` is a struct Strided with the address of ``array``."""
+
+    array: Array
+    value: np.ndarray[Any, Any]
+
+    @property
+    def contiguous(self) -> bool:
+        """True if element i lies at address i."""
+        return int(self.value["rank"]) == 1 and int(self.value["stride"][0]) == 1
+
+
+def views(*arrays: Array) -> list[View]:
+    """Arrays of one shape as views of one shape, with as few axes as all of them allow, the closest elements of the
+    first one last: element i is the same element in each, in an order of its own.
+
+    Those that lie alike, and without gaps, are contiguous.
+    """
+    kept = [axis for axis, length in enumerate(arrays[0].shape) if length != 1]
+    kept.sort(key=lambda axis: -abs(arrays[0].strides[axis]))
+    shape, steps = [], []
+    for axis in kept:
+        length, step = arrays[0].shape[axis], [a.strides[axis] // a.itemsize for a in arrays]
+        if steps and all(outer == inner * length for outer, inner in zip(steps[-1], step, strict=True)):
+            shape[-1], steps[-1] = shape[-1] * length, step
+        else:
+            shape, steps = [*shape, length], [*steps, step]
+    columns = zip(*steps, strict=True) if steps else [()] * len(arrays)
+    return [View(a, struct(place(a), shape or [1], list(step) or [1])) for a, step in zip(arrays, columns, strict=True)]
+
+
+def view(array: Array) -> View:
+    """One array with its axes as they are."""
+    return View(array, struct(place(array), array.shape, [step // array.itemsize for step in array.strides]))
+
+
+def struct(address: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarray[Any, Any]:
+    """A struct Strided; axes that it has not are 1 long."""
+    found = np.zeros((), DTYPE)
+    found["data"], found["rank"], found["shape"] = address, len(shape), 1
+    found["shape"][: len(shape)], found["stride"][: len(shape)] = shape, steps
+    return found
+
+
+class Bound(Protocol):
+    """Something to enqueue: a kernel, or a call of a library. ``scratch`` is what memory it wants to be given."""
+
+    @property
+    def scratch(self) -> dict[int, Scratch]: ...
+
+    def __call__(self, memory: dict[Scratch, Array]) -> None: ...
+
+
+class Launch(NamedTuple):
+    """A kernel with its arguments, of which ``scratch`` (place -> Scratch) are still to be told."""
+
+    function: Any
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    args: tuple[Any, ...]
+    shared: int
+    scratch: dict[int, Scratch]
+    alive: tuple[Any, ...]
+
+    def __call__(self, memory: dict[Scratch, Array]) -> None:
+        args = [memory[self.scratch[i]] if i in self.scratch else arg for i, arg in enumerate(self.args)]
+        self.function(self.grid, self.block, tuple(args), shared_mem=self.shared)
+
+
+class Fast(Verbs):
+    """Base of the mixins: verbs that launch kernels of ``source/`` on a device."""
+
+    channels_last: ClassVar[bool] = True
+    runs_on: ClassVar[str] = "cuda"
+    device: Device
+
+    def __init__(self, xp: Any, dtype: Any, precision: str = "float32") -> None:
+        super().__init__(xp, dtype, precision)
+        self.device = Device(xp, precision)
+
+    def launch(
+        self,
+        file: str,
+        name: str,
+        size: int,
+        *args: Any,
+        block: Size = BLOCK,
+        shared: int = 0,
+        grid: Size | None = None,
+    ) -> Op:
+        """The kernel ``name`` of ``source/file`` with as many threads as ``size``, but at most MOST blocks: kernels go
+        on by the size of the grid. Of size 0: nothing.
+
+        Arrays and Scratch become pointers, None the null pointer, a View or a structured array of one element goes by
+        value, an int is a long long, a float a double, a bool an int. ``shared``: bytes of dynamic shared memory.
+        ``grid`` is for kernels with a grid of their own.
+        """
+        return self.launches(self.bound(file, name, size, *args, block=block, shared=shared, grid=grid))
+
+    def bound(
+        self,
+        file: str,
+        name: str,
+        size: int,
+        *args: Any,
+        block: Size = BLOCK,
+        shared: int = 0,
+        grid: Size | None = None,
+    ) -> Launch | None:
+        """As ``launch``, to be one of several ``launches``; None: nothing."""
+        if size == 0:
+            return None
+        blocks = min(-(-size // prod(many(block))), MOST) if grid is None else grid
+        return Launch(
+            self.device.function(file, name, self.dtype),
+            many(blocks),
+            many(block),
+            tuple(map(passed, args)),
+            shared,
+            {i: arg for i, arg in enumerate(args) if isinstance(arg, Scratch)},
+            args,
+        )
+
+    def launches(self, *launches: Bound | None) -> Op:
+        """Several launches, one after another, as one Op."""
+        found = [launch for launch in launches if launch is not None]
+        scratch = list(dict.fromkeys(s for launch in found for s in launch.scratch.values()))
+        if not found:
+            return NOTHING
+
+        def run(*memory: Array) -> None:
+            given = dict(zip(scratch, memory, strict=True))
+            for launch in found:
+                launch(given)
+
+        return Op(run, [(s.shape, s.dtype) for s in scratch])
+
+
+def many(size: Size) -> tuple[int, ...]:
+    """A size of a grid or block, axis by axis."""
+    return size if isinstance(size, tuple) else (size,)
+
+
+def passed(arg: Any) -> Any:
+    """An argument as CuPy passes it on: of the type that the kernel expects."""
+    match arg:
+        case View(_, value):
+            return value
+        case bool():
+            return np.int32(arg)
+        case int():
+            return np.int64(arg)
+        case float():
+            return np.float64(arg)
+        case _:
+            return arg

@@ -1,0 +1,112 @@
+"""Losses and accuracy: one kernel for the rows, and one that adds up what they report."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from netpart.kernels import losses
+from netpart.kernels.cuda.launch import Launch, Scratch
+from netpart.kernels.cuda.rows import Rows
+from netpart.kernels.cuda.softmax import Softmax
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, Verbs, matrix
+
+ALONE = 1024
+"""Threads of the one block that adds up."""
+
+
+class Losses(losses.Losses, Softmax):
+    """x (B, ..., *F), label int32 (B, ...), owned bool (B, ...) or None; n classes = prod F.
+
+    No kernel can raise an error: a label that is not a class makes loss and hits no number.
+    """
+
+    def softmax_loss(
+        self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float,
+        positions: int = 1, smoothing: float = 0.0,
+    ) -> Op:  # fmt: skip
+        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log max(p_label, tiny) · scale, hits], the third in bits."""
+        if not x.size:
+            return NOTHING
+        x_bn, y_bn, (rows, classes) = matrix(x, label.ndim), matrix(y, label.ndim), matrix(x, label.ndim).shape
+        values, tiny = Scratch((2, rows), np.float64), float(np.finfo(self.dtype).tiny)
+        args = rows, classes, topk, float(scale), float(smoothing), tiny
+        return self.launches(
+            self.rows("losses.cu", "softmax_loss", rows, classes, x_bn, label, y_bn, values, *args),
+            report(self, values, metrics, owned, positions),
+        )
+
+    def softmax_loss_gradient(
+        self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float, smoothing: float = 0.0,
+        among: tuple[int, int] | None = None,
+    ) -> Op:  # fmt: skip
+        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, with 0 elsewhere."""
+        if not dx.size:
+            return NOTHING
+        y_bn, dx_bn, mine = matrix(y, label.ndim), matrix(dx, label.ndim), marks(self, owned, label.size)
+        rows, columns = y_bn.shape
+        first, classes = among or (0, columns)
+        args = *mine, rows, columns, first, classes, float(factor), float(smoothing)
+        return self.launches(self.rows("losses.cu", "softmax_loss_gradient", rows, columns, y_bn, label, dx_bn, *args))
+
+    def euclidean_loss(self, x: Array, t: Array, y: Array, metrics: Array, owned: Array | None) -> Op:
+        """y = x - t; metrics (1,) += Σ y² over the owned rows."""
+        if not y.size:
+            return NOTHING
+        arrays, (rows, columns), values = map(matrix, (x, t, y)), matrix(y).shape, Scratch((1, len(y)), np.float64)
+        return self.launches(
+            self.rows("losses.cu", "euclidean_loss", rows, columns, *arrays, values, rows, columns),
+            report(self, values, metrics, owned),
+        )
+
+    def euclidean_loss_gradient(self, y: Array, dx: Array, factor: float, owned: Array | None) -> Op:
+        """Overwrites dx = y · factor in the owned rows, 0 in the others."""
+        if not dx.size:
+            return NOTHING
+        y_bf, dx_bf = matrix(y), matrix(dx)
+        args = *marks(self, owned, len(y)), *y_bf.shape, float(factor)
+        return self.launches(self.rows("losses.cu", "euclidean_loss_gradient", *y_bf.shape, y_bf, dx_bf, *args))
+
+    def accuracy(
+        self, x: Array, label: Array, metrics: Array, topk: int, owned: Array | None, positions: int = 1
+    ) -> Op:
+        """metrics (1,) += the owned rows whose label is among the ``topk`` largest of x."""
+        if not x.size:
+            return NOTHING
+        x_bn, values = matrix(x, label.ndim), Scratch((1, label.size), np.float64)
+        return self.launches(
+            self.rows("losses.cu", "hits", *x_bn.shape, x_bn, label, values, *x_bn.shape, topk),
+            report(self, values, metrics, owned, positions),
+        )
+
+    def largest(self, x: Array, y: Array) -> Op:
+        """y (B, ..., k) int32 = the classes of each row's k largest x, largest first; ties: the lower class first."""
+        if not y.size:
+            return NOTHING
+        x_bn, y_bk = matrix(x, y.ndim - 1), matrix(y, y.ndim - 1)
+        return self.launches(self.rows("losses.cu", "largest", *x_bn.shape, x_bn, y_bk, *x_bn.shape, y_bk.shape[1]))
+
+
+class Marks(NamedTuple):
+    """What of the rows is owned (null: all), and how many marks a row has."""
+
+    owned: Array | None
+    each: int
+
+
+def marks(verbs: Verbs, owned: Array | None, rows: int) -> Marks:
+    """``owned`` on the device."""
+    if owned is None:
+        return Marks(None, 0)
+    found = verbs.xp.ascontiguousarray(verbs.xp.asarray(owned))
+    return Marks(found, found.size // max(1, rows))
+
+
+def report(verbs: Rows, values: Scratch, metrics: Array, owned: Array | None, positions: int = 1) -> Launch | None:
+    """metrics += the owned rows of ``values`` (slots, rows), added up and divided by ``positions``."""
+    slots, rows = values.shape
+    mine = marks(verbs, owned, rows)
+    args = values, mine.owned, metrics, slots, rows, mine.each, positions, len(metrics) > slots
+    return verbs.bound("losses.cu", "report", rows, *args, block=min(ALONE, -(-rows // 32) * 32), grid=1)

@@ -1,0 +1,56 @@
+"""Bits that are moved, as many at a time as lie together: what other verbs do with arrays on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels.cuda.launch import Fast, View, views
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, same
+
+WIDTHS = 16, 8, 4, 2, 1
+"""Bytes that a thread moves at once, the most first."""
+
+
+class Moves(Fast):
+    """dst and src: one shape and any dtype, each possibly a strided view."""
+
+    def zeroed(self, dst: Array) -> Op:
+        """dst = 0."""
+        return self._moved("zero", dst)
+
+    def copied(self, dst: Array, src: Array) -> Op:
+        """dst = src, which may be dst itself. Raises ValueError unless they have one dtype."""
+        if dst.dtype != src.dtype:
+            raise ValueError(f"copy: expected arrays of one dtype, got {dst.dtype} and {src.dtype}")
+        return NOTHING if same(dst, src) else self._moved("copy", dst, src)
+
+    def _moved(self, name: str, *arrays: Array) -> Op:
+        if not arrays[0].size:
+            return NOTHING
+        found, itemsize = views(*arrays), int(arrays[0].itemsize)
+        width = next(width for width in WIDTHS if width <= itemsize or all(fits(one, itemsize, width) for one in found))
+        times = width // itemsize
+        size, wider = arrays[0].size // times, [View(one.array, widened(one.value, times)) for one in found]
+        return self.launch("arrays.cu", f"{name}_{8 * width}", size, *wider, size)
+
+
+def fits(view: View, itemsize: int, width: int) -> bool:
+    """True if what lies together in ``view`` is whole pieces of ``width`` bytes, each at a multiple of them."""
+    rank, shape, steps = int(view.value["rank"]), view.value["shape"], view.value["stride"]
+    pieces = [int(shape[rank - 1]), *(int(step) for step in steps[: rank - 1])]
+    return (
+        int(steps[rank - 1]) == 1
+        and int(view.value["data"]) % width == 0
+        and all(piece * itemsize % width == 0 for piece in pieces)
+    )
+
+
+def widened(value: np.ndarray[Any, Any], times: int) -> np.ndarray[Any, Any]:
+    """The same struct of elements ``times`` as wide."""
+    found, last = value.copy(), int(value["rank"]) - 1
+    found["shape"][last] //= times
+    found["stride"][:last] //= times
+    return found

@@ -1,0 +1,113 @@
+"""Normalisation of blocks of features, a thread block for each."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels import normalisation as reference
+from netpart.kernels.cuda.columns import Columns, Tile
+from netpart.kernels.cuda.launch import MOST, Launch, views
+from netpart.kernels.cuda.moves import Moves
+from netpart.kernels.normalisation import Box
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.verbs import NOTHING
+from netpart.spec import Shape
+
+FILE = "normalisation.cu"
+SPREAD = np.dtype([("inner", "i8"), ("period", "i8")])
+"""struct Spread of normalisation.cu."""
+WHOLE = 1, 1
+"""The spread of nothing."""
+
+
+class Normalisation(reference.Normalisation, Columns, Moves):
+    """The verbs of the reference. Sums are in float64.
+
+    Where only a box of the blocks is wanted, scale and shift are kernels of their own.
+    """
+
+    def normalise(
+        self, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, blocks: int, own: Box,
+        epsilon: float, centred: bool,
+    ) -> Op:  # fmt: skip
+        """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon)."""
+        if not x.size:
+            return NOTHING
+        spread = _spread(x, y, w, b)
+        if spread is not None:
+            return self.launches(
+                self._blocks("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred)
+            )
+        alone = self._blocks("normalise", x, blocks, WHOLE, x, None, None, None, unit, rstd, float(epsilon), centred)
+        return chain(self.launches(alone), self._scale_shift(unit[own], w, b, y))
+
+    def normalise_gradient(
+        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
+    ) -> Op:
+        """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
+        if not dx.size:
+            return NOTHING
+        name, blocks, spread = "normalise_gradient", len(rstd), _spread(dx, dy, w)
+        if spread is not None:
+            return self.launches(self._blocks(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred))
+        rows = self._blocks(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred)
+        return chain(self.zeroed(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
+
+    def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
+        """Overwrites dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
+        found = [d for d in (dw, db) if d is not None]
+        if all(_last(d, unit, dy) for d in found) and len({d.shape for d in found}) == 1:
+            tile = Tile.of(dy.size // max(1, found[0].size), found[0].size)
+            return self.sums(FILE, ("column_products", (unit, dy)), ("products_end", (dw, db)), 2, tile)
+        return chain(*(self._products(unit[own], dy, d, d is dw) for d in found))
+
+    def _blocks(self, name: str, x: Array, blocks: int, spread: tuple[int, int], *args: Any) -> Launch | None:
+        """A kernel with a block of threads for each of the blocks of ``x``; its arguments end with their sizes."""
+        n = x.size // blocks
+        threads = min(1024, max(32, 1 << (n // 8).bit_length()))
+        return self.bound(
+            FILE, name, blocks, *args, blocks, n, np.array(spread, SPREAD), block=threads, grid=min(blocks, MOST)
+        )
+
+    def _scale_shift(self, unit: Array, w: Array | None, b: Array | None, y: Array) -> Op:
+        """y = unit · w + b."""
+        stretched = (unit if a is None else self.xp.broadcast_to(a, y.shape) for a in (w, b))
+        return self.launch(
+            FILE, "scale_shift", y.size, *views(y, unit, *stretched), w is not None, b is not None, y.size
+        )
+
+    def _products(self, unit: Array, dy: Array, d: Array, times_unit: bool) -> Op:
+        """d = Σ dy · unit, or Σ dy, over the axes on which it has extent 1."""
+        if not dy.size:
+            return self.zeroed(d)
+        kept = tuple(slice(0, n) for n in d.shape)
+        rest = tuple(slice(0, 1 if n != 1 else None) for n in d.shape)
+        single, many = views(d, unit[kept], dy[kept]), views(unit[rest], dy[rest])
+        sizes = times_unit, d.size, dy.size // d.size
+        return self.launch(FILE, "product_sums", d.size, *single, *many, *sizes, grid=min(d.size, MOST))
+
+
+def _spread(x: Array, y: Array, *given: Array | None) -> tuple[int, int] | None:
+    """How scales that lie alike lie in x, (inner, period); None: otherwise than in runs of all that y has."""
+    scales = [a for a in given if a is not None]
+    if x.shape != y.shape or len({a.shape for a in scales}) > 1 or not all(a.flags.c_contiguous for a in scales):
+        return None
+    shape: Shape = scales[0].shape if scales else (1,) * x.ndim
+    first, stop = _range(shape)
+    if shape[first:stop] != x.shape[first:stop]:
+        return None
+    return prod(x.shape[stop:]), prod(shape)
+
+
+def _range(shape: Shape) -> tuple[int, int]:
+    """The axes from the first to the last that is not 1 long."""
+    long = [axis for axis, n in enumerate(shape) if n != 1]
+    return (long[0], long[-1] + 1) if long else (0, 0)
+
+
+def _last(d: Array, unit: Array, dy: Array) -> bool:
+    """True if ``d`` has a number for each column of dy and unit, which lie as written."""
+    return unit.shape == dy.shape and (_spread(unit, dy, d) or (0, 0))[0] == 1

@@ -1,0 +1,75 @@
+"""Operands of libraries: arrays, or scratch memory that a run of an Op is given, as address, extents and steps."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netpart.kernels.cuda.launch import Scratch
+from netpart.kernels.op import Array
+
+Memory = dict[Scratch, Array]
+"""What the scratch of an Op is while it runs."""
+
+
+class Operand(NamedTuple):
+    """``base`` from element ``offset`` on, of any ``shape`` with ``steps`` elements between neighbours on each axis."""
+
+    base: Array | Scratch
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    offset: int = 0
+
+    @classmethod
+    def of(cls, base: Array | Scratch | Operand) -> Operand:
+        """An array as it lies, or scratch in row-major order."""
+        if isinstance(base, Operand):
+            return base
+        if isinstance(base, Scratch):
+            return cls(base, base.shape, row_major(base.shape))
+        return cls(base, base.shape, tuple(step // base.itemsize for step in base.strides))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of an element."""
+        found: np.dtype[Any] = np.dtype(self.base.dtype)
+        return found
+
+    @property
+    def turned(self) -> Operand:
+        """With the last two axes swapped."""
+        *lead, a, b = range(len(self.shape))
+        order = *lead, b, a
+        return self._replace(shape=tuple(self.shape[i] for i in order), steps=tuple(self.steps[i] for i in order))
+
+    def part(self, i: int) -> Operand:
+        """Element ``i`` of the first axis."""
+        return Operand(self.base, self.shape[1:], self.steps[1:], self.offset + i * self.steps[0])
+
+    def seen(self, shape: tuple[int, ...], steps: tuple[int, ...], offset: int = 0) -> Operand:
+        """The same memory, ``offset`` elements on, in another shape."""
+        return Operand(self.base, shape, steps, self.offset + offset)
+
+    def address(self, memory: Memory) -> int:
+        """Where the first element is."""
+        return address(self.base, memory) + self.offset * self.dtype.itemsize
+
+
+def address(base: Array | Scratch, memory: Memory) -> int:
+    """Where an array is, or what stands for it while an Op runs."""
+    return int((memory[base] if isinstance(base, Scratch) else base).data.ptr)
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The steps of a contiguous array."""
+    steps, step = [], 1
+    for length in reversed(shape):
+        steps.append(step)
+        step *= max(1, length)
+    return tuple(reversed(steps))
+
+
+def needed(*bases: Array | Scratch | None) -> dict[int, Scratch]:
+    """The scratch among ``bases``, by its place: what a launch says it needs."""
+    return {i: base for i, base in enumerate(bases) if isinstance(base, Scratch)}

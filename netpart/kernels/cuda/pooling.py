@@ -1,0 +1,70 @@
+"""Max and average pooling: a thread for each element that is written, and nothing is written twice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netpart.kernels import pooling as reference
+from netpart.kernels.cuda.columns import Struct, spots
+from netpart.kernels.cuda.launch import Fast
+from netpart.kernels.op import Array, Op, Window
+from netpart.kernels.pooling import Method
+from netpart.spec import Shape
+
+SLIDING = np.dtype([(name, "i4", 3) for name in ("inputs", "outputs", "kernel", "stride", "low")])
+"""struct Sliding of pooling.cu."""
+FILE = "pooling.cu"
+
+
+class Pooling(reference.Pooling, Fast):
+    """The verbs of the reference."""
+
+    def pooling(self, x: Array, y: Array, arg: Array | None, window: Window, method: Method, area: int | Array) -> Op:
+        """MAX: ties go to the first element. AVG: the window's sum divided by ``area``."""
+        axes = len(window.kernel)
+        tensors = x, spots(x, axes), y, spots(y, axes)
+        geometry = _sliding(x.shape, y.shape, window), _channels(y, axes), int(y.size)
+        if method == "AVG":
+            return self.launch(FILE, "average", y.size, *tensors, *self._areas(area), *geometry)
+        kept = "uint8" if arg is None else str(arg.dtype)
+        return self.launch(
+            FILE, f"maximum_{kept}", y.size, *tensors, arg, spots(y if arg is None else arg, axes), *geometry
+        )
+
+    def pooling_gradient(
+        self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array
+    ) -> Op:
+        """Overwrites dx; MAX needs the ``arg`` that pooling kept."""
+        axes = len(window.kernel)
+        tensors = dy, spots(dy, axes), dx, spots(dx, axes)
+        geometry = _sliding(dx.shape, dy.shape, window), _channels(dx, axes), int(dx.size)
+        if method == "AVG":
+            return self.launch(FILE, "average_gradient", dx.size, *tensors, *self._areas(area), *geometry)
+        if arg is None:
+            raise ValueError("pooling_gradient: expected the arg array of the forward pass for MAX, got None")
+        winners = arg, spots(arg, axes)
+        return self.launch(FILE, f"maximum_gradient_{arg.dtype}", dx.size, *tensors, *winners, *geometry)
+
+    def _areas(self, area: int | Array) -> tuple[Array | None, float]:
+        """Divisors of all places, or the one of all."""
+        if isinstance(area, int):
+            return None, float(max(area, 1))
+        return self.xp.ascontiguousarray(self.xp.maximum(area, 1).astype(self.dtype)), 1.0
+
+
+def _channels(x: Array, axes: int) -> int:
+    return int(x.shape[1]) if x.ndim == axes + 2 else 1
+
+
+def _sliding(inputs: Shape, outputs: Shape, window: Window) -> Struct:
+    """The geometry on three axes; those that are not there have extent 1."""
+    axes, found = len(window.kernel), np.ones((), SLIDING)
+    for name, values in (
+        ("inputs", inputs[-axes:]),
+        ("outputs", outputs[-axes:]),
+        ("kernel", window.kernel),
+        ("stride", window.stride),
+        ("low", [low for low, _ in window.pads]),
+    ):
+        found[name] = [*[0 if name == "low" else 1] * (3 - axes), *values]
+    return found

@@ -1,0 +1,73 @@
+"""Interpolation along all spatial axes in one kernel, which reads only what has a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from netpart.kernels import resample
+from netpart.kernels.cuda.launch import View
+from netpart.kernels.cuda.moves import Moves
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, place
+
+AXES, RANK = 3, 5
+TAPS = np.dtype([("range", "u8"), ("weight", "u8"), ("across", "i8"), ("along", "i8")])
+WALK = np.dtype([(name, "i8", RANK) for name in ("shape", "target", "source", "axis")] + [("step", "i8", AXES)])
+"""The structs of resample.cu."""
+
+
+class Resample(resample.Resample, Moves):
+    """x (B, C, *in), y (B, C, *out), weights: per spatial axis (out, in); up to three axes, of any strides."""
+
+    def resample(self, x: Array, y: Array, weights: Sequence[Array], transpose: bool = False) -> Op:
+        """y = x with every axis multiplied by its weights; ``transpose``: overwrites x, its gradient, given y's."""
+        if not x.size or not y.size:
+            return NOTHING if not transpose else self.zeroed(x)
+        source, target = (y, x) if transpose else (x, y)
+        taps = self._taps([w.T if transpose else w for w in weights])
+        return self.launch(
+            "resample.cu", "resample", target.size, source, target, walk(source, target), taps, target.size
+        )
+
+    def _taps(self, weights: Sequence[Array]) -> View:
+        """struct Every: which places of the source have weights, and where these are; 1 on axes that are not there."""
+        xp, found, alive = self.xp, np.zeros(AXES, TAPS), []
+        for axis in range(AXES):
+            w = weights[axis] if axis < len(weights) else xp.ones((1, 1), self.dtype)
+            spans = xp.asarray(spanned(xp.asnumpy(w) if hasattr(xp, "asnumpy") else w))
+            across, along = (step // w.itemsize for step in w.strides)
+            found[axis] = place(spans), place(w), across, along
+            alive += [spans, w]
+        return View(alive, one(found))
+
+
+def spanned(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The first place and the last + 1 of each row of ``w`` that is not 0, int32 (rows, 2)."""
+    there = w != 0
+    some = there.any(axis=1)
+    low, high = there.argmax(axis=1), w.shape[1] - there[:, ::-1].argmax(axis=1)
+    return np.ascontiguousarray(np.stack([low * some, high * some], axis=1), np.int32)
+
+
+def walk(source: Array, target: Array) -> View:
+    """struct Walk: over the target as it lies."""
+    axes = sorted(range(target.ndim), key=lambda axis: -target.strides[axis])
+    outer, found = RANK - len(axes), np.zeros((), WALK)
+    found["shape"], found["axis"] = 1, -1
+    for at, axis in enumerate(axes, outer):
+        found["shape"][at], found["target"][at] = target.shape[axis], target.strides[axis] // target.itemsize
+        if axis < 2:
+            found["source"][at] = source.strides[axis] // source.itemsize
+        else:
+            found["axis"][at], found["step"][axis - 2] = axis - 2, source.strides[axis] // source.itemsize
+    return View(None, found)
+
+
+def one(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """All of ``records`` as one struct, which goes by value."""
+    found = np.zeros((), [("all", records.dtype, records.shape)])
+    found["all"] = records
+    return found

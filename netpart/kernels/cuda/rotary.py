@@ -1,0 +1,21 @@
+"""Rotary positions."""
+
+from __future__ import annotations
+
+from netpart.kernels import rotary
+from netpart.kernels.cuda.launch import Fast, views
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING
+
+
+class Rotary(rotary.Rotary, Fast):
+    """x, y (..., T, D), D even."""
+
+    def rotate(self, x: Array, y: Array, angles: Array, sign: int = 1) -> Op:
+        """y = each pair of neighbours (x[2i], x[2i+1]) of a row turned by ``sign`` · ``angles`` (T, D/2)."""
+        if not x.size:
+            return NOTHING
+        xp, pair = self.xp, self.xp.result_type(self.dtype, "complex64")
+        turned, points = y.view(pair), x.view(pair)
+        turns = xp.broadcast_to(xp.exp(sign * 1j * angles).astype(pair), points.shape)
+        return self.launch("rotary.cu", "rotate", points.size, *views(turned, points, turns), points.size)

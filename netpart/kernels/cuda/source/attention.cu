@@ -1,0 +1,59 @@
+// Softmax of scores, row by row: a warp takes a row.
+#include "real.cuh"
+
+#define ALL 0xffffffffu
+
+__device__ __forceinline__ real warp_sum(real value) {
+    for (int half = 16; half; half /= 2) value += __shfl_xor_sync(ALL, value, half);
+    return value;
+}
+
+__device__ __forceinline__ real warp_max(real value) {
+    for (int half = 16; half; half /= 2) {
+        const real other = __shfl_xor_sync(ALL, value, half);
+        value = other > value ? other : value;
+    }
+    return value;
+}
+
+// The keys that a query sees: up to `seen` + its number, or all if that is negative.
+__device__ __forceinline__ long long keys_of(long long row, long long queries, long long keys, long long seen) {
+    const long long last = seen + row % queries + 1;
+    return seen < 0 || last > keys ? keys : last;
+}
+
+// p = softmax(scale * p) over the keys that are seen, 0 for the others.
+extern "C" __global__ void probabilities(real* p, long long rows, long long queries, long long keys, double scale,
+                                         long long seen) {
+    const int lane = threadIdx.x % 32;
+    for (long long row = first() / 32; row < rows; row += step() / 32) {
+        real* scores = p + row * keys;
+        const long long end = keys_of(row, queries, keys, seen);
+        real peak = -__int_as_float(0x7f800000), sum = 0;
+        for (long long i = lane; i < end; i += 32) {
+            const real score = scores[i] * (real)scale;
+            peak = score > peak ? score : peak;
+        }
+        peak = warp_max(peak);
+        for (long long i = lane; i < end; i += 32) {
+            const real e = exp(scores[i] * (real)scale - peak);
+            scores[i] = e;
+            sum += e;
+        }
+        sum = warp_sum(sum);
+        for (long long i = lane; i < keys; i += 32) scores[i] = i < end ? scores[i] / sum : (real)0;
+    }
+}
+
+// dp = scale * p * (dp - the sum of dp * p over the row)
+extern "C" __global__ void probabilities_gradient(real* dp, const real* p, long long rows, long long keys,
+                                                  double scale) {
+    const int lane = threadIdx.x % 32;
+    for (long long row = first() / 32; row < rows; row += step() / 32) {
+        real *slope = dp + row * keys, sum = 0;
+        const real* chance = p + row * keys;
+        for (long long i = lane; i < keys; i += 32) sum += slope[i] * chance[i];
+        sum = warp_sum(sum);
+        for (long long i = lane; i < keys; i += 32) slope[i] = (real)scale * chance[i] * (slope[i] - sum);
+    }
+}

@@ -1,0 +1,26 @@
+// How classes are mistaken for each other. Counts are whole numbers: they add up to the same in any order.
+#include "real.cuh"
+
+#define BINS 1024
+#define PER_UNIT 32
+
+extern "C" __global__ void confusion(
+    const real* x, const int* best, const int* label, double* metrics, const bool* owned, long long marks, long long rows,
+    long long classes
+) {
+    for (long long row = first(); row < rows; row += step()) {
+        const int wanted = label[row];
+        if (owned && !owned[row * marks]) continue;
+        if (wanted < 0 || wanted >= classes) {
+            metrics[0] = __longlong_as_double(0x7fffffffffffffffll);
+            continue;
+        }
+        atomicAdd(&metrics[wanted * classes + best[row]], 1.0);
+        if (classes != 2) continue;
+        real odds = x[row * 2 + 1] - x[row * 2];
+        if (odds != odds) odds = 0;
+        odds = floor(odds * PER_UNIT + BINS / 2);
+        const int bin = odds < 0 ? 0 : odds > BINS - 1 ? BINS - 1 : (int)odds;
+        atomicAdd(&metrics[4 + wanted * BINS + bin], 1.0);
+    }
+}

@@ -1,0 +1,43 @@
+// Rows of a table by their number.
+#include "reduce.cuh"
+
+// A block for each token. A token that is in no part of the table is no number.
+extern "C" __global__ void embedding(
+    const int* tokens, const real* w, real* y, long long count, long long rows, long long columns, long long from,
+    long long vocabulary
+) {
+    for (long long n = blockIdx.x; n < count; n += gridDim.x) {
+        const long long token = tokens[n], row = token - from;
+        const bool here = row >= 0 && row < rows;
+        const real other = token >= 0 && token < vocabulary ? 0 : no_number();
+        for (long long c = threadIdx.x; c < columns; c += blockDim.x)
+            y[n * columns + c] = here ? w[row * columns + c] : other;
+    }
+}
+
+// The lanes of the next warpful of tokens that are `token`.
+__device__ __forceinline__ unsigned equals(const int* tokens, long long base, long long end, int token) {
+    const long long n = base + threadIdx.x % 32;
+    return __ballot_sync(ALL_LANES, n < end && tokens[n] == token);
+}
+
+// A block for each token; that of a token's first place adds up dy of all its places, in their order. dw is 0 before.
+extern "C" __global__ void embedding_gradient(
+    const int* tokens, const real* dy, real* dw, long long count, long long rows, long long columns, long long from
+) {
+    for (long long n = blockIdx.x; n < count; n += gridDim.x) {
+        const int token = tokens[n];
+        const long long row = token - from;
+        bool leads = row >= 0 && row < rows;
+        for (long long base = 0; leads && base < n; base += 32) leads = !equals(tokens, base, n, token);
+        if (!leads) continue;
+        for (long long tile = 0; tile < columns; tile += blockDim.x) {
+            const long long c = tile + threadIdx.x;
+            real found = 0;
+            for (long long base = n; base < count; base += 32)
+                for (unsigned left = equals(tokens, base, count, token); left; left &= left - 1)
+                    if (c < columns) found += dy[(base + __ffs(left) - 1) * columns + c];
+            if (c < columns) dw[row * columns + c] = found;
+        }
+    }
+}

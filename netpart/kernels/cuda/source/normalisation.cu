@@ -1,0 +1,108 @@
+// Normalisation of blocks of neighbouring elements, one by one or several by one thread block.
+#include "columns.cuh"
+#include "reduce.cuh"
+#include "view.cuh"
+
+// How scale and shift lie: element i has the one of number i / inner % period.
+struct Spread {
+    long long inner, period;
+};
+
+__device__ inline long long number(const Spread &spread, long long block, long long i, long long n) {
+    if (spread.inner == 1 && spread.period == n) return i;
+    long long at = block * n + i;
+    split(at, spread.inner);
+    return split(at, spread.period);
+}
+
+extern "C" __global__ void normalise(const REAL *__restrict__ x, const REAL *__restrict__ w, const REAL *__restrict__ b,
+                                     REAL *__restrict__ y, REAL *__restrict__ unit, REAL *__restrict__ rstd,
+                                     double epsilon, int centred, long long blocks, long long n, Spread spread) {
+    for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
+        const REAL *x_n = x + block * n;
+        double mean = 0, square = 0;
+        if (centred) {
+            for (long long i = threadIdx.x; i < n; i += blockDim.x) mean += x_n[i];
+            mean = block_sum(mean) / n;
+        }
+        for (long long i = threadIdx.x; i < n; i += blockDim.x) square += (x_n[i] - mean) * (x_n[i] - mean);
+        const double factor = 1 / sqrt(block_sum(square) / n + epsilon);
+        if (threadIdx.x == 0) rstd[block] = factor;
+        for (long long i = threadIdx.x; i < n; i += blockDim.x) {
+            const REAL value = (x_n[i] - mean) * factor;
+            unit[block * n + i] = value;
+            if (!y) continue;
+            const long long at = w || b ? number(spread, block, i, n) : 0;
+            y[block * n + i] = (w ? value * w[at] : value) + (b ? b[at] : REAL(0));
+        }
+    }
+}
+
+#define GRADIENT(restrict)                                                                                              \
+    const REAL *restrict unit, const REAL *restrict rstd, const REAL *restrict w, const REAL *restrict dy,             \
+        REAL *restrict dx, int centred, long long blocks, long long n, Spread spread
+
+__device__ inline void rows_gradient(GRADIENT()) {
+    for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
+        const REAL *unit_n = unit + block * n, *dy_n = dy + block * n;
+        auto upper = [&](long long i) { return w ? dy_n[i] * w[number(spread, block, i, n)] : dy_n[i]; };
+        double mean = 0, product = 0;
+        for (long long i = threadIdx.x; i < n; i += blockDim.x) {
+            const double g = upper(i);
+            mean += g, product += g * unit_n[i];
+        }
+        mean = centred ? block_sum(mean) / n : 0, product = block_sum(product) / n;
+        for (long long i = threadIdx.x; i < n; i += blockDim.x)
+            dx[block * n + i] = double(rstd[block]) * (upper(i) - unit_n[i] * product - mean);
+    }
+}
+
+extern "C" __global__ void normalise_gradient(GRADIENT(__restrict__)) {
+    rows_gradient(unit, rstd, w, dy, dx, centred, blocks, n, spread);
+}
+
+// dx may be dy.
+extern "C" __global__ void normalise_gradient_in_place(GRADIENT()) {
+    rows_gradient(unit, rstd, w, dy, dx, centred, blocks, n, spread);
+}
+
+// Σ dy, Σ dy · unit for each column of (rows, columns).
+extern "C" __global__ void column_products(const REAL *__restrict__ unit, const REAL *__restrict__ dy, Tile tile,
+                                           double *partial) {
+    partial_sums<2>(tile, partial, [&](long long row, long long column, double *sums) {
+        const double g = dy[row * tile.columns + column];
+        sums[0] += g, sums[1] += g * unit[row * tile.columns + column];
+    });
+}
+
+extern "C" __global__ void products_end(const double *partial, Tile tile, REAL *dw, REAL *db) {
+    total<2>(tile, partial, [&](long long box, long long column, double *sums) {
+        if (db) db[column] = sums[0];
+        if (dw) dw[column] = sums[1];
+    });
+}
+
+// y = unit · w + b, all of one shape, stretched where it must be.
+extern "C" __global__ void scale_shift(View y, View unit, View w, View b, int scaled, int shifted, long long size) {
+    for (long long i = first(); i < size; i += step()) {
+        REAL value = at(unit, i);
+        if (scaled) value *= at(w, i);
+        if (shifted) value += at(b, i);
+        at(y, i) = value;
+    }
+}
+
+// d = Σ dy · unit, or Σ dy: one block for each element that is kept, which goes over the rest of the axes.
+extern "C" __global__ void product_sums(View d, View unit, View dy, View unit_rest, View dy_rest, int times_unit,
+                                        long long kept, long long rest) {
+    for (long long k = blockIdx.x; k < kept; k += gridDim.x) {
+        const REAL *unit_k = &at(unit, k), *dy_k = &at(dy, k);
+        double sum = 0;
+        for (long long i = threadIdx.x; i < rest; i += blockDim.x) {
+            const double g = dy_k[&at(dy_rest, i) - dy_rest.data];
+            sum += times_unit ? g * unit_k[&at(unit_rest, i) - unit_rest.data] : g;
+        }
+        sum = block_sum(sum);
+        if (threadIdx.x == 0) at(d, k) = sum;
+    }
+}

@@ -1,0 +1,26 @@
+// Strided views, passed by value: the struct that launch.py's DTYPE spells. Strides are in elements.
+#pragma once
+#include "real.cuh"
+
+#define VIEW_AXES 8
+
+template <class T> struct Strided {
+    T* data;
+    long long rank;
+    long long shape[VIEW_AXES];
+    long long stride[VIEW_AXES];
+};
+
+typedef Strided<real> View;
+
+// Where element i in row-major order lies. All views of one `views` call have one shape: i means the same in each.
+template <class T> __device__ __forceinline__ T& at(const Strided<T>& view, long long i) {
+    if (view.rank <= 1) return view.data[i * view.stride[0]];
+    long long offset = 0;
+    for (int axis = (int)view.rank - 1; axis > 0; --axis) {
+        const long long rest = i / view.shape[axis];
+        offset += (i - rest * view.shape[axis]) * view.stride[axis];
+        i = rest;
+    }
+    return view.data[offset + i * view.stride[0]];
+}

@@ -1,0 +1,49 @@
+"""Softmax loss over classes that are cut: a block of threads for each row, and for each block of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from netpart.kernels import vocabulary
+from netpart.kernels.cuda.launch import MOST, Scratch
+from netpart.kernels.cuda.losses import report
+from netpart.kernels.cuda.rows import Rows, threads
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, matrix
+from netpart.kernels.vocabulary import figures
+
+
+class Vocabulary(vocabulary.Vocabulary, Rows):
+    """x, y (B, ..., C) with C some of n classes, label int32 (B, ...), f (B, ..., K, figures).
+
+    No kernel can raise an error: a label that is not a class makes the loss no number.
+    """
+
+    def class_blocks(self, x: Array, label: Array, f: Array, bounds: Sequence[int], topk: int) -> Op:
+        """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
+        if not f.size:
+            return NOTHING
+        x_rc, f_rf, cuts = matrix(x, label.ndim), matrix(f, label.ndim), self.xp.asarray(np.array(bounds, np.int64))
+        rows, columns = x_rc.shape
+        args = x_rc, label, f_rf, cuts, rows, columns, topk, float(np.finfo(self.dtype).min)
+        grid = min(rows, MOST), len(bounds) - 1
+        return self.launch("vocabulary.cu", "class_blocks", rows, *args, block=threads(columns), grid=grid)
+
+    def class_loss(
+        self, x: Array, label: Array, f: Array, y: Array, metrics: Array | None, owned: Array | None, classes: int,
+        topk: int, scale: float, positions: int, smoothing: float,
+    ) -> Op:  # fmt: skip
+        """y = the probabilities of these classes; metrics, unless None, as of ``softmax_loss``."""
+        if not x.size:
+            return NOTHING
+        x_rc, f_rf, y_rc = (matrix(array, label.ndim) for array in (x, f, y))
+        rows, columns = x_rc.shape
+        values = None if metrics is None else Scratch((2, rows), np.float64)
+        blocks = f_rf.shape[1] // figures(topk)
+        args = x_rc, label, f_rf, y_rc, values, rows, columns, blocks, classes, topk, float(scale), float(smoothing)
+        return self.launches(
+            self.rows("vocabulary.cu", "class_loss", rows, columns, *args),
+            None if values is None else report(self, values, metrics, owned, positions),
+        )

@@ -1,0 +1,68 @@
+"""Updates of parameters: by default as the updater computes them with the array module; a GPU has kernels for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from netpart.kernels.op import Array, Clock, Op
+from netpart.kernels.verbs import Verbs
+
+
+class Formula(NamedTuple):
+    """A rule that kernels know by ``name``, and its constants: momentum, rho, or beta1 and beta2."""
+
+    name: str
+    first: float = 0.0
+    second: float = 0.0
+
+
+class Numbers(NamedTuple):
+    """What of an update changes from step to step.
+
+    ``rate`` multiplies the change, ``delta`` is added to what divides it, ``shrink`` multiplies the parameter before,
+    and ``keep`` is the share of averages that stays.
+    """
+
+    rate: float
+    delta: float
+    shrink: float
+    keep: float
+
+
+class Updates(Verbs):
+    """w, g, state: one shape, possibly strided views; w and state are changed in place, g is read."""
+
+    def update(
+        self, updater: Any, w: Array, g: Array, state: Sequence[Array], scale: Any, clock: Clock, norm: Array = None
+    ) -> Op:
+        """One update of ``w`` by ``g``, as ``Updater.bind`` says; ``updater`` is an Updater, ``scale`` a Scale."""
+        op = updater.bind(self.xp, w, g, state, scale, clock, norm)
+        return Op(op.run, op.scratch, captured=False)  # the rate is known on the host alone
+
+    def follow_mean(self, w: Array, g: Array, keep: float) -> Op:
+        """w <- w + (1 - keep) g, where g is the mean of the mini-batch less w: w <- keep w + (1 - keep) mean."""
+        xp = self.xp
+
+        def run(step: Array) -> None:
+            xp.multiply(g, 1 - keep, out=step)
+            xp.add(w, step, out=w)
+
+        return Op(run, [(w.shape, w.dtype)])
+
+    def follow_variance(self, w: Array, g: Array, centre: Array, keep: float, count: int) -> Op:
+        """w <- keep w + (1 - keep) variance, where g and ``centre`` are the second and first moment of the mini-batch.
+
+        The variance is the unbiased one of ``count`` elements, as in cuDNN and PyTorch (of one element: 0).
+        """
+        xp, unbiased = self.xp, (1 - keep) * count / max(1, count - 1)
+
+        def run(step: Array) -> None:
+            xp.multiply(centre, centre, out=step)
+            xp.subtract(g, step, out=step)
+            xp.maximum(step, 0, out=step)
+            xp.multiply(step, unbiased, out=step)
+            xp.multiply(w, keep, out=w)
+            xp.add(w, step, out=w)
+
+        return Op(run, [(w.shape, w.dtype)])

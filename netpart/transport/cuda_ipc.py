@@ -1,0 +1,157 @@
+"""CudaIpcTransport: device memory that processes of one host share. A message is one copy, from device to device.
+
+    rank 0 ──copies──▶ slot in memory of rank 1's GPU ──▶ worker         (opened by its handle: device_memory.py)
+           ──records─▶ event ◀──waits for── stream of rank 1
+           ──writes──▶ lane of rank 0, 16 bytes ──rings──▶ bell of rank 1           (shm.py)
+
+Hosts run ahead of their GPUs: a message is announced when its copy has been enqueued, not when it has been made. One
+rule keeps all in order: who sends, be it only that a step is finished, records an event behind everything that its
+stream was told before; who receives makes its stream wait for that event. What comes before in the eyes of the hosts
+then comes before on the devices, and the hosts' flow control holds for device memory: nobody writes a slot that is
+still to be read.
+
+Slots share events. Who waits for a later record than the message's own waits longer and not for less; as that record
+was enqueued before the wait is, no two streams can wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from netpart.errors import TransportError
+from netpart.transport.device_memory import EVENTS, Exports, Imports, address
+from netpart.transport.frames import Array, Channel, Header
+from netpart.transport.lane import NOWHERE, Promise, up
+from netpart.transport.shm import MORE, ShmTransport
+
+LINE = 256
+"""Bytes by which slots are aligned, as arrays of CuPy are."""
+SLOTS = 0
+"""The block that has the slots; others are those of ``allocate``."""
+
+
+class Slot(NamedTuple):
+    """A place of a message: its array on the device, and the number of the event that its sender records."""
+
+    array: Any
+    event: int
+    peer: int
+
+
+class CudaIpcTransport(ShmTransport):
+    """One rank of a run on the current GPU; those of the ranks ``near`` reach it, and it reaches them.
+
+    Arrays that these send to each other are of ``xp``, cupy, and are read and written in the order of the current
+    stream. All else is of the host, as with ShmTransport, which other ranks of the run may have.
+    """
+
+    def __init__(self, rank: int, run_id: bytes, ranks: int, xp: Any, near: Collection[int]) -> None:
+        super().__init__(rank, run_id, ranks)
+        self.xp, self.device_peers = xp, frozenset(near) - {rank}
+        with self.told("events that other processes can wait for"):
+            self._exports = Exports(xp)
+        self._exports.blocks.append(None)
+        self._slot_bytes = 0
+        self._imports: dict[int, Imports] = {}
+
+    @contextmanager
+    def told(self, wanted: str) -> Iterator[None]:
+        """Raises TransportError for what the GPU refuses."""
+        try:
+            yield
+        except self.xp.cuda.runtime.CUDARuntimeError as error:
+            hint = "use more micro_batches, or run with --transport shm, whose messages go through the host"
+            raise TransportError(f"rank {self.rank}: expected {wanted}, got {error}; {hint}") from None
+
+    def allocate(self, nbytes: int) -> Any:
+        with self.told(f"{nbytes} bytes of device memory to share"):
+            self._exports.blocks.append(self._exports.block(nbytes))
+        return self._exports.blocks[-1]
+
+    def _found(self, header: Header, ahead: int, place: Array | None) -> tuple[int, int]:
+        """A block, numbered below NOWHERE, and the offset in it; a message of another rank has a slot of the host."""
+        if header.source not in self.device_peers:
+            return NOWHERE, 0
+        for number, block in enumerate(self._exports.blocks):
+            if place is not None and block is not None and 0 <= address(place) - address(block) < block.nbytes:
+                return NOWHERE - 1 - number, address(place) - address(block)
+        self._slot_bytes += ahead * distance(header)
+        return NOWHERE - 1 - SLOTS, self._slot_bytes - ahead * distance(header)
+
+    def bind(self, address: str = "") -> str:
+        if self._slot_bytes:
+            with self.told(f"{self._slot_bytes} bytes of device memory for messages"):
+                self._exports.blocks[SLOTS] = self._exports.block(self._slot_bytes)
+        where = super().bind(address)
+        self._stream.synchronize()  # whoever has the address may write at once
+        with self.told("memory that other processes can open"):
+            return f"{where}{MORE}{self._exports}"
+
+    def connect(self, addresses: Mapping[int, str]) -> None:
+        for peer in self.device_peers & addresses.keys() - self._imports.keys():
+            _, more, exports = addresses[peer].partition(MORE)
+            if not more:
+                wanted = f"the handles of rank {peer} in its address"
+                raise TransportError(f"rank {self.rank}: expected {wanted}, got {addresses[peer]}; it has no GPU")
+            self._imports[peer] = Imports(self.xp, exports)
+        super().connect(addresses)
+
+    def _own_places(self, promise: Promise) -> Sequence[Any]:
+        return places(self._exports.blocks[NOWHERE - 1 - promise.descriptor], promise, promise.header.source)
+
+    def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
+        if promise.descriptor > NOWHERE:
+            return super()._places_of(peer, descriptors, promise)
+        with self.told(f"to open device memory of rank {peer}"):
+            return places(self._imports[peer].block(NOWHERE - 1 - promise.descriptor), promise, peer)
+
+    @property
+    def _stream(self) -> Any:
+        return self.xp.cuda.get_current_stream()
+
+    def _write(self, slot: Any, array: Any) -> None:
+        if not isinstance(slot, Slot):
+            super()._write(slot, array)
+            return
+        if slot.array.size:
+            slot.array[...] = array
+        self._stream.record(self._exports.events[slot.event])
+
+    def receive(self, channel: Channel, step: int) -> Any:
+        found: Any = super().receive(channel, step)
+        if not isinstance(found, Slot):
+            return found
+        event = self._imports[found.peer].event(found.event)
+        self.xp.cuda.runtime.streamWaitEvent(self._stream.ptr, event)
+        return found.array
+
+    def close(self) -> None:
+        super().close()
+        with suppress(self.xp.cuda.runtime.CUDARuntimeError):  # of a GPU that has failed, and whoever used it told
+            if self._imports:
+                self._stream.synchronize()  # what was sent may be on its way
+            for imports in self._imports.values():
+                imports.close()
+        self._imports.clear()
+
+
+def places(block: Any, promise: Promise, peer: int) -> list[Slot]:
+    """The slots of a channel between this rank and ``peer``, one behind the other from the promise's offset on; the one
+    place in memory of ``allocate``."""
+    header, found = promise.header, []
+    for i in range(promise.ahead if promise.descriptor == NOWHERE - 1 - SLOTS else 1):
+        start = promise.offset + i * distance(header)
+        array = block[start : start + header.nbytes].view(header.dtype).reshape(header.shape)
+        found.append(Slot(array, start // LINE % EVENTS, peer))
+    return found
+
+
+def distance(header: Header) -> int:
+    """Bytes from a slot to the next; even empty ones lie apart, as their events do."""
+    return up(max(header.nbytes, 1), LINE)
+
+
+__all__ = ["CudaIpcTransport"]

@@ -1,0 +1,102 @@
+"""What processes on GPUs of one host let each other open: blocks of device memory, and events. Handles name both.
+
+CUDA makes a handle of 64 bytes for a block or an event of this process, and opens that of another one (CUDA Runtime
+API, device management: cudaIpcGetMemHandle and its kin). Text carries them: those of blocks with their bytes, then
+those of events.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from netpart.transport.lane import up
+
+EVENTS = 32
+"""Events of a rank: more let a receiver wait for less that came later, see cuda_ipc.py."""
+CHUNK = 2 << 20
+"""Bytes of a page of device memory: a handle opens whole pages, so no other memory lies in those of a block."""
+
+
+class Exports:
+    """What this process lets others open. ``xp`` is cupy; ``blocks`` are flat arrays of bytes, None for an empty one.
+
+    Blocks are never freed: peers may have them open for longer than anybody here looks. They end with the process.
+    """
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+        self.blocks: list[Any] = []
+        self.events = [xp.cuda.Event(disable_timing=True, interprocess=True) for _ in range(EVENTS)]
+
+    def block(self, nbytes: int) -> Any:
+        """``nbytes`` zeroed bytes of the current device, of no pool, as pools cut memory that a handle cannot name.
+
+        Raises the array module's CUDARuntimeError if there are not as many.
+        """
+        size = up(nbytes, CHUNK)
+        block = mapped(self.xp, self.xp.cuda.runtime.malloc(size), size)[:nbytes]
+        block.fill(0)
+        return block
+
+    def __str__(self) -> str:
+        runtime = self.xp.cuda.runtime
+        blocks = [
+            (runtime.ipcGetMemHandle(b.data.ptr).hex(), str(b.nbytes)) if b is not None else () for b in self.blocks
+        ]
+        events = [runtime.ipcGetEventHandle(event.ptr).hex() for event in self.events]
+        return ",".join((" ".join(map(":".join, blocks)), " ".join(events)))
+
+
+class Imports:
+    """What another process exports, by the text of its Exports; each is opened when first asked for."""
+
+    def __init__(self, xp: Any, text: str) -> None:
+        self.xp = xp
+        self._blocks, self._events = (part.split(" ") for part in text.split(","))
+        self._open: dict[int, Any] = {}
+        self._heard: dict[int, int] = {}
+
+    def block(self, number: int) -> Any:
+        """Block ``number`` as bytes that the current device can write."""
+        if number not in self._open:
+            handle, nbytes = self._blocks[number].split(":")
+            pointer = self.xp.cuda.runtime.ipcOpenMemHandle(bytes.fromhex(handle))
+            self._open[number] = mapped(self.xp, pointer, int(nbytes))
+        return self._open[number]
+
+    def event(self, number: int) -> int:
+        """The pointer of event ``number``."""
+        if number not in self._heard:
+            self._heard[number] = self.xp.cuda.runtime.ipcOpenEventHandle(bytes.fromhex(self._events[number]))
+        return self._heard[number]
+
+    def close(self) -> None:
+        """Lets go of what is open; nobody may use it any more."""
+        for block in self._open.values():
+            self.xp.cuda.runtime.ipcCloseMemHandle(block.data.ptr)
+        for event in self._heard.values():
+            self.xp.cuda.runtime.eventDestroy(event)
+        self._open.clear()
+        self._heard.clear()
+
+
+def mapped(xp: Any, pointer: int, nbytes: int) -> Any:
+    """Device memory at ``pointer`` as an array of bytes.
+
+    It is said to be the current device's, even where it is a peer's: kernels and copies of this device reach it by its
+    address, and CuPy need not know more.
+    """
+    memory = xp.cuda.UnownedMemory(pointer, nbytes, None, xp.cuda.runtime.getDevice())
+    return xp.ndarray((nbytes,), np.uint8, xp.cuda.MemoryPointer(memory, 0))
+
+
+def address(array: Any) -> int:
+    """Where the first element of an array of the device lies."""
+    return int(array.data.ptr)
+
+
+def reaches(xp: Any, one: int, other: int) -> bool:
+    """True if GPU ``one`` of this host can write memory of GPU ``other``."""
+    return one == other or bool(xp.cuda.runtime.deviceCanAccessPeer(one, other))

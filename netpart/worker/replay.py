@@ -1,0 +1,71 @@
+"""Replay: kernels that follow each other without a message between them, as one CUDA graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from netpart.worker.bind import RUN, Action
+
+Turn = list[tuple[int, Action]]
+"""The actions of a step, each behind its delay."""
+
+
+class Replay:
+    """``actions`` as one: played one by one at first, which loads their kernels, then captured, then replayed."""
+
+    def __init__(self, device: Any, actions: list[Action]) -> None:
+        self.device, self.actions = device, actions
+        self.loaded, self.graph = False, None
+
+    def __call__(self) -> None:
+        if self.graph is None and self.loaded:
+            self.graph = self.captured()
+        if self.graph is None:
+            self.play()
+            self.loaded = True
+        else:
+            self.graph.launch(self.device.stream)
+
+    def play(self) -> None:
+        """Enqueues the kernels."""
+        for action in self.actions:
+            assert action.run is not None
+            action.run()
+
+    def captured(self) -> Any:
+        """The graph of all that they enqueue; nothing of it is done yet."""
+        stream = self.device.stream
+        stream.begin_capture()
+        try:
+            self.play()
+        finally:
+            graph = stream.end_capture()
+        return graph
+
+
+def replays(device: Any, turn: Turn) -> Turn:
+    """``turn`` with each longest run of actions that a graph can repeat, all for the same mini-batch, as one."""
+    found: Turn = []
+    for (delay, repeated), group in groupby(turn, key=lambda item: (item[0], repeatable(item[1]))):
+        actions = [action for _, action in group]
+        found += [(delay, action) for action in (merged(device, actions) if repeated else actions)]
+    return found
+
+
+def repeatable(action: Action) -> bool:
+    """True if a graph can do what ``action`` does."""
+    return action.kind == RUN and action.captured
+
+
+def merged(device: Any, actions: list[Action]) -> Iterator[Action]:
+    """One action that replays several; none for kernels of nothing."""
+    names = f"{actions[0].name} to {actions[-1].name}" if len(actions) > 1 else actions[0].name
+    yield Action(RUN, names, run=Replay(device, actions))
+
+
+def graphs(turns: Iterable[Turn]) -> int:
+    """How many graphs have been captured."""
+    found = {id(a.run): a.run for turn in turns for _, a in turn if isinstance(a.run, Replay)}
+    return sum(replay.graph is not None for replay in found.values())

@@ -1,0 +1,84 @@
+"""Verbs on the GPU, or on its emulation, beside the reference: the same arrays, lying in any order, and agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from netpart.kernels import reference
+from netpart.kernels.op import Array, Op
+from tests.cuda.module import cupy
+
+Bind = Callable[..., Op]
+"""From kernels and arrays to the Op."""
+
+ORDERS = st.sampled_from(["plain", "last", "crop"])
+"""As written; channels innermost; that, as a box of something larger."""
+DTYPES = st.sampled_from(["float64", "float32"])
+TOLERANCE = {"float64": 1e-12, "float32": 2e-5}
+
+
+@cache
+def fast(dtype: str) -> Any:
+    """Kernels on the GPU."""
+    from netpart.kernels.cuda.kernels import Kernels
+
+    return Kernels(cupy(), dtype)
+
+
+def lying(array: Array, order: str) -> Array:
+    """A copy of ``array`` on the device that lies in ``order``; what has no space lies as written."""
+    xp = cupy()
+    if array.ndim < 3 or order == "plain":
+        return xp.asarray(np.ascontiguousarray(array))
+    last, margin = np.moveaxis(array, 1, -1), int(order == "crop")
+    large = np.full([n + 2 * margin for n in last.shape], 99, array.dtype)
+    inner = tuple(slice(margin, margin + n) for n in last.shape)
+    large[inner] = last
+    axes = (0, last.ndim - 1, *range(1, last.ndim - 1))
+    return xp.asarray(large)[inner].transpose(axes)
+
+
+def agree(
+    bind: Bind, *arrays: Array | None, dtype: str = "float64", order: str = "plain", tolerance: float = 0
+) -> None:
+    """Plays ``bind(kernels, *arrays)`` by both kernels, and asserts that all arrays are the same behind it.
+
+    Arrays of floating point are taken in ``dtype``; None stays None.
+    """
+    given = [a if a is None or a.dtype.kind != "f" else a.astype(dtype) for a in arrays]
+    wanted, got = _by_reference(bind, given, dtype), _by_device(bind, given, dtype, order)
+    for a, b in zip(got, wanted, strict=True):
+        if b is not None:
+            near(a, b, tolerance or TOLERANCE[dtype])
+
+
+def near(got: Array, wanted: Array, tolerance: float) -> None:
+    """Asserts equality relative to the largest element."""
+    size = float(np.max(np.abs(wanted), initial=0, where=np.isfinite(wanted)))
+    np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance * max(1.0, size))
+
+
+def _by_reference(bind: Bind, arrays: Sequence[Array | None], dtype: str) -> list[Array | None]:
+    found = [None if a is None else a.copy() for a in arrays]
+    op = bind(reference.Kernels(np, dtype), *found)
+    op.run(*[np.full(shape, 1, kind) for shape, kind in op.scratch])
+    return found
+
+
+def _by_device(bind: Bind, arrays: Sequence[Array | None], dtype: str, order: str) -> list[Array | None]:
+    found = [None if a is None else lying(a, order) for a in arrays]
+    play(bind(fast(dtype), *found))
+    return [None if a is None else a.get() for a in found]
+
+
+def play(op: Op) -> None:
+    """Runs the Op with scratch full of rubbish."""
+    xp = cupy()
+    op.run(
+        *[xp.asarray(np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind)) for shape, kind in op.scratch]
+    )

@@ -1,0 +1,152 @@
+"""Compiles CUDA C for the CPU with g++ and launches its kernels, as CuPy's RawModule does on a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+SOURCES = HERE.parents[2] / "netpart/kernels/cuda/source"
+COMMAND = ["g++", "-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE"]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*$', re.M)
+NOT_OURS = re.compile(r"^[ \t]*#[ \t]*(?:include[ \t]+<|pragma).*$", re.M)
+DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
+KERNEL = re.compile(
+    r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)"
+)
+
+
+def missing() -> str:
+    """Why CUDA C cannot be emulated here, in one line; "" if it can."""
+    return "" if shutil.which("g++") else "the emulation of CUDA C needs g++"
+
+
+def compile(source: str, options: Sequence[str] = (), folder: str | Path | None = None) -> Module:
+    """The kernels of ``source`` with the definitions ``-D`` among ``options``; what is compiled stays in ``folder``.
+
+    ``#include "name"`` is looked up in netpart/kernels/cuda/source; kernels are ``extern "C"``. Raises RuntimeError
+    with what g++ says.
+    """
+    place = Path(folder or Path(tempfile.gettempdir()) / "netpart-cuda-emulator")
+    place.mkdir(parents=True, exist_ok=True)
+    defined = [option for option in options if option.startswith("-D")]
+    text = _translated(source, defined)
+    headers = "".join((HERE / name).read_text() for name in ("host.hpp", "intrinsics.hpp"))
+    name = blake2b("\0".join([*COMMAND, *defined, headers, text]).encode(), digest_size=12).hexdigest()
+    library = place / f"{name}.so"
+    if not library.exists():
+        _build(text, defined, library)
+    return Module(library)
+
+
+def _translated(source: str, defined: Sequence[str]) -> str:
+    """One text without includes, in a namespace of its own, and an entry for each kernel."""
+    text = DYNAMIC.sub(r"DYNAMIC_SHARED_MEMORY(\1, \2);", NOT_OURS.sub("", _inlined(source, set())))
+    expanded = _run(["g++", "-E", "-P", "-x", "c++", *defined, "-"], text)
+    entries = "".join(f"ENTRY({name})\n" for name in dict.fromkeys(KERNEL.findall(expanded)))
+    return f'#include "host.hpp"\nnamespace {{\n{text}\n}}\n{entries}'
+
+
+def _inlined(source: str, seen: set[str]) -> str:
+    """``source`` with every file it includes in place of the first mention."""
+
+    def content(found: re.Match[str]) -> str:
+        name = found[1]
+        if name in seen:
+            return ""
+        seen.add(name)
+        return _inlined((SOURCES / name).read_text(), seen)
+
+    return INCLUDE.sub(content, source)
+
+
+def _build(text: str, defined: Sequence[str], library: Path) -> None:
+    """Renamed when complete, so that processes that build the same do not meet."""
+    with tempfile.NamedTemporaryFile(dir=library.parent, suffix=".so", delete=False) as file:
+        partial = Path(file.name)
+    try:
+        _run([*COMMAND, "-shared", f"-I{HERE}", *defined, "-x", "c++", "-", "-o", str(partial)], text)
+        partial.rename(library)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _run(command: Sequence[str], text: str) -> str:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise RuntimeError(f"g++: {done.stderr}")
+    return done.stdout
+
+
+class Module:
+    """The kernels of one compiled source."""
+
+    def __init__(self, path: Path) -> None:
+        self._library = ctypes.CDLL(str(path))
+
+    def get_function(self, name: str) -> Function:
+        """The kernel ``name``. Raises KeyError if there is none."""
+        if not hasattr(self._library, f"run_{name}"):
+            raise KeyError(f'{name}: expected a kernel that is extern "C" __global__ void')
+        return Function(self._library, name)
+
+
+class Function:
+    """A kernel, launched as a RawKernel of CuPy."""
+
+    def __init__(self, library: ctypes.CDLL, name: str) -> None:
+        self.name, self._run, kinds = name, library[f"run_{name}"], library[f"kinds_{name}"]
+        self._run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+        self._run.restype = kinds.restype = ctypes.c_char_p
+        self.kinds: list[str] = kinds().decode().split()
+        """What each parameter is: f4, i8 ..., p before the type that it points to."""
+
+    def __call__(self, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_mem: int = 0) -> None:
+        """Runs all threads. Raises TypeError for arguments that do not fit, and RuntimeError for what a GPU would not do."""
+        if len(args) != len(self.kinds):
+            raise TypeError(f"{self.name}: expected {len(self.kinds)} arguments, got {len(args)}")
+        values = [self._value(i, arg) for i, arg in enumerate(args)]
+        pointers = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))
+        dims = (ctypes.c_uint * 6)(*_three(grid), *_three(block))
+        if wrong := self._refused(dims):
+            raise RuntimeError(f"{self.name}: {wrong}")
+        failure = self._run(dims, shared_mem, pointers)
+        if failure:
+            raise RuntimeError(f"{self.name}: {failure.decode()}")
+
+    def _refused(self, dims: Sequence[int]) -> str:
+        if not all(dims) or dims[1] > 65535 or dims[2] > 65535:
+            return f"no grid of {list(dims[:3])} blocks of {list(dims[3:])} threads"
+        threads = dims[3] * dims[4] * dims[5]
+        return f"at most 1024 threads make a block, got {threads}" if threads > 1024 else ""
+
+    def _value(self, place: int, arg: Any) -> Any:
+        """The bytes of an argument, as a numpy array of one element."""
+        kind, value = self.kinds[place], arg
+        if arg is None or isinstance(arg, np.ndarray) or hasattr(arg, "data") and hasattr(arg.data, "ptr"):
+            got = "p" if arg is None else f"p{arg.dtype.kind}{arg.dtype.itemsize}"
+            value = np.uint64(0 if arg is None else _address(arg))
+        else:
+            value = np.asarray(arg)[()] if isinstance(arg, bool | int | float | complex) else arg
+            got = f"{value.dtype.kind}{value.dtype.itemsize}"
+        if got != kind and not (got[0] == kind[0] == "p" and "p" in (got, kind)):
+            raise TypeError(f"{self.name}: expected {kind} as argument {place}, got {got}")
+        return np.array([value])
+
+
+def _address(array: Any) -> int:
+    return int(array.data.ptr if hasattr(array.data, "ptr") else array.ctypes.data)
+
+
+def _three(extents: Sequence[int]) -> tuple[int, ...]:
+    return (*extents, 1, 1, 1)[:3]

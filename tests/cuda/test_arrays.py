@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.kernels.activation import Kind
+from netpart.kernels.op import Array, Op, chain
+from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying, play
+from tests.cuda.module import cupy
+from tests.kernels.harness import normal, rubbish
+
+SHAPES = st.lists(st.integers(0, 5), min_size=1, max_size=4)
+
+
+@given(SHAPES, ORDERS, ORDERS, st.sampled_from(["uint8", "int16", "int32", "float32", "float64", "complex128"]))
+def test_bits_are_moved_between_arrays_that_lie_in_any_order(shape: list[int], one: str, two: str, dtype: str) -> None:
+    src = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+    dst = lying(np.full(shape, 7, dtype), one)
+    play(fast("float32").copy(dst, lying(src, two)))
+    assert np.array_equal(dst.get(), src)
+    play(fast("float32").zero(dst))
+    assert not dst.get().any()
+
+
+@pytest.mark.parametrize("start", range(5))
+@pytest.mark.parametrize("length", [1, 4, 7, 16, 32])
+def test_what_does_not_lie_at_a_multiple_of_wide_pieces_is_moved_too(start: int, length: int) -> None:
+    whole, src = cupy().zeros((3, 40), "uint8"), np.arange(3 * length, dtype="uint8").reshape(3, length)
+    play(fast("float32").copy(whole[:, start : start + length], cupy().asarray(src)))
+    expected = np.zeros((3, 40), "uint8")
+    expected[:, start : start + length] = src
+    assert np.array_equal(whole.get(), expected)
+
+
+def test_a_copy_of_another_dtype_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected arrays of one dtype, got float64 and int32"):
+        fast("float64").copy(cupy().zeros(2), cupy().zeros(2, "int32"))
+
+
+@given(SHAPES, ORDERS, DTYPES, st.integers(0, 17), st.sampled_from([None, "relu", "relu6", "sigmoid", "stanh"]))
+def test_sums_in_the_order_of_the_list(
+    shape: list[int], order: str, dtype: str, count: int, activation: Kind | None
+) -> None:
+    def both(kernels: Any, dst: Array, first: Array, *srcs: Array) -> Op:
+        return chain(
+            kernels.total(dst, srcs, activation),
+            kernels.total(first, [first, *srcs], activation),
+            *(kernels.add(dst, src) for src in srcs[:1]),
+        )
+
+    agree(both, rubbish(*shape), *(normal(i, *shape) for i in range(count + 1)), dtype=dtype, order=order)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3,), (0, 2), (7, 5), (3, 2**13), (2**15 + 3,)])
+def test_squares_are_added_up_in_float64(dtype: str, shape: tuple[int, ...]) -> None:
+    src, dst = (normal(1, *shape) * 1e25).astype(dtype), cupy().asarray(np.array([0.5]))
+    device = cupy().asarray(src)
+    play(chain(fast(dtype).add_squares(dst, device), fast(dtype).add_squares(dst, device[::2])))
+    expected = 0.5 + sum(float((view.astype(np.float64) ** 2).sum()) for view in (src, src[::2]))
+    np.testing.assert_allclose(dst.get()[0], expected, rtol=1e-13)
+
+
+def test_an_upload_reads_the_host_at_each_run_and_is_not_captured() -> None:
+    dst, host = cupy().zeros(3, "int32"), np.zeros(3, "int32")
+    op = fast("float32").upload(dst, host)
+    host[:] = 4, 5, 6
+    play(op)
+    assert dst.tolist() == [4, 5, 6]
+    assert not op.captured
