@@ -139,11 +139,11 @@ def channels_last(dim: list[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An engine for a problem, to be launched with any arrays."""
+    """An engine for a problem, to be launched with any arrays. ``dnn`` stays open."""
 
     made: Any
     index: int
-    handle: Any
+    dnn: Dnn
 
     @property
     def workspace(self) -> int:
@@ -156,7 +156,7 @@ class Plan:
 
     def run(self, addresses: dict[int, int], workspace: int) -> None:
         """Enqueues it."""
-        self.made.execute_plan_at_index(addresses, workspace, index=self.index, handle=self.handle)
+        self.made.execute_plan_at_index(addresses, workspace, index=self.index, handle=self.dnn.handle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,13 +205,13 @@ class Dnn:
         for index in range(made.get_execution_plan_count() if chosen else 0):
             if made.get_plan_name_at_index(index) == chosen:
                 made.build_plan_at_index(index)
-                return Plan(made, index, self.handle)
+                return Plan(made, index, self)
         return self._fastest(problem, made)
 
     def _fastest(self, problem: Problem, made: Any) -> Plan:
         plans = []
         for index in engines(self.cudnn, made):
-            plans.append(Plan(made, index, self.handle))
+            plans.append(Plan(made, index, self))
             if len(plans) == TRIED:
                 break
         if not plans:
