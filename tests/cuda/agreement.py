@@ -43,7 +43,9 @@ def lying(array: Array, order: str) -> Array:
     return xp.asarray(large)[inner].transpose(axes)
 
 
-def agree(bind: Bind, *arrays: Array | None, dtype: str = "float64", order: str = "plain", tolerance: float = 0) -> None:
+def agree(
+    bind: Bind, *arrays: Array | None, dtype: str = "float64", order: str = "plain", tolerance: float = 0
+) -> None:
     """Plays ``bind(kernels, *arrays)`` by both kernels, and asserts that all arrays are the same behind it.
 
     Arrays of floating point are taken in ``dtype``; None stays None.
@@ -77,4 +79,6 @@ def _by_device(bind: Bind, arrays: Sequence[Array | None], dtype: str, order: st
 def play(op: Op) -> None:
     """Runs the Op with scratch full of rubbish."""
     xp = cupy()
-    op.run(*[xp.asarray(np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind)) for shape, kind in op.scratch])
+    op.run(
+        *[xp.asarray(np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind)) for shape, kind in op.scratch]
+    )

@@ -14,13 +14,13 @@ class Softmax(softmax.Softmax, Rows):
 
     def softmax(self, x: Array, y: Array, groups: int = 1) -> Op:
         """y = exp(x) / Σ exp(x) within each group."""
-        return self._rows("softmax", groups, x, y)
+        return self._groups("softmax", groups, x, y)
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
         """Overwrites dx = y · (dy - Σ dy·y)."""
-        return self._rows("softmax_gradient", groups, y, dy, dx)
+        return self._groups("softmax_gradient", groups, y, dy, dx)
 
-    def _rows(self, name: str, groups: int, *arrays: Array) -> Op:
+    def _groups(self, name: str, groups: int, *arrays: Array) -> Op:
         if not arrays[0].size:
             return NOTHING
         found = [grouped(array, groups) for array in arrays]

@@ -26,7 +26,7 @@ Work = Callable[[], None]
 
 
 def is_available() -> bool:
-    return True
+    return runtime.getDeviceCount() > 0
 
 
 class Graph:

@@ -38,14 +38,14 @@ def getDevice() -> int:
 
 
 def setDevice(device: int) -> None:
-    if not 0 <= device < getDeviceCount():
+    if not 0 <= device < max(1, getDeviceCount()):
         raise CUDARuntimeError(f"cudaSetDevice: invalid device ordinal {device}")
     CURRENT[0] = device
 
 
 def getDeviceCount() -> int:
-    """One, or as many as the environment says."""
-    return int(os.environ.get("EMULATED_GPUS", "1"))
+    """As many as the environment says: those that look for a GPU find none unless they are meant to."""
+    return int(os.environ.get("EMULATED_GPUS", "0"))
 
 
 def deviceCanAccessPeer(device: int, peer: int) -> bool:

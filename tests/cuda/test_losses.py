@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.kernels.op import Array, Op, chain
+from tests.cuda.agreement import DTYPES, agree, fast, play
+from tests.cuda.module import cupy
+from tests.kernels.harness import normal, rubbish
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> tuple[Array, Array, Array | None]:
+    """Scores with ties (B, T, n), labels (B, T), and who owns which row."""
+    batch, positions = draw(st.integers(0, 5)), draw(st.integers(1, 3))
+    classes = draw(st.sampled_from([1, 2, 5, 40, 300]))
+    seed, tied = draw(st.integers(0, 99)), draw(st.booleans())
+    x = np.round(normal(seed, batch, positions, classes), 0 if tied else 9)
+    label = np.random.default_rng(seed).integers(0, classes, (batch, positions), "int32")
+    owned = np.array(draw(st.lists(st.booleans(), min_size=batch * positions, max_size=batch * positions)))
+    return x, label, owned.reshape(batch, positions) if draw(st.booleans()) else None
+
+
+@given(rows(), st.integers(1, 3), st.sampled_from([0.0, 0.1]), st.integers(2, 3), DTYPES)
+def test_softmax_loss(
+    given_: tuple[Array, Array, Array | None], topk: int, smoothing: float, figures: int, dtype: str
+) -> None:
+    x, label, owned = given_
+
+    def both(kernels: Any, x: Array, label: Array, owned: Array | None, y: Array, dx: Array, metrics: Array) -> Op:
+        loss = kernels.softmax_loss(x, label, y, metrics, owned, min(topk, x.shape[-1]), 0.7, 3, smoothing)
+        return chain(loss, kernels.softmax_loss_gradient(y, label, dx, owned, 1.3, smoothing))
+
+    y, dx = rubbish(*x.shape), rubbish(*x.shape)
+    agree(both, x, label, owned, y, dx, dtype=dtype, metrics=np.arange(figures) + 0.5)
+
+
+@given(rows(), DTYPES)
+def test_the_gradient_of_some_of_the_classes(given_: tuple[Array, Array, Array | None], dtype: str) -> None:
+    y, label, owned = given_
+
+    def both(kernels: Any, y: Array, label: Array, owned: Array | None, dx: Array) -> Op:
+        op: Op = kernels.softmax_loss_gradient(y, label, dx, owned, 1.3, 0.2, (2, 400))
+        return op
+
+    agree(both, y, label, owned, rubbish(*y.shape), dtype=dtype)
+
+
+@given(rows(), st.booleans(), DTYPES)
+def test_euclidean_loss(given_: tuple[Array, Array, Array | None], each: bool, dtype: str) -> None:
+    x, _, owned = given_
+    t, mine = normal(7, *x.shape), owned
+    if owned is not None:
+        mine = np.broadcast_to(owned[:, :1, None], x.shape) if each else owned[:, :1]
+
+    def both(kernels: Any, x: Array, t: Array, owned: Array | None, y: Array, dx: Array, metrics: Array) -> Op:
+        loss = kernels.euclidean_loss(x, t, y, metrics, owned)
+        return chain(loss, kernels.euclidean_loss_gradient(y, dx, 1.3, owned))
+
+    y, dx = rubbish(*x.shape), rubbish(*x.shape)
+    agree(both, x, t, mine, y, dx, dtype=dtype, metrics=np.array([0.5]))
+
+
+@given(rows(), st.integers(1, 4), DTYPES)
+def test_accuracy_and_the_largest(given_: tuple[Array, Array, Array | None], topk: int, dtype: str) -> None:
+    x, label, owned = given_
+    best = np.full((*label.shape, min(topk, x.shape[-1])), 77, "int32")
+
+    def both(kernels: Any, x: Array, label: Array, owned: Array | None, best: Array, metrics: Array) -> Op:
+        count = kernels.accuracy(x, label, metrics, best.shape[-1], owned, 2)
+        return chain(count, kernels.largest(x, best))
+
+    agree(both, x, label, owned, best, dtype=dtype, metrics=np.array([0.5]))
+
+
+@pytest.mark.parametrize("topk", [1, 2])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_what_is_no_number(topk: int) -> None:
+    x, label = normal(1, 3, 40), np.array([3, 4, 5], "int32")
+    x[0, 3], x[1, 7] = np.nan, np.nan
+
+    def both(kernels: Any, x: Array, label: Array, y: Array, metrics: Array, hits: Array, best: Array) -> Op:
+        loss = kernels.softmax_loss(x, label, y, metrics, None, topk, 1.0)
+        return chain(loss, kernels.accuracy(x, label, hits, topk, None), kernels.largest(x, best))
+
+    agree(both, x, label, rubbish(3, 40), np.zeros(2), np.zeros(1), np.zeros((3, topk), "int32"))
+
+
+@pytest.mark.parametrize("wrong", [-1, 40])
+def test_a_label_that_is_not_a_class_makes_metrics_no_number(wrong: int) -> None:
+    xp, kernels = cupy(), fast("float64")
+    x, label = xp.asarray(normal(1, 3, 40)), xp.asarray(np.array([3, wrong, 5], "int32"))
+    loss, hits, y = xp.zeros(2), xp.zeros(1), xp.zeros((3, 40))
+    play(chain(kernels.softmax_loss(x, label, y, loss, None, 1, 1.0), kernels.accuracy(x, label, hits, 1, None)))
+    assert np.isnan(loss.get()[0])
+    assert np.isnan(hits.get()[0])

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.kernels.op import Array, Op, chain
+from tests.cuda.agreement import DTYPES, agree
+from tests.kernels.harness import normal, rubbish
+
+
+def both(groups: int) -> Any:
+    """Softmax and its gradient."""
+
+    def bind(kernels: Any, x: Array, y: Array, dy: Array, dx: Array) -> Op:
+        return chain(kernels.softmax(x, y, groups), kernels.softmax_gradient(y, dy, dx, groups))
+
+    return bind
+
+
+@given(st.integers(0, 4), st.sampled_from([0, 1, 2, 31, 33, 700]), st.integers(1, 3), DTYPES)
+def test_value_and_gradient(rows: int, columns: int, groups: int, dtype: str) -> None:
+    shape = rows, groups, columns
+    agree(both(groups), normal(1, *shape) * 9, rubbish(*shape), normal(2, *shape), rubbish(*shape), dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_what_is_masked_is_0_and_what_is_all_masked_is_no_number(dtype: str) -> None:
+    x = normal(1, 4, 70)
+    x[0, :69], x[1], x[2, 5] = -np.inf, -np.inf, np.nan
+    agree(both(1), x, rubbish(4, 70), normal(2, 4, 70), rubbish(4, 70), dtype=dtype)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.vocabulary import figures
+from tests.cuda.agreement import DTYPES, agree, fast, play
+from tests.cuda.module import cupy
+from tests.kernels.harness import normal, rubbish
+
+
+@given(data=st.data(), classes=st.sampled_from([1, 3, 50]), topk=st.integers(1, 3), smoothing=st.sampled_from([0, 0.1]))
+def test_agrees_with_the_reference(data: st.DataObject, classes: int, topk: int, smoothing: float) -> None:
+    seed, batch, dtype = data.draw(st.integers(0, 99)), data.draw(st.integers(0, 4)), data.draw(DTYPES)
+    x = np.round(normal(seed, batch, 2, classes), data.draw(st.sampled_from([0, 9])))
+    label = np.random.default_rng(seed).integers(0, classes, (batch, 2), "int32")
+    owned = np.random.default_rng(seed).integers(0, 2, (batch, 2)).astype(bool)
+    cuts = data.draw(st.sets(st.integers(1, classes), max_size=3)) - {classes}
+    bounds = [0, *sorted(cuts), classes]
+
+    def both(kernels: Any, x: Array, label: Array, f: Array, y: Array, owned: Array, metrics: Array) -> Op:
+        blocks = kernels.class_blocks(x, label, f, bounds, topk)
+        loss = kernels.class_loss(x, label, f, y, metrics, owned, classes, topk, 0.7, 2, smoothing)
+        return chain(blocks, loss, kernels.class_loss(x, label, f, y, None, None, classes, topk, 0.7, 2, smoothing))
+
+    f = rubbish(batch, 2, len(bounds) - 1, figures(topk))
+    agree(both, x, label, f, rubbish(*x.shape), owned, dtype=dtype, metrics=np.array([0.5, 0.5, 0.5]))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_a_part_of_the_classes_and_what_is_no_number() -> None:
+    x, label = normal(1, 4, 9), np.array([20, 25, 1, 22], "int32")
+    x[3, 4] = np.nan
+
+    def both(kernels: Any, x: Array, label: Array, f: Array) -> Op:
+        op: Op = kernels.class_blocks(x, label, f, [20, 24, 29], 2)
+        return op
+
+    agree(both, x, label, rubbish(4, 2, figures(2)))
+
+
+def test_a_label_that_is_not_a_class_makes_the_loss_no_number() -> None:
+    xp, kernels, metrics = cupy(), fast("float64"), cupy().zeros(2)
+    x, label, f = xp.asarray(normal(1, 2, 4)), xp.asarray(np.array([0, 4], "int32")), xp.zeros((2, 2, figures(1)))
+    blocks = kernels.class_blocks(x, label, f, [0, 2, 4], 1)
+    play(chain(blocks, kernels.class_loss(x, label, f, xp.zeros((2, 4)), metrics, None, 4, 1, 1.0, 1, 0.0)))
+    assert np.isnan(metrics.get()[0])
