@@ -77,8 +77,9 @@ def _by_device(bind: Bind, arrays: Sequence[Array | None], dtype: str, order: st
 
 
 def play(op: Op) -> None:
-    """Runs the Op with scratch full of rubbish."""
+    """Runs the Op with scratch full of rubbish, which lives until all is done."""
     xp = cupy()
-    op.run(
-        *[xp.asarray(np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind)) for shape, kind in op.scratch]
-    )
+    rubbish = [np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind) for shape, kind in op.scratch]
+    scratch = [xp.asarray(array) for array in rubbish]
+    op.run(*scratch)
+    xp.cuda.get_current_stream().synchronize()

@@ -139,9 +139,7 @@ def test_a_captured_convolution_is_replayed() -> None:
 def test_the_fastest_engine_is_remembered() -> None:
     x, w, _, dy, window = example(channels=3)
     device = Fast(cupy(), "float64").device
-    problem = dnn.Problem(
-        dnn.DATA, x.shape, w.shape, dy.shape, (1, 1), (1, 1), window.stride, (1, 1), "float64", False
-    )
+    problem = dnn.Problem(dnn.DATA, x.shape, w.shape, dy.shape, (1, 1), (1, 1), window.stride, (1, 1), "float64", False)
     times = iter([3.0] * dnn.REPEATED + [2.0] * dnn.REPEATED)
     with patch.object(device.xp.cuda, "get_elapsed_time", lambda a, b: next(times)):
         assert device.dnn.plan(problem).index == 2

@@ -42,7 +42,9 @@ def test_inner_product_agrees_with_the_reference(case: Case, dtype: str) -> None
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.integers(0, 3), max_size=3), st.tuples(*[st.integers(0, 4)] * 3), st.booleans(), st.booleans(), DTYPES)
+@given(
+    st.lists(st.integers(0, 3), max_size=3), st.tuples(*[st.integers(0, 4)] * 3), st.booleans(), st.booleans(), DTYPES
+)
 def test_matmul_agrees_with_the_reference(
     lead: list[int], extents: tuple[int, int, int], turn_a: bool, turn_b: bool, dtype: str
 ) -> None:
@@ -100,10 +102,17 @@ def test_a_captured_product_reads_what_is_there_when_it_is_replayed() -> None:
 
 
 def test_steps_are_even_or_not() -> None:
-    assert (evenly((), ()), evenly((2, 3), (30, 10)), evenly((2, 3), (40, 10)), evenly((2, 1), (7, 99))) == (0, 10, None, 7)
+    assert (evenly((), ()), evenly((2, 3), (30, 10)), evenly((2, 3), (40, 10)), evenly((2, 1), (7, 99))) == (
+        0,
+        10,
+        None,
+        7,
+    )
 
 
 def test_a_missing_library_is_named() -> None:
-    module = SimpleNamespace(cuda=SimpleNamespace(runtime=SimpleNamespace(runtimeGetVersion=lambda: 99000), cublas=None))
+    module = SimpleNamespace(
+        cuda=SimpleNamespace(runtime=SimpleNamespace(runtimeGetVersion=lambda: 99000), cublas=None)
+    )
     with pytest.raises(NetpartError, match=r"libcublas.so.99.*pip install"):
         library(module)
