@@ -56,7 +56,7 @@ class Lie(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """One call of cuBLAS on operands of which some may be scratch: a launch like those of kernels. ``blas`` stays open."""
+    """One call of cuBLAS on operands of which some may be scratch: a launch like those of kernels."""
 
     blas: Blas
     operands: tuple[Operand, Operand, Operand]
