@@ -81,5 +81,6 @@ def _by_device(bind: Bind, arrays: Sequence[Array | None], dtype: str, order: st
 def play(op: Op) -> None:
     """Runs the Op with scratch full of rubbish, to its end: what it is bound to lives no longer."""
     xp = cupy()
-    op.run(*[xp.asarray(np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind)) for shape, kind in op.scratch])
+    rubbish = [np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind) for shape, kind in op.scratch]
+    op.run(*map(xp.asarray, rubbish))
     xp.cuda.get_current_stream().synchronize()

@@ -112,7 +112,10 @@ class Function:
         """What each parameter is: f4, i8 ..., p before the type that it points to."""
 
     def __call__(self, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_mem: int = 0) -> None:
-        """Runs all threads. Raises TypeError for arguments that do not fit, and RuntimeError for what a GPU would not do."""
+        """Runs all threads.
+
+        Raises TypeError for arguments that do not fit, and RuntimeError for what a GPU would not do.
+        """
         if len(args) != len(self.kinds):
             raise TypeError(f"{self.name}: expected {len(self.kinds)} arguments, got {len(args)}")
         values = [self._value(i, arg) for i, arg in enumerate(args)]
@@ -133,7 +136,7 @@ class Function:
     def _value(self, place: int, arg: Any) -> Any:
         """The bytes of an argument, as a numpy array of one element."""
         kind, value = self.kinds[place], arg
-        if arg is None or isinstance(arg, np.ndarray) or hasattr(arg, "data") and hasattr(arg.data, "ptr"):
+        if arg is None or isinstance(arg, np.ndarray) or hasattr(getattr(arg, "data", None), "ptr"):
             got = "p" if arg is None else f"p{arg.dtype.kind}{arg.dtype.itemsize}"
             value = np.uint64(0 if arg is None else _address(arg))
         else:
