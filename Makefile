@@ -4,6 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
+# A machine with a GPU often has a Python of its own with all that is needed: GPU_PYTHON=python3 takes that one as it is.
+GPU_PYTHON ?=
+ON_GPU = $(or $(GPU_PYTHON),$(BIN)/python)
+GPU_PEERS = $(if $(GPU_PYTHON),,$(PEERS))
+GPU_STAMP = $(if $(GPU_PYTHON),,$(STAMP))
 FITS = -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
@@ -14,12 +19,12 @@ test check laws cover bench-partition bench-bridges bench-planners: export OPENB
 test check laws cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test check laws lint fix cover proto make-zoo draw-zoo layers-page speed-page bench-partition bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test check laws lint fix cover test-gpu sanitize-gpu proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 env: $(STAMP) ## make .venv and install netpart with all its tools, when setup.cfg has changed
 
@@ -65,6 +70,15 @@ cover: env ## run every test and list the lines that none of them reached
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
+test-gpu: $(GPU_STAMP) ## run the tests of the GPU path on a GPU; GPU_PYTHON=python3 takes that Python as it is
+	NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda $(ARGS)
+
+SANITIZED = $(or $(NETS),halo/conv-rows alexnet/alexnet-small vit/vit-b16-small resattnet/resnet3d18-small)
+sanitize-gpu: $(GPU_STAMP) ## look for bad accesses and races in three steps on a GPU; NETS=halo/conv-rows TOOLS=racecheck
+	@for net in $(SANITIZED); do for tool in $(or $(TOOLS),memcheck racecheck); do echo "$$net: $$tool"; \
+	  compute-sanitizer --tool $$tool --error-exitcode 9 --target-processes all $(ON_GPU) -m netpart run graphs/$$net.conf \
+	    --device cuda --launcher threads --workers 1 --steps 3 --workspace out/sanitize $(ARGS) || exit; done; done
+
 proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
 	$(BIN)/python tools/gen_proto.py
 
@@ -79,6 +93,9 @@ layers-page: env ## write docs/layers.md and its drawings anew
 
 speed-page: env ## write the tables of docs/speed.md anew from benchmarks/results
 	$(BIN)/python -m tools.speed_page
+
+gpu-page: env ## write the tables of docs/gpu.md anew from benchmarks/results
+	$(BIN)/python -m tools.gpu_page
 
 resattnet-page: env ## write the tables of docs/resattnet.md and its charts anew from benchmarks/results
 	$(BIN)/python -m tools.resattnet_page
@@ -100,6 +117,12 @@ bench-start: $(PEERS) ## time from the command to the first finished step
 
 bench-hybrid: $(PEERS) ## 3D-ResAttNet on 1 to 8 workers beside PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
 	$(BIN)/python -m benchmarks.hybrid $(NETS:%=--nets %) $(WORKERS:%=--workers %) $(TASKS:%=--tasks %) $(ARGS)
+
+bench-gpu: $(GPU_PEERS) ## time a GPU beside PyTorch; NETS=lenet,mlp PRECISION=float32 for a part, GPU_PYTHON=python3
+	$(ON_GPU) -m benchmarks.gpu $(NETS:%=--nets %) $(PRECISION:%=--precision %) $(ARGS)
+
+bench-gpu-bridges: $(GPU_PEERS) ## time what moves tensors between two workers of one GPU
+	$(ON_GPU) -m benchmarks.gpu_bridges $(ARGS)
 
 $(PEERS): $(STAMP)
 	@echo 'installing the peers of the benchmarks, PyTorch among them, into $(VENV)'

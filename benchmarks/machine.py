@@ -42,7 +42,8 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmRSS"
 
 def environment(threads: int) -> dict[str, str]:
     """This process's, with the threads that the libraries of a process are to use from its start."""
-    return os.environ | dict.fromkeys(THREADS, str(threads)) | {"PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return os.environ | dict.fromkeys(THREADS, str(threads)) | {"PYTHONPATH": path}
 
 
 def again_on_one_thread(module: str) -> int | None:

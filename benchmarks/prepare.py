@@ -13,9 +13,10 @@ from benchmarks.nets import BATCHES, Net, job
 from benchmarks.translate import describe, rows, weights
 from netpart.graph.build import build_net
 from netpart.graph.graph import LAYER
-from netpart.plan.cost import price
+from netpart.plan.cost import held_bytes, itemsize, parameter_elements, price
 from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import JobProto
+from netpart.updaters import updater
 
 START = "start.safetensors"
 """The file of first values and mini-batches."""
@@ -29,7 +30,8 @@ FLOPS = 5e10
 
 @dataclass(frozen=True)
 class Prepared:
-    """A net whose files are in ``folder``. ``flops`` are those of a step.
+    """A net whose files are in ``folder``. ``flops`` are those of a step; ``moved`` are bytes that it moves if all that
+    it keeps is written once and read once: values, gradients, parameters and the state of their updater.
 
     ``dropout`` says that it draws numbers, which others draw differently, ``normalised`` that rows are normalised
     together, which others do among those of one process.
@@ -38,6 +40,7 @@ class Prepared:
     net: Net
     folder: Path
     flops: int
+    moved: int
     dropout: bool
     normalised: bool
 
@@ -69,13 +72,16 @@ def prepare(net: Net, folder: Path, dropout: bool = True) -> Prepared:
     (own / "net.json").write_text(json.dumps(described), encoding="utf-8")
     save_file(weights(built, proto.seed) | rows(built, proto.seed), own / START)
     ops = {layer["op"] for layer in described["layers"]}
-    found = Prepared(net, own, flops(proto, own), "kDropout" in ops, "kBM" in ops)
+    found = Prepared(net, own, *costs(proto, own), "kDropout" in ops, "kBM" in ops)
     found.write_job(1)
     return found
 
 
-def flops(proto: JobProto, folder: Path) -> int:
-    """FLOPs of a training step, by the table of netpart.kernels.flops."""
-    graph = partition(proto, 1, folder, phases=("train",)).graph
-    costs = [price(graph, part) for part in graph.parts if part.kind == LAYER]
-    return sum(cost.forward + cost.backward for cost in costs)
+def costs(proto: JobProto, folder: Path) -> tuple[int, int]:
+    """FLOPs of a training step, by the table of netpart.kernels.flops, and bytes that it moves."""
+    cut = partition(proto, 1, folder, phases=("train",))
+    graph, slots = cut.graph, len(updater(proto.updater).states)
+    priced = [price(graph, part) for part in graph.parts if part.kind == LAYER]
+    held = sum(held_bytes(graph, part, itemsize(cut)) for part in graph.parts)
+    elements = sum(parameter_elements(cut, holding, slots) for holding in cut.holdings[0])
+    return sum(cost.forward + cost.backward for cost in priced), 2 * (held + elements * itemsize(cut))

@@ -110,8 +110,9 @@ def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
 def add_transport(parser: argparse.ArgumentParser) -> None:
     """Adds the option of what processes of one host exchange tensors through."""
     parser.add_argument(
-        "--transport", choices=("auto", "zeromq", "shm"), default="auto",
-        help="what processes exchange tensors through (default: shared memory where the host has it)",
+        "--transport", choices=("auto", "zeromq", "shm", "cuda-ipc"), default="auto",
+        help="what processes exchange tensors through (default: shared memory where the host has it, that of GPUs"
+        " between workers on GPUs)",
     )  # fmt: skip
 
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from netpart.launch.speedup import Speedup
     from netpart.proto.reader import Job
 
-THROUGH = {"memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ"}
+THROUGH = {
+    "memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ",
+    "cuda-ipc": "memory of the GPUs",
+}  # fmt: skip
 """Transports in words."""
 SHOWN = 8
 """Counts of a histogram that are printed."""
@@ -32,7 +35,10 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     add_job(parser)
     parser.add_argument("--steps", type=count, metavar="S", help="training steps (default: the job's train_steps)")
     add_threads(parser)
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where kernels run (default: auto)")
+    parser.add_argument(
+        "--device", metavar="D[,D..]", help="where kernels run: auto, cpu, cuda or cuda:N; of several, workers take one"
+        " each, in turn (default: the job's, or else auto: the GPUs of the host in turn, if it has any)",
+    )  # fmt: skip
     add_places(parser)
     add_results(parser)
     return parser
@@ -121,6 +127,7 @@ def call(args: argparse.Namespace) -> int:
 def set_run(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` what the options say of the run."""
     from netpart.cli.common import set_threads
+    from netpart.launch.devices import set_devices
 
     set_threads(job, args)
     if args.steps is not None:
@@ -128,8 +135,7 @@ def set_run(job: Job, args: argparse.Namespace) -> None:
     if args.resume:
         job.proto.resume = True
     if args.device:
-        devices = {"auto": job.proto.AUTO, "cpu": job.proto.CPU, "cuda": job.proto.CUDA}
-        job.proto.device = devices[args.device]
+        set_devices(job.proto, args.device)
 
 
 def warn(job: Job, args: argparse.Namespace) -> None:

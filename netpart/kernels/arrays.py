@@ -24,13 +24,14 @@ class Arrays(Activation):
         return NOTHING if same(dst, src) else Op(lambda: self.xp.copyto(dst, src))
 
     def add(self, dst: Array, src: Array) -> Op:
-        """dst += src."""
+        """dst += src; its shape may be one that broadcasts."""
         return Op(lambda: self.xp.add(dst, src, out=dst))
 
     def total(self, dst: Array, srcs: Sequence[Array], activation: Kind | None = None) -> Op:
         """dst = activation(the sum of ``srcs``), added in the order of the list; dst may be the first of them.
 
-        The sum of none is 0. The activation is one that may write over its input, or None.
+        The sum of none is 0. The activation is one that may write over its input, or None. A shape may
+        be one that broadcasts.
         """
         total = self._total(dst, srcs)
         return total if activation is None else chain(total, self.activation(activation, dst, dst))

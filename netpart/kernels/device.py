@@ -11,20 +11,34 @@ DEVICES = "auto", "cpu", "cuda"
 
 
 def array_module(device: str) -> tuple[Any, str]:
-    """The array module for ``device`` ("auto", "cpu" or "cuda") and the name of what was chosen.
+    """The array module for ``device`` ("auto", "cpu", "cuda" or "cuda:N") and the name of what was chosen.
 
-    "auto" is cuda where cupy is installed and finds a GPU, and else cpu. Raises NetpartError for an
-    unknown name, and for cuda where there is none.
+    "auto" is cuda where cupy is installed and finds a GPU, and else cpu. A GPU that is named by its number becomes the
+    current one of this thread. Raises NetpartError for an unknown name, and for cuda where there is none.
     """
-    if device not in DEVICES:
+    kind, _, number = device.partition(":")
+    if kind not in DEVICES or (number and (kind != "cuda" or not number.isdecimal())):
         raise NetpartError(f"--device: expected one of {', '.join(DEVICES)}, got {device!r}")
-    if device != "cpu":
+    if kind != "cpu":
         cupy, missing = _cupy()
         if cupy is not None:
+            if number:
+                cupy.cuda.Device(int(number)).use()
             return cupy, "cuda"
-        if device == "cuda":
+        if kind == "cuda":
             raise NetpartError(f"--device cuda: expected cupy and a GPU, got {missing}")
     return import_module("numpy"), "cpu"
+
+
+def gpus() -> int:
+    """How many GPUs this host has that cupy finds; 0 without cupy."""
+    cupy, _ = _cupy()
+    return 0 if cupy is None else int(cupy.cuda.runtime.getDeviceCount())
+
+
+def missing() -> str:
+    """Why there is no GPU to compute on; "" if there is one."""
+    return _cupy()[1]
 
 
 def _cupy() -> tuple[Any, str]:

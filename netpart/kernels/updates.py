@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.verbs import Verbs
+
+
+class Formula(NamedTuple):
+    """A rule that kernels know by ``name``, and its constants: momentum, rho, or beta1 and beta2."""
+
+    name: str
+    first: float = 0.0
+    second: float = 0.0
+
+
+class Numbers(NamedTuple):
+    """What of an update changes from step to step.
+
+    ``rate`` multiplies the change, ``delta`` is added to what divides it, ``shrink`` multiplies the parameter before,
+    and ``keep`` is the share of averages that stays.
+    """
+
+    rate: float
+    delta: float
+    shrink: float
+    keep: float
 
 
 class Updates(Verbs):

@@ -24,6 +24,8 @@ class Verbs:
     """True for kernels to which tensors with space are given as (batch, space, channels) in memory."""
     fuses: ClassVar[tuple[str, ...]] = ()
     """Kinds of activation that verbs with an argument ``activation`` compute faster than a verb of their own would."""
+    runs_on: ClassVar[str] = "cpu"
+    """The device that has their array module, unless another is given."""
 
     device: Any = None
     """What runs the kernels beside this thread; None: they run when called."""

@@ -17,6 +17,7 @@ from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.graph.subgraph import encode
 from netpart.launch.control import HEART, KNOCK, VOICE, identity
+from netpart.launch.devices import dealt
 from netpart.launch.events import Hearer, Joined, Measured, Saved, Started, Updated
 from netpart.launch.link import is_tcp, secure_server
 from netpart.launch.loop import updater_file
@@ -200,7 +201,8 @@ class Coordinator:
         w = message.welcome
         number = self.cluster.number(member.rank)
         w.plan, w.run_id, w.folder = encode(self.partition, number), self.run_id, str(options.folder)
-        w.seed, w.device, w.deadline = options.seed, options.device, options.deadline
+        w.device = ",".join(dealt(options.device.split(","), self.cluster))
+        w.seed, w.deadline = options.seed, options.deadline
         w.restore, w.first_step = str(options.restore or ""), options.first_step
         beside = updater_file(options.restore) if options.restore else None
         if beside is not None and options.averages:

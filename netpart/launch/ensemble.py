@@ -18,6 +18,7 @@ from netpart.errors import NetpartError
 from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
+from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
 from netpart.launch.metrics import figures
 from netpart.program.compile import compile_worker
@@ -58,15 +59,15 @@ class Ensemble:
     """Players of every worker of ``partition``. ``order`` seeds the interleaving (None: round robin).
 
     ``keep`` keeps every value of the last step readable; ``poison`` fills unwritten memory with NaN. ``hub`` are the
-    transports of the workers, in this process and not yet bound; ``xp`` is the array module of ``kernels``.
+    transports of the workers, in this process and not yet bound.
     """
 
     def __init__(
         self, partition: Partition, seed: int | None = None, order: int | None = None, keep: bool = False,
         poison: bool = False, kernels: type[Kernels] = Kernels, hub: Sequence[Transport] | MemoryHub | None = None,
-        xp: Any = np,
     ) -> None:  # fmt: skip
-        self.partition, self.kernels, self.xp = partition, kernels, xp
+        self.partition, self.kernels = partition, kernels
+        self.xp, _ = array_module(kernels.runs_on)
         seed = partition.job.seed if seed is None else seed
         self.random = random.Random(order)
         self.shuffled, self.poison = order is not None, poison

@@ -7,9 +7,8 @@ from pathlib import Path
 from statistics import median
 
 from netpart.graph.partition import partition_job
-from netpart.kernels.device import array_module
 from netpart.launch.ensemble import Ensemble
-from netpart.program.kernels import device_of, kernels_of
+from netpart.program.kernels import kernels_of
 from netpart.proto.job_pb2 import JobProto
 from netpart.worker.player import Traced
 
@@ -28,8 +27,7 @@ def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS)
     plain.neuralnet.micro_batches = 1
     plain.neuralnet.recompute = False
     partition = partition_job(plain, 1, folder, ("train",), uncut=True)
-    xp, device = array_module(device_of(job))
-    ensemble = Ensemble(partition, kernels=kernels_of(job, device), xp=xp)
+    ensemble = Ensemble(partition, kernels=kernels_of(job))
     ensemble.initialise()
     ensemble.step("train", 0)
     times = defaultdict[tuple[str, str], list[float]](list)

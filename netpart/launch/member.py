@@ -15,6 +15,7 @@ import zmq
 from netpart.errors import NetpartError
 from netpart.launch.control import Control, Stopped
 from netpart.launch.cores import threads_of
+from netpart.launch.devices import placed
 from netpart.launch.files import LOCAL, Files, RemoteFiles
 from netpart.launch.loop import Loop, meetings
 from netpart.proto.control_pb2 import ControlProto, GoProto, ReadyProto, WelcomeProto
@@ -107,7 +108,8 @@ def prepare(
     partition, number = decode(welcome.plan, folder)
     cluster, rule = partition.cluster, updater(partition.job.updater)
     serving = cluster.serves(rank := control.rank)
-    xp, device = array_module("cpu" if serving else welcome.device)
+    place = placed(welcome.device.split(","))[rank]
+    xp, device = array_module(place)
     program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
     control.status.doing = lambda: "allocating memory"
     player = Player(program, transport, xp, rule if serving or not cluster.servers else None, welcome.seed)
@@ -115,9 +117,9 @@ def prepare(
     loop = looped(player, transport, control, partition, welcome, RemoteFiles(control) if away else LOCAL)
     loop.fill()
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
-    print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {device}", file=log, flush=True)
+    print(f"worker {rank}: {played}; {bytes_text(player.memory_bytes)} on {place}", file=log, flush=True)
     memory = player.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
-    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=device)
+    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
     ready.threads = threads_of(os.environ)
     ready.spoken.extend(encode(communications(program)))
     meet(control, transport, ready)

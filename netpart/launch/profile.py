@@ -11,7 +11,7 @@ from netpart.graph.cluster import alone
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch.notes import Notes
-from netpart.launch.run import lead, make_options
+from netpart.launch.run import lead, make_options, places_of
 from netpart.launch.tracing import decode, memory_of
 from netpart.launch.transports import choose
 from netpart.plan.partition import partition
@@ -50,12 +50,13 @@ def profile(
     ``launcher`` and ``transport`` are those of ``run``, on this host; raises what ``run`` raises.
     """
     with TemporaryDirectory() as folder:
-        options = replace(make_options(job, Path(folder)), transport=choose(transport, launcher), trace=True)
+        options = replace(make_options(job, Path(folder)), trace=True)
         proto = alone(job.proto)
         proto.train_steps = options.first_step + WARM_UP + steps
         cut = partition(proto, workers or default_workers(proto), job.folder, phases=("train",))
         check_ready(cut)
         settle(cut.job)
+        options = replace(options, transport=choose(transport, launcher, places_of(options, cut, launcher)))
         notes = Notes(options.workspace, None)
         try:
             members = lead(cut, options, launcher, notes)

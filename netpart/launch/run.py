@@ -20,6 +20,7 @@ from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
 from netpart.launch.coordinator import Coordinator, Options
 from netpart.launch.cores import asked_threads
+from netpart.launch.devices import asked, dealt, placed
 from netpart.launch.events import Listener, Summary
 from netpart.launch.loop import updater_file
 from netpart.launch.meeting import JoinTeam, Meeting
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 LAUNCHERS = ("local", "threads", "mpi", "join")
-DEVICES = ("auto", "cpu", "cuda")
 REPORT_EVERY = 20
 """Steps between reports of a job that does not say."""
 
@@ -67,7 +67,8 @@ def run(
     cut = served(partition(job.proto, count, job.folder))
     check_ready(cut)
     kernels = settle(cut.job)
-    options = replace(make_options(job, workspace), transport=choose(transport, launcher), kernels=str(kernels))
+    options = replace(make_options(job, workspace), kernels=str(kernels))
+    options = replace(options, transport=choose(transport, launcher, places_of(options, cut, launcher)))
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         began = time.monotonic()
@@ -131,8 +132,13 @@ def make_options(job: Job, workspace: Path | None) -> Options:
     if averages:
         check_averages(restore)
     return Options(
-        job.folder, folder, proto.seed, DEVICES[proto.device], proto.deadline, every, restore, first, averages=averages
+        job.folder, folder, proto.seed, ",".join(asked(proto)), proto.deadline, every, restore, first, averages=averages
     )
+
+
+def places_of(options: Options, partition: Partition, launcher: str) -> list[str]:
+    """The device of each rank where all are on this host; nowhere else can anybody say."""
+    return placed(dealt(options.device.split(","), partition.cluster)) if launcher == "local" else []
 
 
 def check_averages(restore: Path | None) -> None:

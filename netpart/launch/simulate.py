@@ -20,7 +20,7 @@ from netpart.plan.step_profile import Profiler
 from netpart.plan.timeline import STEP, Event, Timeline
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward, Instruction
-from netpart.program.kernels import device_of, kernels_of
+from netpart.program.kernels import kernels_of
 from netpart.updaters import updater
 from netpart.worker.player import Player
 
@@ -39,13 +39,14 @@ class Simulation:
 
     def __post_init__(self) -> None:
         self.clocks = Clocks(self.speeds)
-        self.xp, self.device = array_module(device_of(self.cut.job))
+        self.kernels = kernels_of(self.cut.job)
+        self.xp, _ = array_module(self.kernels.runs_on)
         self.transports = simulated_transports(self.clocks, self.link)
         self.players = [self.player(worker) for worker in range(self.cut.workers)]
 
     def player(self, worker: int) -> Player:
         rule = updater(self.cut.job.updater)
-        program = compile_worker(self.cut, worker, len(rule.states), kernels=kernels_of(self.cut.job, self.device))
+        program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
         player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed)
         player.initialise()
         player.now, player.trace = (lambda: self.clocks.reading(worker)), []

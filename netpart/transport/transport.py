@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ class Transport(ABC):
 
     slots_for_all = False
     """True if every channel has memory of its own from before the first step to the last."""
+
+    xp: Any = np
+    """The array module of what ``allocate`` returns."""
 
     def __init__(self, rank: int) -> None:
         self.rank = rank

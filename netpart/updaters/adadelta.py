@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
+from netpart.kernels.updates import Formula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Step, Updater, average, root
 from netpart.updaters.checks import fraction, positive
@@ -22,6 +23,10 @@ class AdaDelta(Updater):
         super().__init__(conf)
         self.rho = fraction(conf.adadelta_conf.rho, "adadelta_conf.rho")
         self.delta = positive(conf.delta, "delta", "without it the first update is 0 for ever")
+
+    @property
+    def formula(self) -> Formula:
+        return Formula("adadelta", self.rho)
 
     def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h, u), (s, other) = state, t

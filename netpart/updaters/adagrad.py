@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
+from netpart.kernels.updates import Formula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Step, Updater, root
 from netpart.updaters.checks import positive
@@ -21,6 +22,10 @@ class AdaGrad(Updater):
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
         self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+
+    @property
+    def formula(self) -> Formula:
+        return Formula("adagrad")
 
     def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h,), (change,) = state, t

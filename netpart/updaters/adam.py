@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
+from netpart.kernels.updates import Formula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Step, Updater, average, corrected, root
 from netpart.updaters.checks import fraction, positive
@@ -28,12 +29,22 @@ class Adam(Updater):
         self.corrects = conf.adam_conf.bias_correction
         self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
+    @property
+    def formula(self) -> Formula:
+        return Formula("adam", self.beta1, self.beta2)
+
+    def factors(self, step: Step) -> tuple[float, float]:
+        if not self.corrects:
+            return super().factors(step)
+        c, lr = corrected(step, self.beta1, self.beta2)
+        return lr, c * self.delta
+
     def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (m, v), (change,) = state, t
-        c, lr = corrected(step, self.beta1, self.beta2) if self.corrects else (1.0, step.lr)
+        lr, delta = self.factors(step)
         average(xp, m, self.beta1, g, change)
         xp.multiply(g, g, out=change)
         average(xp, v, self.beta2, change, change)
-        xp.divide(m, root(xp, v, c * self.delta, change), out=change)
+        xp.divide(m, root(xp, v, delta, change), out=change)
         xp.multiply(change, lr, out=change)
         xp.subtract(w, change, out=w)

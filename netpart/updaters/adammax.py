@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
+from netpart.kernels.updates import Formula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Step, Updater, average
 from netpart.updaters.checks import fraction, positive
@@ -23,6 +24,10 @@ class AdamMax(Updater):
         self.beta1 = fraction(conf.adammax_conf.beta1, "adammax_conf.beta1")
         self.beta2 = fraction(conf.adammax_conf.beta2, "adammax_conf.beta2")
         self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+
+    @property
+    def formula(self) -> Formula:
+        return Formula("adammax", self.beta1, self.beta2)
 
     def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (m, u), (change,) = state, t

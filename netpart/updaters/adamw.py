@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
+from netpart.kernels.updates import Formula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Step, Updater, average, corrected
 from netpart.updaters.checks import fraction, positive
@@ -28,14 +29,22 @@ class AdamW(Updater):
         self.beta2 = fraction(conf.adamw_conf.beta2, "adamw_conf.beta2")
         self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
+    @property
+    def formula(self) -> Formula:
+        return Formula("adamw", self.beta1, self.beta2)
+
+    def factors(self, step: Step) -> tuple[float, float]:
+        c, lr = corrected(step, self.beta1, self.beta2)
+        return lr, c**0.5 * self.delta
+
     def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (m, v), (change,) = state, t
-        c, lr = corrected(step, self.beta1, self.beta2)
+        lr, delta = self.factors(step)
         average(xp, m, self.beta1, g, change)
         xp.multiply(g, g, out=change)
         average(xp, v, self.beta2, change, change)
         xp.sqrt(v, out=change)
-        xp.add(change, c**0.5 * self.delta, out=change)
+        xp.add(change, delta, out=change)
         xp.divide(m, change, out=change)
         xp.multiply(change, lr, out=change)
         xp.subtract(w, change, out=w)

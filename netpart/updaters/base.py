@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from netpart.kernels.op import Array, Clock, Op
+from netpart.kernels.updates import Formula, Numbers
 from netpart.kernels.verbs import blocks
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.checks import check, fraction, not_negative
@@ -58,6 +59,8 @@ class Updater(ABC):
     """Arrays of a block's shape that ``update`` scribbles on; at least 1."""
     decoupled: ClassVar[bool] = False
     """Weight decay shrinks the parameter by itself, and is no part of the gradient."""
+    delta: float = 0.0
+    """What keeps a division from 0 / 0."""
 
     def __init__(self, conf: UpdaterProto) -> None:
         """Checks ``conf``; raises ConfigError naming the field at fault."""
@@ -76,6 +79,20 @@ class Updater(ABC):
     def states(self) -> tuple[str, ...]:
         """Names of all state arrays of a parameter, saved in checkpoints: the rule's, and the average if there is."""
         return (*self.slots, AVERAGE) if self.keep else self.slots
+
+    @property
+    def formula(self) -> Formula | None:
+        """The rule in the words of kernels that compute all of an update at once; None: only ``update`` knows it."""
+        return None
+
+    def factors(self, step: Step) -> tuple[float, float]:
+        """What the change is multiplied by in ``step``, and what is added to what divides it."""
+        return step.lr, self.delta
+
+    def numbers(self, step: int, scale: Scale) -> Numbers:
+        """What changes from step to step (0, 1, ...), for a parameter of this ``scale``."""
+        lr = self.rate(step) * scale.lr
+        return Numbers(*self.factors(Step(step + 1, lr)), 1 - lr * self.weight_decay * scale.wd, self.kept(step))
 
     def begin(self, w: Array, state: Sequence[Array]) -> None:
         """Completes a new state, which is all zeros, of the parameter ``w``: the average begins where it is."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
+from netpart.kernels.updates import Formula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Step, Updater
 from netpart.updaters.checks import fraction
@@ -21,6 +22,10 @@ class Nesterov(Updater):
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
         self.momentum = fraction(conf.momentum, "momentum")
+
+    @property
+    def formula(self) -> Formula:
+        return Formula("nesterov", self.momentum)
 
     def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h,), (previous, change) = state, t

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
+from netpart.kernels.updates import Formula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Step, Updater, average, root
 from netpart.updaters.checks import fraction, positive, present
@@ -24,6 +25,10 @@ class RMSProp(Updater):
         present(conf.rmsprop_conf, "rmsprop_conf.rho", "rho: 0.9")
         self.rho = fraction(conf.rmsprop_conf.rho, "rmsprop_conf.rho")
         self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+
+    @property
+    def formula(self) -> Formula:
+        return Formula("rmsprop", self.rho)
 
     def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h,), (change,) = state, t

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
+from netpart.kernels.updates import Formula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Step, Updater
 from netpart.updaters.checks import fraction
@@ -22,6 +23,10 @@ class SGD(Updater):
         super().__init__(conf)
         self.momentum = fraction(conf.momentum, "momentum")
         self.slots = SGD.slots if self.momentum > 0 else ()
+
+    @property
+    def formula(self) -> Formula:
+        return Formula("momentum" if self.slots else "sgd", self.momentum)
 
     def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         xp.multiply(g, step.lr, out=t[0])

@@ -15,11 +15,10 @@ from typing import Any
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.ready import check_ready
 from netpart.kernels.choose import named
-from netpart.kernels.device import array_module
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
-from netpart.program.kernels import choice, device_of
+from netpart.program.kernels import choice
 from netpart.proto.job_pb2 import JobProto
 from netpart.verify.bench import Bench
 from netpart.verify.report import Report
@@ -66,8 +65,7 @@ def compare(cut: Partition, whole: Partition, steps: int = 3) -> Report:
     check_ready(cut)
     kernels = choice(cut.job).name
     exact = None if cut.job.dtype == JobProto.FLOAT64 else Ensemble(widened(whole), keep=True)
-    xp, _ = array_module(device_of(cut.job))
-    bench = Bench(Ensemble(cut, keep=True, kernels=named(kernels), xp=xp), Ensemble(whole, keep=True), exact)
+    bench = Bench(Ensemble(cut, keep=True, kernels=named(kernels)), Ensemble(whole, keep=True), exact)
     comparisons = tuple(bench.play(steps))
     return Report(cut.graph.net.name, cut.workers, steps, bench.dtype, len(cut.phases["train"]), comparisons, kernels)
 

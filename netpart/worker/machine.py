@@ -43,7 +43,7 @@ class Machine:
         self.clock = Clock()
         self.wire_bytes = wire_bytes(program, transport is not None and transport.slots_for_all)
         self.refuse_unless_fits(program.total_bytes)
-        shared = self.shared(transport) if transport is not None and xp is np else {}
+        shared = self.shared(transport) if transport is not None and transport.xp is xp else {}
         self.versions: dict[int, list[Array]] = {
             b: [shared[b]] if b in shared else [self.zeros(b) for _ in range(program.copies(b))]
             for b, buffer in enumerate(program.buffers)

@@ -1,17 +1,50 @@
-"""The CuPy of these tests: the real one where there is a GPU, else its emulation."""
+"""The CuPy of these tests: the real one where they are to run on a GPU, else its emulation."""
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+EMULATOR = str(Path(__file__).with_name("emulator"))
+ON_GPU = os.environ.get("NETPART_TEST_GPU", "0") != "0"
+"""True if these tests are to run on a GPU."""
+GPUS = "EMULATED_GPUS"
+"""How many GPUs the emulation has for those who look for one; without it none, as other tests run in this process."""
 
 
 @cache
 def cupy() -> Any:
     """The module."""
-    sys.path.insert(0, str(Path(__file__).with_name("emulator")))
-    import cupy
+    return import_module("cupy") if ON_GPU else emulated()
 
-    return cupy
+
+@cache
+def emulated(name: str = "cupy") -> Any:
+    """A module of the emulation."""
+    if EMULATOR not in sys.path:
+        sys.path.insert(0, EMULATOR)
+    return import_module(name)
+
+
+def missing() -> str:
+    """Why these tests cannot run on a GPU; "" if they can."""
+    from netpart.kernels.device import missing
+
+    return missing()
+
+
+def provide(patch: pytest.MonkeyPatch, gpus: int = 1) -> None:
+    """Lets jobs on "cuda" find a GPU in this process and in those that it starts, for as long as ``patch`` holds.
+
+    The emulation can have several ``gpus``.
+    """
+    if not ON_GPU:
+        cupy()
+        patch.setenv(GPUS, str(gpus))
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [EMULATOR, os.environ.get("PYTHONPATH", "")])))

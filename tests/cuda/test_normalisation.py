@@ -15,9 +15,12 @@ Shape = tuple[int, ...]
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Shape, int, tuple[slice, ...], Shape]:
-    """The shape of x, its blocks, the box that y is, and the shape of scale and shift: as layers or groups have them."""
+    """The shape of x, its blocks, the box that y is, and the shape of scale and shift: of layers or groups."""
     if draw(st.booleans()):
-        outer, inner = draw(st.lists(st.integers(0, 4), min_size=1, max_size=2)), draw(st.lists(st.integers(1, 40), min_size=1, max_size=2))
+        outer, inner = (
+            draw(st.lists(st.integers(0, 4), min_size=1, max_size=2)),
+            draw(st.lists(st.integers(1, 40), min_size=1, max_size=2)),
+        )
         shape, blocks = (*outer, *inner), int(np.prod(outer))
         return shape, blocks, (slice(None),) * len(shape), (*(1 for _ in outer), *inner)
     rows, groups, share, *space = (draw(st.integers(0 if i == 0 else 1, 4)) for i in range(draw(st.integers(3, 5))))
@@ -51,7 +54,15 @@ def test_agrees_with_the_reference(
         )
 
     upper = normal(5, *x[own].shape)
-    kept = rubbish(*upper.shape), rubbish(*shape), rubbish(blocks, 1), upper, rubbish(*shape), rubbish(*scale), rubbish(*scale)
+    kept = (
+        rubbish(*upper.shape),
+        rubbish(*shape),
+        rubbish(blocks, 1),
+        upper,
+        rubbish(*shape),
+        rubbish(*scale),
+        rubbish(*scale),
+    )
     agree(bind, x, w, b, *kept, dtype=dtype, tolerance=1e-11 if dtype == "float64" else 3e-4)
 
 
@@ -60,7 +71,9 @@ def test_long_and_many_rows(shape: Shape) -> None:
     x, dy = 1 + normal(1, *shape), normal(2, *shape)
     own, rows = (slice(None),) * 2, shape[0]
 
-    def bind(kernels: Kernels, x: Array, y: Array, unit: Array, rstd: Array, dy: Array, dx: Array, dw: Array, db: Array) -> Op:
+    def bind(
+        kernels: Kernels, x: Array, y: Array, unit: Array, rstd: Array, dy: Array, dx: Array, dw: Array, db: Array
+    ) -> Op:
         return chain(
             kernels.normalise(x, None, None, y, unit, rstd, rows, own, 1e-5, True),
             kernels.normalise_gradient(unit, rstd, None, dy, dx, own, True),
@@ -68,7 +81,9 @@ def test_long_and_many_rows(shape: Shape) -> None:
         )
 
     scale = rubbish(1, shape[1])
-    agree(bind, x, rubbish(*shape), rubbish(*shape), rubbish(rows, 1), dy, rubbish(*shape), scale, scale, tolerance=1e-11)
+    agree(
+        bind, x, rubbish(*shape), rubbish(*shape), rubbish(rows, 1), dy, rubbish(*shape), scale, scale, tolerance=1e-11
+    )
 
 
 def test_scale_and_shift_may_lie_on_different_axes() -> None:

@@ -17,8 +17,9 @@ from netpart.transport.mpi import MpiTransport
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
-from tests.cuda.emulator import cupy
-from tests.cuda.emulator.cupy.ipc import alone
+from tests.cuda.module import emulated
+
+cupy, alone = emulated(), emulated("cupy.ipc").alone
 
 DEADLINE = 30.0
 """Seconds after which a message that should have come never will."""

@@ -12,8 +12,9 @@ import pytest
 from netpart.errors import TransportError
 from netpart.transport.cuda_ipc import CudaIpcTransport
 from netpart.transport.shm import ShmTransport
-from tests.cuda.emulator import cupy
-from tests.cuda.emulator.cupy.ipc import OPEN, alone
+from tests.cuda.module import emulated
+
+cupy, alone, OPEN = emulated(), emulated("cupy.ipc").alone, emulated("cupy.ipc").OPEN
 
 RUN = b"run-0001"
 DATA, DONE, HOSTS = (1, 0, 0, 5, 0), (1, 4, 0, 5, 0), (1, 0, 0, 6, 0)

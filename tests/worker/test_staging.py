@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from netpart.worker.staging import ROOMS, Staging
-from tests.cuda.emulator import cupy
+from tests.cuda.module import emulated
+
+cupy = emulated()
 
 
 def test_arrivals_reach_the_device_although_it_lags_behind() -> None:

@@ -36,8 +36,10 @@ class Arrays(arrays.Arrays, Moves):
     def total(self, dst: Array, srcs: Sequence[Array], activation: Kind | None = None) -> Op:
         """dst = activation(the sum of ``srcs``), added in the order of the list; dst may be the first of them.
 
-        The sum of none is 0. The activation is one that may write over its input, or None.
+        The sum of none is 0. The activation is one that may write over its input, or None. A shape may be one that
+        broadcasts.
         """
+        srcs = [src if src.shape == dst.shape else self.xp.broadcast_to(src, dst.shape) for src in srcs]
         *some, last = batches(dst, srcs)
         sums = [self._sum(dst, turn, "none") for turn in some]
         return self.launches(*sums, self._sum(dst, last, activation or "none"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from netpart.kernels import attention
 from netpart.kernels.cuda.launch import Bound, Scratch
 from netpart.kernels.cuda.operand import Operand
 from netpart.kernels.cuda.products import Products
@@ -13,7 +14,7 @@ from netpart.kernels.verbs import NOTHING
 WARP = 32
 
 
-class Attention(Products):
+class Attention(attention.Attention, Products):
     """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T, S)."""
 
     def attention(self, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None) -> Op:

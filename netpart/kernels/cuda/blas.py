@@ -1,4 +1,4 @@
-"""cuBLAS on one stream, with a workspace of its own: its products may be part of a CUDA graph, those of CuPy may not."""
+"""cuBLAS on one stream, with a workspace of its own: a CUDA graph may hold its products, and not those of CuPy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ WORKSPACE = 32 << 20
 """Bytes; what NVIDIA recommends for compute capability 9."""
 
 PRECISIONS = {"float32": 68, "tf32": 77, "bfloat16": 75}
-"""cublasComputeType_t of products of float32 matrices: what their elements are rounded to before they are multiplied."""
+"""cublasComputeType_t of products of float32 matrices: what is rounded before it is multiplied."""
 DOUBLE = 70
 """cublasComputeType_t of products of float64 matrices."""
 TYPES = {"float32": 0, "float64": 1}
@@ -93,7 +94,7 @@ class Blas:
         self, a: Array | Scratch | Operand, b: Array | Scratch | Operand, y: Array | Scratch | Operand,
         scale: float = 1.0, add: bool = False,
     ) -> list[Product]:  # fmt: skip
-        """y = scale · a b (``add``: y += that) of (..., rows, columns), equal on the axes before and without extents of 0.
+        """y = scale · a b (``add``: y += that) of (..., rows, columns), equal on the axes before, no extent 0.
 
         cuBLAS reads memory column after column, where a matrix that lies row after row is its own transpose: so
         yᵀ = bᵀ aᵀ. Raises ValueError for matrices whose rows and columns are both in pieces.
@@ -135,7 +136,7 @@ def checked(name: str, status: int) -> None:
 def evenly(extents: Sequence[int], steps: Sequence[int]) -> int | None:
     """The step that walks all of ``extents``, None if there is no such."""
     along = [(n, step) for n, step in zip(extents, steps, strict=True) if n > 1]
-    if any(outer != n * inner for (_, outer), (n, inner) in zip(along, along[1:], strict=False)):
+    if any(outer != n * inner for (_, outer), (n, inner) in pairwise(along)):
         return None
     return along[-1][1] if along else 0
 
@@ -145,8 +146,7 @@ def library(xp: Any) -> ctypes.CDLL:
     """The cuBLAS that CuPy computes with. Raises NetpartError if there is none."""
     soname = f"libcublas.so.{xp.cuda.runtime.runtimeGetVersion() // 1000}"
     try:
-        from cupy_backends.cuda.libs import cublas  # noqa: F401 - finds it, in whichever package, and loads it
-
+        xp.cuda.cublas  # noqa: B018 - finds the library, in whichever package, and loads it: then its name is enough
         return ctypes.CDLL(soname)
     except (ImportError, OSError) as error:
         hint = "pip install 'cupy-cuda13x[ctk]', or use --kernels reference"

@@ -63,7 +63,7 @@ def rows(x: Array) -> int:
 
 @dataclass(frozen=True)
 class Tile:
-    """How blocks share out ``segments`` times ``rows`` rows of ``columns`` columns: by the shape alone, not the device."""
+    """How blocks share out ``segments`` times ``rows`` rows of ``columns`` columns: the same on any device."""
 
     rows: int
     columns: int
@@ -110,7 +110,7 @@ class Columns(Fast):
     def sums(
         self, file: str, begin: tuple[str, tuple[Any, ...]], end: tuple[str, tuple[Any, ...]], count: int, tile: Tile
     ) -> Op:
-        """Adds up ``count`` numbers for each column: kernel ``begin`` those of parts, ``end`` all and what becomes of them.
+        """Adds up ``count`` numbers for each column: kernel ``begin`` those of parts, ``end`` all of them.
 
         Kernels are (name, arguments); of ``begin`` (..., Tile, partial), of ``end`` (partial, Tile, ...).
         """

@@ -1,8 +1,10 @@
 """Convolution by cuDNN, or by matrix products where that is missing or has no engine.
 
-    x ──frame──▶ ┐                                    Copied only where a tensor does not lie as the engine wants it:
-    w ──turn───▶ ┴ engine ──place (+ bias, relu)──▶ y      packed, channels last; weights too, if they have channels and
-                                                           taps. With --precision bfloat16 everything is, rounded.
+Copied is only what does not lie as the engine wants it, packed with the channels last; so of weights those that have
+both channels and taps, and with bfloat16, which is rounded to on the way, everything:
+
+    x ──frame──▶ ┐
+    w ──turn───▶ ┴ engine ──unframe (+ bias, relu)──▶ y
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from __future__ import annotations
 from math import prod
 from typing import Protocol
 
+from netpart.kernels import convolution
 from netpart.kernels.activation import Kind
 from netpart.kernels.cuda import dnn
-from netpart.kernels.cuda.activation import Activation
 from netpart.kernels.cuda.geometry import ALIGNED, Geometry, last, packed, wide
 from netpart.kernels.cuda.launch import Bound, Scratch, view
 from netpart.kernels.cuda.lowered import Lowered, Tensor
@@ -59,7 +61,7 @@ class Planned:
         return [self.plan.on({dnn.X: x, dnn.Y: dy, dnn.W: dw})]
 
 
-class Convolution(Activation, Products):
+class Convolution(convolution.Convolution, Products):
     """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); tensors may be strided views."""
 
     def convolution(
@@ -85,8 +87,9 @@ class Convolution(Activation, Products):
         turned, turn = self._turned(w, engine.narrow)
         made = self._target(y, geometry.y, engine.narrow)
         launches = [frame, turn, *engine.forward(seen, turned, b, made)]
-        rest = (None, False) if engine.fused else (b, relu)
-        if made is not y or rest != (None, False):
+        left = not engine.fused and (b is not None or relu)
+        if made is not y or left:
+            rest = (b, relu) if left else (None, False)
             launches.append(self._placed(y, made, geometry.y, None, engine.narrow, *rest))
         return launches
 
@@ -135,9 +138,12 @@ class Convolution(Activation, Products):
         """cuDNN knows convolutions along two or three axes."""
         axes = max(2, geometry.axes)
         x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))
-        window = (side[:axes] for side in (geometry.low, geometry.high, geometry.stride, geometry.dilation))
+        low, high, stride, dilation = (
+            side[:axes] for side in (geometry.low, geometry.high, geometry.stride, geometry.dilation)
+        )
         cores = narrow or (self.dtype == "float32" and self.device.precision != "float32")
-        return dnn.Problem(kind, x, w, y, *window, "bfloat16" if narrow else self.dtype.name, cores, bias, relu)
+        dtype = "bfloat16" if narrow else self.dtype.name
+        return dnn.Problem(kind, x, w, y, low, high, stride, dilation, dtype, cores, bias, relu)
 
     def _framed(self, x: Array, shape: Shape, frame: Shape | None, narrow: bool) -> tuple[Tensor, Bound | None]:
         """x as an engine reads it, and what copies it if it has to be."""

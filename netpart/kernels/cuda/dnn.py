@@ -1,6 +1,6 @@
 """cuDNN: convolutions of packed tensors, by plans that its frontend makes of a graph and that a CUDA graph may hold.
 
-Of the engines that cuDNN proposes for a problem the fastest one is taken: a few are timed when the problem is first met,
+Of the engines that cuDNN proposes for a problem the fastest is taken: a few are timed when the problem is first met,
 and the name of the best is kept in the user's cache folder.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ class Refused(NetpartError):
 
 
 class Problem(NamedTuple):
-    """A convolution (``FORWARD``) or one of its gradients on tensors (batch, channels, *space), channels last in memory.
+    """A convolution (``FORWARD``) or one of its gradients on tensors (batch, channels, *space), channels last.
 
     ``dtype`` is that of all tensors ("bfloat16" too); ``tensor_cores``: float32 may be rounded to TF32. ``bias`` and
     ``relu``: what is done to y in the same pass.
@@ -147,7 +148,7 @@ class Plan:
     @property
     def workspace(self) -> int:
         """Bytes."""
-        return max(1, self.made.get_workspace_size_plan_at_index(self.index))
+        return max(1, int(self.made.get_workspace_size_plan_at_index(self.index)))
 
     def on(self, tensors: dict[int, Array | Scratch]) -> Convolve:
         """What enqueues it for ``tensors``."""
@@ -221,7 +222,7 @@ class Dnn:
         return best
 
     def _timed(self, problem: Problem, plans: list[Plan]) -> Callable[[Plan], float]:
-        """What tells how many milliseconds a plan takes, with memory of its own. Where that does not fit, all take 0."""
+        """What tells how many milliseconds a plan takes, on memory of its own; where that does not fit, 0."""
         xp, stream = self.device.xp, self.device.stream
         try:
             item = ITEMS[problem.dtype]
@@ -238,7 +239,7 @@ class Dnn:
                 plan.run(addresses, workspace.data.ptr)
                 events.append(stream.record())
             events[-1].synchronize()
-            return min(xp.cuda.get_elapsed_time(a, b) for a, b in zip(events, events[1:], strict=False))
+            return float(min(xp.cuda.get_elapsed_time(a, b) for a, b in pairwise(events)))
 
         return milliseconds
 

@@ -17,8 +17,8 @@ ALIGNED = 16
 class Geometry(NamedTuple):
     """A convolution of x (batch, channels, *space) to ``y`` by ``w``, everything with ``AXES`` axes of space.
 
-    ``seen`` are the extents of the x that is computed with: its own, padded by ``low`` and ``high``, or where windows do
-    not end with that, those of a ``frame`` of just what windows read, which begins that far before x.
+    ``x`` is what is computed with: the tensor, padded by ``low`` and ``high``, or where windows do not end with that, a
+    frame of just what they read, which begins ``frame`` before the tensor and has no padding.
     """
 
     x: Shape

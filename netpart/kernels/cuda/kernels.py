@@ -21,6 +21,7 @@ from netpart.kernels.cuda.pooling import Pooling
 from netpart.kernels.cuda.products import InnerProduct, Matmul
 from netpart.kernels.cuda.resample import Resample
 from netpart.kernels.cuda.rotary import Rotary
+from netpart.kernels.cuda.updates import Updates
 from netpart.kernels.cuda.vocabulary import Vocabulary
 
 
@@ -43,6 +44,7 @@ class Kernels(
     Losses,
     Confusion,
     Vocabulary,
+    Updates,
     Arrays,
     Feed,
     reference.Kernels,

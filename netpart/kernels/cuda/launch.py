@@ -104,6 +104,7 @@ class Fast(Verbs):
     """Base of the mixins: verbs that launch kernels of ``source/`` on a device."""
 
     channels_last: ClassVar[bool] = True
+    runs_on: ClassVar[str] = "cuda"
     device: Device
 
     def __init__(self, xp: Any, dtype: Any, precision: str = "float32") -> None:

@@ -30,10 +30,10 @@ Tensor = Array | Scratch
 
 
 class Images(NamedTuple):
-    """Images ``first`` to ``first`` + ``count``."""
+    """``number`` images from ``first`` on."""
 
     first: int
-    count: int
+    number: int
 
 
 class Lowered:
@@ -87,7 +87,7 @@ class Lowered:
 
     def _columns(self, x: Tensor, images: Images) -> Operand:
         """(groups, places, taps · channels of a group): of trivial windows x itself."""
-        places = images.count * self.places
+        places = images.number * self.places
         if self.geometry.trivial:
             return self._grouped(x, images, self.channels)
         shape = self.groups, places, self.depth
@@ -99,7 +99,7 @@ class Lowered:
 
     def _grouped(self, tensor: Tensor, images: Images, share: int) -> Operand:
         row = self.groups * share
-        shape, steps = (self.groups, images.count * self.places, share), (share, row, 1)
+        shape, steps = (self.groups, images.number * self.places, share), (share, row, 1)
         return Operand.of(tensor).seen(shape, steps, images.first * self.places * row)
 
     def _weights(self, w: Tensor) -> Operand:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import normalisation as reference
-from netpart.kernels.cuda.moves import Moves
-from netpart.kernels.cuda.columns import Columns, Struct, Tile
+from netpart.kernels.cuda.columns import Columns, Tile
 from netpart.kernels.cuda.launch import MOST, Launch, views
+from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.normalisation import Box
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING
@@ -33,13 +33,15 @@ class Normalisation(reference.Normalisation, Columns, Moves):
         self, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, blocks: int, own: Box,
         epsilon: float, centred: bool,
     ) -> Op:  # fmt: skip
-        """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon), kept for the gradient."""
+        """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon)."""
         if not x.size:
             return NOTHING
         spread = _spread(x, y, w, b)
         if spread is not None:
-            return self.launches(self._rows("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred))
-        alone = self._rows("normalise", x, blocks, WHOLE, x, None, None, None, unit, rstd, float(epsilon), centred)
+            return self.launches(
+                self._blocks("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred)
+            )
+        alone = self._blocks("normalise", x, blocks, WHOLE, x, None, None, None, unit, rstd, float(epsilon), centred)
         return chain(self.launches(alone), self._scale_shift(unit[own], w, b, y))
 
     def normalise_gradient(
@@ -50,8 +52,8 @@ class Normalisation(reference.Normalisation, Columns, Moves):
             return NOTHING
         name, blocks, spread = "normalise_gradient", len(rstd), _spread(dx, dy, w)
         if spread is not None:
-            return self.launches(self._rows(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred))
-        rows = self._rows(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred)
+            return self.launches(self._blocks(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred))
+        rows = self._blocks(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred)
         return chain(self.zeroed(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
@@ -62,16 +64,20 @@ class Normalisation(reference.Normalisation, Columns, Moves):
             return self.sums(FILE, ("column_products", (unit, dy)), ("products_end", (dw, db)), 2, tile)
         return chain(*(self._products(unit[own], dy, d, d is dw) for d in found))
 
-    def _rows(self, name: str, x: Array, blocks: int, spread: tuple[int, int], *args: Any) -> Launch | None:
+    def _blocks(self, name: str, x: Array, blocks: int, spread: tuple[int, int], *args: Any) -> Launch | None:
         """A kernel with a block of threads for each of the blocks of ``x``; its arguments end with their sizes."""
         n = x.size // blocks
         threads = min(1024, max(32, 1 << (n // 8).bit_length()))
-        return self.bound(FILE, name, blocks, *args, blocks, n, np.array(spread, SPREAD), block=threads, grid=min(blocks, MOST))
+        return self.bound(
+            FILE, name, blocks, *args, blocks, n, np.array(spread, SPREAD), block=threads, grid=min(blocks, MOST)
+        )
 
     def _scale_shift(self, unit: Array, w: Array | None, b: Array | None, y: Array) -> Op:
         """y = unit · w + b."""
         stretched = (unit if a is None else self.xp.broadcast_to(a, y.shape) for a in (w, b))
-        return self.launch(FILE, "scale_shift", y.size, *views(y, unit, *stretched), w is not None, b is not None, y.size)
+        return self.launch(
+            FILE, "scale_shift", y.size, *views(y, unit, *stretched), w is not None, b is not None, y.size
+        )
 
     def _products(self, unit: Array, dy: Array, d: Array, times_unit: bool) -> Op:
         """d = Σ dy · unit, or Σ dy, over the axes on which it has extent 1."""

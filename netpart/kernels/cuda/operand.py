@@ -33,7 +33,8 @@ class Operand(NamedTuple):
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of an element."""
-        return np.dtype(self.base.dtype)
+        found: np.dtype[Any] = np.dtype(self.base.dtype)
+        return found
 
     @property
     def turned(self) -> Operand:

@@ -27,7 +27,9 @@ class Pooling(reference.Pooling, Fast):
         if method == "AVG":
             return self.launch(FILE, "average", y.size, *tensors, *self._areas(area), *geometry)
         kept = "uint8" if arg is None else str(arg.dtype)
-        return self.launch(FILE, f"maximum_{kept}", y.size, *tensors, arg, spots(y if arg is None else arg, axes), *geometry)
+        return self.launch(
+            FILE, f"maximum_{kept}", y.size, *tensors, arg, spots(y if arg is None else arg, axes), *geometry
+        )
 
     def pooling_gradient(
         self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netpart.kernels import inner_product, matmul
 from netpart.kernels.cuda.columns import Columns, Tile, places, rows
 from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.inner_product import features_by_outputs
@@ -32,7 +33,7 @@ class Products(Columns, Moves):
         return self.sums(FILE, ("bias_sums", (dy, places(dy))), ("bias_end", (db,)), 1, tile)
 
 
-class InnerProduct(Products):
+class InnerProduct(inner_product.InnerProduct, Products):
     """x (B, *F), w (O, *F) or, with ``transpose``, (*F, O), b (O,), y (B, O)."""
 
     def inner_product(self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool) -> Op:
@@ -49,7 +50,7 @@ class InnerProduct(Products):
         return chain(self.product(x_bf.T, dy, dw_fo), self.bias_gradient(dy, db))
 
 
-class Matmul(Products):
+class Matmul(matmul.Matmul, Products):
     """a, b, y: (..., rows, columns), equal on the axes before."""
 
     def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:

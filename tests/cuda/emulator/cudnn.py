@@ -1,4 +1,5 @@
-"""What netpart uses of cuDNN's frontend, computed with NumPy: found instead of it by tests with this folder on the path.
+"""What netpart uses of cuDNN's frontend, computed with NumPy: found instead of it by tests with this folder on the
+path.
 
 It refuses what no engine of the real one need have: padding as wide as the window.
 """
@@ -42,7 +43,7 @@ class numerical_note(Enum):  # noqa: N801
     WINOGRAD_TILE_13x13 = auto()
 
 
-class cudnnGraphNotSupportedError(Exception):  # noqa: N801, N818
+class cudnnGraphNotSupportedError(Exception):  # noqa: N801
     """No engine."""
 
 
@@ -71,7 +72,9 @@ def backend_version() -> int:
 class Tensor:
     """A tensor of a graph; how it is computed is a function of the values of others."""
 
-    def __init__(self, dim: Any = None, stride: Any = None, data_type: Any = None, uid: int = 0, made: Any = None) -> None:
+    def __init__(
+        self, dim: Any = None, stride: Any = None, data_type: Any = None, uid: int = 0, made: Any = None
+    ) -> None:
         self.dim, self.stride, self.data_type, self.uid, self.made = dim, stride, data_type, uid, made
 
     def set_output(self, output: bool) -> Tensor:
@@ -124,7 +127,9 @@ class Tensor:
 class pygraph:  # noqa: N801
     """One convolution and what follows it."""
 
-    def __init__(self, *, io_data_type: Any, intermediate_data_type: Any, compute_data_type: Any, handle: Handle) -> None:
+    def __init__(
+        self, *, io_data_type: Any, intermediate_data_type: Any, compute_data_type: Any, handle: Handle
+    ) -> None:
         self.io, self.handle = io_data_type, handle
         self.result = Tensor()
         self.built: set[int] = set()
@@ -188,7 +193,8 @@ class pygraph:  # noqa: N801
         return self.result
 
     def _check(self, w: Tensor, window: Any) -> None:
-        if any(p >= k for side in ("pre_padding", "post_padding") for p, k in zip(window[side], w.dim[2:], strict=True)):
+        pads = zip(window["pre_padding"], window["post_padding"], w.dim[2:], strict=True)
+        if any(max(low, high) >= k for low, high, k in pads):
             self.refused = "no engine pads as much"
 
     def validate(self) -> None:

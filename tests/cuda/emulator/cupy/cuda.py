@@ -9,6 +9,7 @@ import ctypes
 import mmap
 from collections import deque
 from collections.abc import Callable
+from importlib import import_module
 from itertools import count
 from threading import RLock, local
 from typing import Any
@@ -25,7 +26,7 @@ Work = Callable[[], None]
 
 
 def is_available() -> bool:
-    return True
+    return runtime.getDeviceCount() > 0
 
 
 class Graph:
@@ -77,6 +78,8 @@ class Stream:
         with WORKING:
             while self.queue:
                 self.queue.popleft()()
+            if not any(stream.queue for stream in list(runtime.STREAMS.values())):
+                runtime.GRAVES.clear()
 
     def refuse_while_capturing(self, what: str) -> None:
         if self.captured is not None:
@@ -202,13 +205,17 @@ class PinnedMemoryPointer(mmap.mmap):
     def __new__(cls, size: int) -> PinnedMemoryPointer:
         found = mmap.mmap.__new__(cls, -1, max(1, size))
         found.ptr = ctypes.addressof(ctypes.c_ubyte.from_buffer(found))
-        runtime.PINNED[found.ptr] = len(found)
+        runtime.PINNED[found.ptr] = found
         return found
-
-    def __del__(self) -> None:
-        runtime.PINNED.pop(self.ptr, None)
 
 
 def alloc_pinned_memory(size: int) -> PinnedMemoryPointer:
     get_current_stream().refuse_while_capturing("cudaHostAlloc")
     return PinnedMemoryPointer(size)
+
+
+def __getattr__(name: str) -> Any:
+    """Libraries, loaded when they are first mentioned."""
+    if name != "cublas":
+        raise AttributeError(name)
+    return import_module(".cublas", __package__)

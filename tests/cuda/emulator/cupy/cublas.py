@@ -8,9 +8,9 @@ import tempfile
 from hashlib import blake2b
 from pathlib import Path
 
-from cupy import cuda
+from cupy import runtime
 
-SOURCE = Path(__file__).parents[3] / "cublas.cpp"
+SOURCE = Path(__file__).parents[1] / "cublas.cpp"
 COMMAND = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-Wl,-soname,libcublas.so.13"]
 
 
@@ -31,10 +31,10 @@ LIBRARY = ctypes.CDLL(str(built()))
 LIBRARY.emulator_work.argtypes = [ctypes.c_void_p]
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 def enqueue(stream: int | None, work: int) -> None:
     """Puts a product into a stream."""
-    cuda.runtime.STREAMS[stream or 0].enqueue(lambda: LIBRARY.emulator_work(work))
+    runtime.STREAMS[stream or 0].enqueue(lambda: LIBRARY.emulator_work(work))
 
 
-LIBRARY.emulator_enqueue_by(enqueue)
+CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(enqueue)
+LIBRARY.emulator_enqueue_by(CALLBACK)

@@ -1,0 +1,105 @@
+"""Training steps on a GPU beside PyTorch: eager, compiled, and a captured CUDA graph of the whole step.
+
+    make bench-gpu                                    all nets in TF32; benchmarks/results/gpu-tf32.json
+    make bench-gpu NETS=lenet,mlp PRECISION=float32   a part: nets that are in the file already stay in it
+    python -m benchmarks.gpu --quick --device cpu     a look whether everything works; writes nothing without -o
+
+All get the same layers, first weights, mini-batches, rule of learning and precision; every mini-batch is uploaded in
+its own step, and the means of the losses must agree. PyTorch has its order of memory chosen, cuDNN's algorithms
+measured and its optimiser fused. Timed are stretches of steps between two synchronisations of the device; contenders
+take turns, and the median stretch counts. A ratio above 1 says that netpart is faster. Each net is written as soon as
+it is done; after --minutes no other one is begun.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+from benchmarks import gpu_results
+from benchmarks.gpu_contest import Contest, steps_for, wrong
+from benchmarks.nets import NETS, Net, smaller
+from benchmarks.options import chosen
+from benchmarks.prepare import Prepared, prepare
+from benchmarks.rows import CORES, RESULTS, finish
+
+SIZES: dict[str, tuple[int, int | None]] = {
+    "lenet": (64, None), "cifar": (100, None), "mlp": (1000, None), "alexnet": (128, None), "resnet18": (64, 224),
+    "unet3d": (4, 64), "gpt": (16, None),
+}  # fmt: skip
+"""Mini-batch and extent of each net: those that fill a GPU, and some that cannot."""
+PRECISIONS = "float32", "tf32", "bfloat16"
+ROUNDS, STRETCHES, SECONDS, MINUTES = 2, 3, 0.25, 6.0
+
+Json = dict[str, Any]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measures, prints, writes the results; 1 if a goal was missed or a contender failed."""
+    began, args = monotonic(), parse(arguments)
+    path = args.output or RESULTS / f"gpu-{args.precision}.json"
+    found, keep = dict[str, Json](), bool(args.output) or not args.quick
+    with TemporaryDirectory() as folder:
+        for prepared in prepared_together(args.nets, Path(folder)):
+            if monotonic() - began > 60 * args.minutes:
+                print(f"{prepared.net.title}: left out, {args.minutes:g} minutes are over; NETS= measures it alone")
+                continue
+            found[prepared.net.name] = entry = measured(prepared, args)
+            print(*gpu_results.said(entry), sep="\n", flush=True)
+            if keep:
+                gpu_results.keep(path, args.precision, {prepared.net.name: entry})
+    code = finish(gpu_results.rows(found))
+    return 0 if args.quick else int(code or len(found) < len(args.nets) or any(e["failed"] for e in found.values()))
+
+
+def prepared_together(nets: list[Net], folder: Path) -> list[Prepared]:
+    """All nets, on all cores: nothing is timed meanwhile."""
+    with ProcessPoolExecutor(min(CORES, len(nets))) as pool:
+        return list(pool.map(partial(prepare, folder=folder), nets))
+
+
+def measured(prepared: Prepared, args: argparse.Namespace) -> Json:
+    """What is written of one net."""
+    steps = steps_for(prepared, args.seconds, args.device)
+    contest = Contest(prepared, args.device, args.precision, args.rounds, args.stretches, steps)
+    found, ceilings = contest.run()
+    return gpu_results.entry(prepared, steps, found, ceilings, wrong(prepared, found))
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description="time training steps on a GPU")
+    parser.add_argument("--nets", type=chosen, default=list(NETS.values()), help=f"of {','.join(NETS)}")
+    parser.add_argument("--precision", choices=PRECISIONS, default="tf32", help="of products and convolutions")
+    parser.add_argument("--device", default="cuda", help="cuda, or cpu to try it (default: cuda)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender")
+    parser.add_argument("--stretches", type=int, default=STRETCHES, metavar="N", help="of a run that count")
+    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help="of a stretch, roughly")
+    parser.add_argument("--minutes", type=float, default=MINUTES, metavar="M", help="then no other net is begun")
+    parser.add_argument("--quick", action="store_true", help="tiny nets: does it work? writes nothing without -o")
+    parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
+    args = parser.parse_args(arguments)
+    if find_spec("torch") is None:
+        parser.error("expected PyTorch, got none; name a Python that has it: make bench-gpu GPU_PYTHON=python3")
+    args.nets = [smaller(net) if args.quick else sized(net) for net in args.nets]
+    if args.quick:
+        args.rounds, args.stretches = 1, 1
+    return args
+
+
+def sized(net: Net) -> Net:
+    """``net`` as it is timed on a GPU."""
+    batch, extent = SIZES[net.name]
+    return replace(net, batch=batch, extent=extent)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""How fast tensors go from worker to worker of one GPU: netpart's CUDA IPC beside a copy inside the device.
+
+    make bench-gpu-bridges                   benchmarks/results/gpu-bridges.json, under a minute
+    python -m benchmarks.gpu_bridges --quick       small messages: does it work? writes nothing without -o
+
+copy         256 MB from array to array in one process, which no bridge can beat
+one way      256 MB from the call of send until the sender's stream knows that the receiver holds them
+streamed     256 MB messages, as many as may be ahead, read where they arrive
+round trip   1 KB there and back, hosts and devices included
+
+NCCL takes one GPU per process; where there is one only, it has nothing to measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from benchmarks.gpu_results import surroundings
+from benchmarks.machine import ROOT, environment
+from benchmarks.rows import RESULTS, Row, finish
+from netpart.transport.cuda_ipc import CudaIpcTransport
+from netpart.transport.transport import WINDOW, Channel
+from netpart.units import bytes_text
+
+RUN = b"bridges!"
+LARGE, SMALL, QUICK = 256 << 20, 1 << 10, 1 << 12
+"""Bytes of the two messages; and of the large one where it is only tried."""
+ROUNDS, WARM_UP, BURST, TRIPS = 9, 2, 16, 500
+COPY_GOAL = 0.8
+"""How many times as long as a streamed message a copy inside the device must take."""
+TO, BACK = 0, 1
+PATIENCE = 60
+"""Seconds that a message may take."""
+
+
+class End:
+    """One end: a rank's transport, the stream that all is told, and the step of each channel."""
+
+    def __init__(self, rank: int, large: int) -> None:
+        self.xp: Any = import_module("cupy")
+        self.stream = self.xp.cuda.Stream(non_blocking=True)
+        self.stream.use()
+        self.transport = CudaIpcTransport(rank, RUN, 2, self.xp, (0, 1))
+        self.peer = 1 - rank
+        self.channels: dict[str, Channel] = {}
+        sizes = [("large", TO, large), ("small", TO, SMALL), ("done", BACK, 0), ("small back", BACK, SMALL)]
+        for number, (name, sender, nbytes) in enumerate(sizes):
+            self.channels[name] = (1, 0, 0, number, 0)
+            if sender != rank:
+                self.transport.expect(self.channels[name], sender, (nbytes,), "uint8")
+        self.steps = dict.fromkeys(self.channels, 0)
+        self.address = self.transport.bind("ipc")
+
+    def send(self, name: str, array: Any) -> None:
+        """Sends the next message of a channel."""
+        self.transport.send(self.channels[name], self.steps[name], self.peer, array)
+        self.steps[name] += 1
+
+    def receive(self, name: str) -> Any:
+        """Waits for the next message of a channel."""
+        while (array := self.transport.receive(self.channels[name], self.steps[name])) is None:
+            if not self.transport.wait(PATIENCE):
+                raise TimeoutError(f"expected a message on {name!r} in {PATIENCE} s; look at the other process")
+        self.steps[name] += 1
+        return array
+
+
+def answer(address: str, large: int) -> None:
+    """The other process: does as each line of its stdin says, until there are no more."""
+    end = End(1, large)
+    empty = end.xp.empty(0, "uint8")
+    print(end.address, flush=True)
+    end.transport.connect({0: address})
+    for line in sys.stdin:
+        what, count = line.split()
+        for _ in range(int(count)):
+            if what == "trip":
+                end.send("small back", end.receive("small"))
+            else:
+                end.receive("large")
+                end.send("done", empty)
+    end.transport.close()
+
+
+class Bridge:
+    """This process's end, and the process at the other; its methods return seconds, from one synchronisation of the
+    stream to the next."""
+
+    def __init__(self, end: End, process: subprocess.Popen[str], large: int) -> None:
+        self.end, self.process = end, process
+        self.large, self.small = (end.xp.ones(nbytes, "uint8") for nbytes in (large, SMALL))
+        self.target = end.xp.zeros(large, "uint8")
+
+    def ask(self, what: str, count: int) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{what} {count}\n")
+        self.process.stdin.flush()
+
+    def timed(self, work: Callable[[], None]) -> float:
+        """Seconds of ``work`` and of all that it tells the stream."""
+        self.end.stream.synchronize()
+        began = perf_counter()
+        work()
+        self.end.stream.synchronize()
+        return perf_counter() - began
+
+    def copy(self) -> float:
+        """Per copy inside the device, of several in a row."""
+
+        def copies() -> None:
+            for _ in range(BURST):
+                self.target[...] = self.large
+
+        return self.timed(copies) / BURST
+
+    def one_way(self) -> float:
+        """Of one large message."""
+
+        def message() -> None:
+            self.end.send("large", self.large)
+            self.end.receive("done")
+
+        self.ask("look", 1)
+        return self.timed(message)
+
+    def streamed(self) -> float:
+        """Per message, of a burst of large ones."""
+
+        def burst() -> None:
+            for i in range(BURST):
+                if i >= WINDOW:
+                    self.end.receive("done")
+                self.end.send("large", self.large)
+            for _ in range(WINDOW):
+                self.end.receive("done")
+
+        self.ask("look", BURST)
+        return self.timed(burst) / BURST
+
+    def round_trip(self) -> float:
+        """Of a small message, the median of many; each is on the device before the next one leaves."""
+
+        def trip() -> None:
+            self.end.send("small", self.small)
+            self.end.receive("small back")
+
+        self.ask("trip", TRIPS)
+        return median(self.timed(trip) for _ in range(TRIPS))
+
+
+@contextmanager
+def bridge(large: int) -> Iterator[Bridge]:
+    """A bridge, and the process at its other end, which ends with it."""
+    end = End(0, large)
+    command = [sys.executable, "-m", "benchmarks.gpu_bridges", "--answer", end.address, "--bytes", str(large)]
+    with end.transport, subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment(1)
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        end.transport.connect({1: process.stdout.readline().strip()})
+        yield Bridge(end, process, large)
+
+
+def measure(large: int) -> dict[str, dict[str, float]]:
+    """Medians of all figures; every round takes each of them once."""
+    with bridge(large) as made:
+        tasks = {
+            "copy": (large, made.copy), "one way": (large, made.one_way), "streamed": (large, made.streamed),
+            "round trip": (SMALL, made.round_trip),
+        }  # fmt: skip
+        rounds = [{name: task() for name, (_, task) in tasks.items()} for _ in range(WARM_UP + ROUNDS)][WARM_UP:]
+    return {
+        name: {"bytes": nbytes, "seconds": median(each[name] for each in rounds)} for name, (nbytes, _) in tasks.items()
+    }
+
+
+def rows(found: dict[str, dict[str, float]]) -> list[Row]:
+    """What crosses a bridge beside the copy that it is at least."""
+    copy, work = found["copy"]["seconds"], f"CUDA IPC of {bytes_text(found['streamed']['bytes'])}"
+    return [
+        Row(f"{work}, {name}", "a copy in the device", found[name]["seconds"], copy, "s", goal)
+        for name, goal in (("streamed", COPY_GOAL), ("one way", None))
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measures, prints, writes the results; 1 if the goal is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_bridges", description="time CUDA IPC")
+    parser.add_argument("--quick", action="store_true", help="small messages: does it work? writes nothing without -o")
+    parser.add_argument("--bytes", type=int, default=LARGE, metavar="N", help="of a large message")
+    parser.add_argument("--answer", metavar="ADDRESS", help="be the other process, of the one at this address")
+    parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
+    args = parser.parse_args(arguments)
+    if args.answer:
+        answer(args.answer, args.bytes)
+        return 0
+    found = measure(QUICK if args.quick else args.bytes)
+    for name, each in found.items():
+        print(f"{name:<12}{1e6 * each['seconds']:10.1f} µs{each['bytes'] / each['seconds'] / 1e9:10.1f} GB/s")
+    if args.output or not args.quick:
+        path, told = args.output or RESULTS / "gpu-bridges.json", [row.as_json() for row in rows(found)]
+        path.write_text(json.dumps(surroundings() | {"bridges": found, "rows": told}, indent=1) + "\n")
+    code = finish(rows(found))
+    return 0 if args.quick else code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""What is timed on a GPU: stretches of steps, by netpart run as its users start it, and by PyTorch in all its ways."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks.contest import Peer
+from benchmarks.machine import ROOT, environment
+from benchmarks.prepare import Prepared
+from benchmarks.rows import CORES
+
+NETPART, EAGER, GRAPH, COMPILED = "netpart", "eager", "CUDA graph", "compiled"
+WAYS = EAGER, GRAPH, COMPILED
+"""Those of PyTorch. What a compiler may break comes last: it leaves the others alone."""
+PLAIN, LAST = "plain", "channels last"
+DEADLINE = 240.0
+"""Seconds after which a run of netpart has failed."""
+RATE, LEAST = 1e14, 2.5e-4
+"""FLOPs of a GPU in a second, and seconds of a step without any, roughly: how long a stretch is, is guessed from it."""
+FEWEST, MOST, CPU_STEPS = 8, 2000, 8
+FIRST = 16
+"""Steps whose losses are compared: few, as rounding grows from step to step. Libraries and compilers get ready in them,
+and leave what they have found on disk."""
+TOLERANCE, DRAWN_TOLERANCE = 0.02, 0.25
+"""How far losses may be apart, as a share; and where dropout draws numbers, of which every library draws others."""
+
+
+@dataclass
+class Stretches:
+    """Seconds of a step in every stretch that counts; the mean loss of the FIRST steps, which do not count; why there
+    are no more."""
+
+    layout: str = PLAIN
+    seconds: list[float] = field(default_factory=list)
+    loss: float | None = None
+    failed: str = ""
+
+    @property
+    def median(self) -> float:
+        """Seconds of a step in the median stretch."""
+        return median(self.seconds)
+
+    def attempt(self, work: Callable[[], None]) -> None:
+        """Does ``work``, and notes what keeps a contender from going on, so that the others can."""
+        if self.failed:
+            return
+        try:
+            work()
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+            self.failed = str(error)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Contenders train one net, ``steps`` steps in each of ``stretches`` stretches, ``rounds`` times in turn."""
+
+    prepared: Prepared
+    device: str
+    precision: str
+    rounds: int
+    stretches: int
+    steps: int
+
+    def run(self) -> tuple[dict[str, Stretches], dict[str, float]]:
+        """What each took, netpart first; and the ceilings of the device."""
+        ours = Stretches()
+        with Peer("torch_gpu", CORES, self.prepared.folder, self.device, self.precision) as peer:
+            ceilings = peer.ask(ceilings=True)
+            if "failed" in ceilings:
+                raise RuntimeError(f"PyTorch on {self.device}: {ceilings['failed']}")
+            ours.attempt(lambda: self.netpart(ours))
+            theirs = {EAGER: self.better_layout(peer)}
+            for way in WAYS[1:] if self.device != "cpu" else ():
+                theirs[way] = Stretches(theirs[EAGER].layout)
+                self.peer(peer, way, theirs[way])
+            for _ in range(self.rounds - 1):
+                ours.attempt(lambda: self.netpart(ours))
+                for way, stretches in theirs.items():
+                    self.peer(peer, way, stretches)
+        return {NETPART: ours} | theirs, ceilings
+
+    def better_layout(self, peer: Peer) -> Stretches:
+        """PyTorch eager, in the order of memory that is faster for it: the other one is forgotten."""
+        tried = [Stretches(layout) for layout in ((PLAIN, LAST) if self.prepared.net.conv else (PLAIN,))]
+        for each in tried:
+            self.peer(peer, EAGER, each)
+        best = min(tried, key=lambda each: each.median if each.seconds else float("inf"))
+        for each in tried:
+            if each is not best:
+                peer.ask(way=EAGER, layout=each.layout, drop=True)
+        return best
+
+    def peer(self, peer: Peer, way: str, stretches: Stretches) -> None:
+        """PyTorch's next stretches, behind its first steps if it has made none."""
+
+        def play(steps: int, count: int) -> tuple[list[float], list[float]]:
+            found = peer.ask(way=way, layout=stretches.layout, steps=steps, stretches=count)
+            if "failed" in found:
+                raise RuntimeError(found["failed"])
+            return found["seconds"], found["losses"]
+
+        def work() -> None:
+            if stretches.loss is None:
+                _, (stretches.loss,) = play(FIRST, 1)
+            stretches.seconds += play(self.steps, self.stretches)[0]
+
+        stretches.attempt(work)
+
+    def netpart(self, stretches: Stretches) -> None:
+        """A run of netpart, behind one of its first steps if there was none. Each stretch ends with a report, whose
+        metrics must have been read; the first one, of a new process, does not count."""
+        if stretches.loss is None:
+            _, (stretches.loss,) = self.trained(FIRST, 1)
+        seconds, _ = self.trained(self.steps, 1 + self.stretches)
+        stretches.seconds += [each / self.steps for each in seconds[1:]]
+
+    def trained(self, steps: int, stretches: int) -> tuple[list[float], list[float]]:
+        """Seconds and mean losses of each stretch of a run of netpart."""
+        self.prepared.write_job(steps * stretches)
+        with TemporaryDirectory() as folder:
+            call = [sys.executable, "-m", "netpart", "run", str(self.prepared.job), "--workers", "1"]
+            call += ["--workspace", folder, "--device", self.device, "--set", f"disp_freq={steps}"]
+            call += [] if self.device == "cpu" else ["--precision", self.precision]
+            done = subprocess.run(
+                call, env=environment(CORES), cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE, check=False
+            )
+            if done.returncode:
+                raise RuntimeError(f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()}")
+            return reported(Path(folder) / "metrics.jsonl")
+
+
+def reported(path: Path) -> tuple[list[float], list[float]]:
+    """Seconds from one report of training to the next, the first one from the start; mean losses of each."""
+    events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    train = [event for event in events if event["phase"] == "train"]
+    times = [0.0, *(event["seconds"] for event in train)]
+    return [after - before for before, after in pairwise(times)], [event["metrics"]["loss/loss"] for event in train]
+
+
+def steps_for(prepared: Prepared, seconds: float, device: str) -> int:
+    """Steps of a stretch of about ``seconds``."""
+    if device == "cpu":
+        return CPU_STEPS
+    return max(FEWEST, min(MOST, int(seconds / max(LEAST, prepared.flops / RATE))))
+
+
+def wrong(prepared: Prepared, found: dict[str, Stretches]) -> list[str]:
+    """The contenders whose loss is not netpart's: one of them computes something else."""
+    ours, tolerance = found[NETPART].loss, DRAWN_TOLERANCE if prepared.dropout else TOLERANCE
+    losses = {name: each.loss for name, each in found.items() if each.loss is not None}
+    return [name for name, loss in losses.items() if ours is not None and not abs(loss - ours) <= tolerance * abs(ours)]

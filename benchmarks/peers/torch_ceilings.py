@@ -1,0 +1,42 @@
+"""What a device can do at most, by PyTorch's libraries: a large matrix product, and a copy from memory to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import torch
+
+SIZE, BYTES, ROUNDS, CALLS = 8192, 1 << 30, 5, 4
+SMALL_SIZE, SMALL_BYTES = 256, 1 << 20
+"""Where there is no GPU it is only tried whether it works."""
+
+
+def ceilings(device: str, precision: str) -> dict[str, float]:
+    """FLOPs of a product, and bytes read and written by a copy, per second."""
+    gpu = device != "cpu"
+    size, nbytes = (SIZE, BYTES) if gpu else (SMALL_SIZE, SMALL_BYTES)
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+    a, b, c = (torch.randn(size, size, device=device).to(dtype) for _ in range(3))
+    source, target = (torch.zeros(nbytes, dtype=torch.uint8, device=device) for _ in range(2))
+    return {
+        "product": 2 * size**3 / seconds(lambda: torch.mm(a, b, out=c), device),
+        "copy": 2 * nbytes / seconds(lambda: target.copy_(source), device),
+    }
+
+
+def seconds(work: Callable[[], Any], device: str) -> float:
+    """Of one of several calls in a row: the best round, after one that does not count."""
+    return min(stretch(work, device) for _ in range(1 + ROUNDS))
+
+
+def stretch(work: Callable[[], Any], device: str) -> float:
+    """Of one of several calls in a row."""
+    wait = (lambda: None) if device == "cpu" else torch.cuda.synchronize
+    wait()
+    began = perf_counter()
+    for _ in range(CALLS):
+        work()
+    wait()
+    return (perf_counter() - began) / CALLS

@@ -1,0 +1,63 @@
+"""Which device each worker of a run computes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING
+
+from netpart.errors import ConfigError
+from netpart.kernels.device import DEVICES, gpus
+from netpart.proto.job_pb2 import JobProto
+
+if TYPE_CHECKING:
+    from netpart.graph.cluster import Cluster
+
+CPU, CUDA = "cpu", "cuda"
+HINT = 'write auto, cpu, cuda or cuda:NUMBER, or several with commas between them: "cpu,cuda:0"'
+
+
+def set_devices(job: JobProto, text: str) -> None:
+    """Gives a job what an option says: one device for all workers, or a list that they take in turn.
+
+    In a list, cuda is the next GPU, from 0 on. Raises ConfigError for what is no device.
+    """
+    names = text.split(",")
+    if text in DEVICES:
+        job.MergeFrom(JobProto(device=text.upper()))
+        return
+    turn = count()
+    job.gpu[:] = [number(name, f"{CUDA}:{next(turn)}" if name == CUDA else name) for name in names]
+    job.device = JobProto.CUDA if max(job.gpu) >= 0 else JobProto.CPU
+
+
+def number(said: str, name: str) -> int:
+    """The number of a GPU; -1 for the processor."""
+    kind, _, digits = name.partition(":")
+    if name != CPU and not (kind == CUDA and digits.isdecimal()):
+        raise ConfigError("--device", "devices", repr(said), HINT)
+    return -1 if name == CPU else int(digits)
+
+
+def asked(job: JobProto) -> list[str]:
+    """Where the workers of a job are to compute, in turn: "auto", "cpu", "cuda", which is the next GPU, or "cuda:N"."""
+    device = JobProto.Device.Name(job.device).lower()
+    if not job.gpu or device == CPU or (device != CUDA and not gpus()):
+        return [device]
+    return [CPU if gpu < 0 else f"{CUDA}:{gpu}" for gpu in job.gpu]
+
+
+def dealt(names: Sequence[str], cluster: Cluster) -> list[str]:
+    """The same for every rank; servers compute nothing that a GPU would be faster at."""
+    return [CPU if cluster.serves(rank) else names[rank % len(names)] for rank in range(cluster.size)]
+
+
+def placed(names: Sequence[str]) -> list[str]:
+    """The device of each rank, all on this host: "cpu" or "cuda:N". Raises ConfigError for a GPU that it has not."""
+    found, turn = 0 if set(names) == {CPU} else gpus(), count()
+    names = [(CUDA if found else CPU) if name == "auto" else name for name in names]
+    places = [f"{CUDA}:{next(turn) % max(1, found)}" if name == CUDA else name for name in names]
+    for place in places:
+        if place != CPU and number(place, place) >= max(1, found):  # without any, whoever computes says what is missing
+            raise ConfigError("--device", f"one of the {found} GPUs of this host", place, "they count from 0")
+    return places

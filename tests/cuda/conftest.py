@@ -1,0 +1,28 @@
+"""On a GPU, if NETPART_TEST_GPU asks for it (make test-gpu); else on its emulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cuda.emulator.host import missing as unemulated
+from tests.cuda.module import ON_GPU, missing, provide
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of this folder, and says why they are skipped: there is no GPU, or nothing to emulate one with."""
+    why = missing() if ON_GPU else unemulated()
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.gpu)
+            if why:
+                item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs on "cuda" find a GPU, or its emulation, in this process and in those that it starts."""
+    provide(monkeypatch)

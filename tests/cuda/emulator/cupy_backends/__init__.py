@@ -1,1 +1,0 @@
-"""What netpart uses of CuPy's own packages."""

@@ -1,1 +1,0 @@
-"""Libraries of the emulated device."""

@@ -1,1 +1,0 @@
-"""Libraries of the emulated device; to import one is to load it."""
