@@ -97,11 +97,11 @@ def buildable(wanted: dnn.Problem, device: Any) -> bool:
 
 
 def main(folder: Path, confs: Iterable[Path]) -> None:
-    """Prints what was found."""
+    """Writes what was found to the standard output."""
     device = cudnn.create_device_properties(DEVICE.read_text())
     found = {wanted: buildable(wanted, device) for wanted in problems(asked(folder, confs))}
     refused = [str(wanted) for wanted, built in found.items() if not built]
-    print(json.dumps({"plans": len(found) - len(refused), "refused": refused}, indent=1))
+    sys.stdout.write(json.dumps({"plans": len(found) - len(refused), "refused": refused}, indent=1))
 
 
 if __name__ == "__main__":
