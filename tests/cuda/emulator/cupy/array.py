@@ -28,8 +28,8 @@ class MemoryPointer:
         runtime.memcpyAsync(address(mem), self.ptr, size, runtime.memcpyDeviceToHost, stream.ptr)
 
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Stream | None = None) -> None:
-        stream = stream or get_current_stream()
-        runtime.memcpyAsync(self.ptr, src.ptr, size, runtime.memcpyDeviceToDevice, stream.ptr)
+        ends = self, src  # memory of a pool stays what it is until the stream has come here
+        (stream or get_current_stream()).enqueue(lambda: ctypes.memmove(ends[0].ptr, ends[1].ptr, size))
 
     def memset_async(self, value: int, size: int, stream: Stream | None = None) -> None:
         runtime.memsetAsync(self.ptr, value, size, (stream or get_current_stream()).ptr)
