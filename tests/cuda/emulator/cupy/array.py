@@ -21,15 +21,15 @@ class MemoryPointer:
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Stream | None = None) -> None:
         stream = stream or get_current_stream()
-        runtime.memcpyAsync(self.ptr, address(mem), size, runtime.memcpyHostToDevice, stream.ptr)
+        runtime.memcpyAsync(self.ptr, address(mem), size, runtime.memcpyHostToDevice, stream.ptr, self)
 
     def copy_to_host_async(self, mem: Any, size: int, stream: Stream | None = None) -> None:
         stream = stream or get_current_stream()
-        runtime.memcpyAsync(address(mem), self.ptr, size, runtime.memcpyDeviceToHost, stream.ptr)
+        runtime.memcpyAsync(address(mem), self.ptr, size, runtime.memcpyDeviceToHost, stream.ptr, self)
 
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Stream | None = None) -> None:
-        ends = self, src  # memory of a pool stays what it is until the stream has come here
-        (stream or get_current_stream()).enqueue(lambda: ctypes.memmove(ends[0].ptr, ends[1].ptr, size))
+        stream = stream or get_current_stream()
+        runtime.memcpyAsync(self.ptr, src.ptr, size, runtime.memcpyDeviceToDevice, stream.ptr, (self, src))
 
     def memset_async(self, value: int, size: int, stream: Stream | None = None) -> None:
         runtime.memsetAsync(self.ptr, value, size, (stream or get_current_stream()).ptr)
@@ -173,7 +173,7 @@ def allocated(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Memory of the device, at addresses of 512 as its allocator has them."""
     get_current_stream().refuse_while_capturing("cudaMalloc")
     plain = make(*args, **kwargs)
-    raw = np.empty(plain.nbytes + 512, np.uint8)
+    raw = np.frombuffer(runtime.Block(plain.nbytes + 512), np.uint8)
     start = -raw.__array_interface__["data"][0] % 512
     found = raw[start : start + plain.nbytes].view(plain.dtype).reshape(plain.shape)
     np.copyto(found, plain)

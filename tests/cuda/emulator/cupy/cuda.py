@@ -78,6 +78,8 @@ class Stream:
         with WORKING:
             while self.queue:
                 self.queue.popleft()()
+            if not any(stream.queue for stream in list(runtime.STREAMS.values())):
+                runtime.GRAVES.clear()
 
     def refuse_while_capturing(self, what: str) -> None:
         if self.captured is not None:
@@ -203,11 +205,8 @@ class PinnedMemoryPointer(mmap.mmap):
     def __new__(cls, size: int) -> PinnedMemoryPointer:
         found = mmap.mmap.__new__(cls, -1, max(1, size))
         found.ptr = ctypes.addressof(ctypes.c_ubyte.from_buffer(found))
-        runtime.PINNED[found.ptr] = len(found)
+        runtime.PINNED[found.ptr] = found
         return found
-
-    def __del__(self) -> None:
-        runtime.PINNED.pop(self.ptr, None)
 
 
 def alloc_pinned_memory(size: int) -> PinnedMemoryPointer:

@@ -22,8 +22,20 @@ from cupy.ipc import (
 memcpyHostToHost, memcpyHostToDevice, memcpyDeviceToHost, memcpyDeviceToDevice, memcpyDefault = range(5)
 
 STREAMS: WeakValueDictionary[int, Any] = WeakValueDictionary()
-PINNED: dict[int, int] = {}
-"""Address and bytes of pinned memory."""
+PINNED: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""Pinned memory by its address."""
+
+
+GRAVES: list[bytearray] = []
+"""Memory of the device that was given back while there was work to do, which may still touch it, as it may on a GPU."""
+
+
+class Block(bytearray):
+    """Memory of the device."""
+
+    def __del__(self) -> None:
+        if any(stream.queue for stream in list(STREAMS.values())):
+            GRAVES.append(self)
 
 
 class CUDARuntimeError(RuntimeError):
@@ -77,14 +89,18 @@ def streamSynchronize(stream: int) -> None:
     STREAMS[stream].synchronize()
 
 
-def pinned(address: int, size: int) -> bool:
-    return any(first <= address and address + size <= first + length for first, length in PINNED.items())
+def pinned(address: int, size: int) -> Any:
+    """The pinned memory that has these bytes; None if none has."""
+    found = (m for first, m in list(PINNED.items()) if first <= address and address + size <= first + len(m))
+    return next(found, None)
 
 
-def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
+def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int, alive: Any = None) -> None:
+    """What is given back meanwhile is not taken: ``alive`` and pinned memory live on until the bytes are copied."""
     queue, host = STREAMS[stream], {memcpyHostToDevice: src, memcpyDeviceToHost: dst}.get(kind)
-    if host is None or pinned(host, size):
-        queue.enqueue(lambda: ctypes.memmove(dst, src, size))
+    owner = None if host is None else pinned(host, size)
+    if host is None or owner is not None:
+        queue.enqueue(lambda alive=(alive, owner): ctypes.memmove(dst, src, size))
         return
     queue.refuse_while_capturing("cudaMemcpyAsync of pageable memory")
     queue.synchronize()

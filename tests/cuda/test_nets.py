@@ -1,0 +1,80 @@
+"""Whole nets on a GPU: what cut nets compute there, replayed by graphs, is what one CPU worker computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netpart.graph.partition import Partition, partition_job
+from netpart.kernels.choose import named
+from netpart.launch.ensemble import Ensemble
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.reader import load, loads
+from tests.cuda.nets import NETS
+from tests.launch.texts import gpt
+
+STEPS = 5
+"""The kernels of a step are loaded in the first, captured in the second, and replayed from then on."""
+
+pytestmark = pytest.mark.usefixtures("device")
+
+
+def cut(name: str, workers: int, folder: Path, dtype: str = "FLOAT64") -> Partition:
+    """A net, and the transformer of other tests, cut."""
+    if name == "gpt":
+        return partition_job(load(gpt(folder), [f"dtype={dtype}"]).proto, workers, folder)
+    return partition_job(loads(NETS[name], overrides=[f"dtype={dtype}"]).proto, workers)
+
+
+def compare(parts: Ensemble, whole: Ensemble, tolerance: float) -> None:
+    """Trains both, and holds losses and parameters against each other behind every step."""
+    for ensemble in (parts, whole):
+        ensemble.initialise()
+    for step in range(STEPS):
+        found, expected = parts.step("train", step), whole.step("train", step)
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name], value, rtol=10 * tolerance, err_msg=f"{name} in step {step}")
+        for parameter in whole.partition.parameters:
+            a, b = parts.parameter(parameter.name), whole.parameter(parameter.name)
+            apart = float(np.linalg.norm(a - b)) / max(float(np.linalg.norm(b)), 1e-3)
+            assert apart <= tolerance, f"{parameter.name} behind step {step}: {apart:.1e}"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", [*NETS, "gpt"])
+def test_a_cut_net_on_a_gpu_is_the_uncut_net_on_a_cpu(name: str, workers: int, tmp_path: Path) -> None:
+    parts = Ensemble(cut(name, workers, tmp_path), kernels=named("cuda"), poison=True)
+    compare(parts, Ensemble(cut(name, 1, tmp_path)), 1e-12)
+
+
+@pytest.mark.parametrize("name", [*NETS, "gpt"])
+def test_float32_differs_by_rounding(name: str, tmp_path: Path) -> None:
+    parts = Ensemble(cut(name, 2, tmp_path, "FLOAT32"), kernels=named("cuda"), poison=True)
+    compare(parts, Ensemble(cut(name, 1, tmp_path)), 1e-4)
+
+
+def test_stages_that_are_delayed_are_replayed_each_with_its_own_step(tmp_path: Path) -> None:
+    job = loads(NETS["mlp"], overrides=["neuralnet.scheme=PIPELINE", "neuralnet.schedule=DELAYED"]).proto
+    job.updater.clip_norm = 0
+    ends = []
+    for name in ("cuda", "reference"):
+        ensemble = Ensemble(partition_job(job, 2), kernels=named(name), poison=True)
+        ensemble.initialise()
+        for step in range(2 * STEPS):
+            ensemble.step("train", step, drain=step == 2 * STEPS - 1)
+        ends.append({p.name: ensemble.parameter(p.name) for p in ensemble.partition.parameters})
+    for name, values in ends[0].items():
+        np.testing.assert_allclose(values, ends[1][name], rtol=1e-11, atol=1e-13, err_msg=name)
+
+
+def test_a_reference_on_the_gpu_is_not_captured(tmp_path: Path) -> None:
+    from netpart.program.compile import compile_worker
+    from netpart.worker.player import Player
+    from tests.cuda.module import cupy
+
+    job: JobProto = loads(NETS["convolutions"]).proto
+    player = Player(compile_worker(partition_job(job, 1), 0), None, cupy(), seed=job.seed)
+    assert player.device is None
+    assert player.replayed["train"] is player.bound["train"].turns

@@ -1,0 +1,113 @@
+"""What follows without a message between it is a graph from the second step on, and sees what changes by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netpart.graph.partition import partition_job
+from netpart.kernels.choose import named
+from netpart.kernels.op import Op, chain
+from netpart.program.compile import compile_worker
+from netpart.proto.reader import loads
+from netpart.updaters import updater
+from netpart.worker.bind import RUN, SEND, Action
+from netpart.worker.player import Player
+from netpart.worker.replay import Replay, replays
+from tests.cuda.module import cupy
+from tests.cuda.nets import NETS
+
+pytestmark = pytest.mark.usefixtures("device")
+
+
+def player(name: str = "mlp") -> Player:
+    job = loads(NETS[name]).proto
+    rule = updater(job.updater)
+    program = compile_worker(partition_job(job, 1), 0, len(rule.states), keep=True, kernels=named("cuda"))
+    found = Player(program, None, cupy(), rule, job.seed)
+    found.initialise()
+    return found
+
+
+def play(worker: Player, step: int) -> None:
+    assert list(worker.play("train", step)) == []
+
+
+def replayed(worker: Player) -> list[Replay]:
+    return [action.run for _, action in worker.replayed["train"][0] if isinstance(action.run, Replay)]
+
+
+def value(worker: Player, name: str) -> Any:
+    """The mask of dropout or another auxiliary buffer, on the host."""
+    b = next(b for b, buffer in enumerate(worker.program.buffers) if name in buffer.name)
+    return worker.to_host(worker.machine.arrays("train").buffer(b))
+
+
+def test_a_step_is_one_graph_behind_its_samples() -> None:
+    worker = player()
+    assert worker.replayed["train"][0][0][1].name == "forward data"
+    (found,) = replayed(worker)
+    assert len(found.actions) == len(worker.bound["train"].turns[0]) - 1
+    for step, captured in enumerate((False, True, True)):
+        play(worker, step)
+        assert (found.graph is not None) == captured
+
+
+def test_masks_and_rates_change_from_step_to_step_of_a_replay() -> None:
+    worker, job = player(), loads(NETS["mlp"]).proto
+    rate, device = updater(job.updater).rate, worker.machine.kernels.device
+    slot, masks = device.slot(rate), []
+    for step in range(5):
+        play(worker, step)
+        assert float(slot.get()[0]) == rate(step)
+        masks.append(value(worker, "drop").tobytes())
+    assert len(set(masks)) == 5
+
+
+def test_a_trace_tells_of_every_kernel_and_computes_the_same() -> None:
+    traced, plain = player(), player()
+    for step in range(3):
+        traced.trace = []
+        play(traced, step)
+        play(plain, step)
+        names = [each.name for each in traced.trace]
+        assert names[:-1] == [action.name for _, action in traced.bound["train"].turns[0]]
+    assert all(replay.graph is None for replay in replayed(traced))
+    for holding in range(len(plain.program.holdings)):
+        np.testing.assert_array_equal(traced.parameter(holding).get(), plain.parameter(holding).get())
+
+
+def test_messages_delays_and_what_the_host_does_divide_graphs() -> None:
+    def action(name: str, kind: int = RUN, captured: bool = True) -> Action:
+        return Action(kind, name, run=(lambda: None) if kind == RUN else None, captured=captured)
+
+    turn = [(0, action("a")), (0, action("b")), (0, action("send", SEND)), (0, action("c")), (1, action("d"))]
+    turn += [(1, action("host", captured=False)), (1, action("e"))]
+    found = replays(named("cuda")(cupy(), "float32").device, turn)
+    assert [(delay, a.name) for delay, a in found] == [
+        (0, "a to b"), (0, "send"), (0, "c"), (1, "d"), (1, "host"), (1, "e"),
+    ]  # fmt: skip
+
+
+def test_a_kernel_that_cannot_be_captured_leaves_the_stream_as_it_was() -> None:
+    device, x = named("cuda")(cupy(), "float32").device, cupy().zeros(3)
+    replay = Replay(device, [Action(RUN, "wrong", run=lambda: x.get())])
+    replay()
+    with pytest.raises(RuntimeError):
+        replay()
+    assert not device.stream.is_capturing()
+
+
+def test_a_chain_is_captured_if_all_of_it_is() -> None:
+    inside, outside = Op(lambda: None), Op(lambda: None, captured=False)
+    assert chain(inside, inside).captured
+    assert not chain(inside, outside).captured
+
+
+def test_memory_counts_what_is_kept_on_the_device() -> None:
+    worker = player()
+    samples = 2 * (8 * 2 * 6 * 6 * 8 + 8 * 4)
+    assert worker.machine.kernels.device.held == samples
+    assert worker.memory_bytes == worker.program.total_bytes + worker.workspace_bytes + samples
