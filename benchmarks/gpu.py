@@ -52,7 +52,11 @@ def main(arguments: list[str] | None = None) -> int:
             if monotonic() - began > 60 * args.minutes:
                 print(f"{prepared.net.title}: left out, {args.minutes:g} minutes are over; NETS= measures it alone")
                 continue
-            found[prepared.net.name] = entry = measured(prepared, args)
+            try:
+                found[prepared.net.name] = entry = measured(prepared, args)
+            except (RuntimeError, OSError) as error:
+                print(f"{prepared.net.title}: {error}", flush=True)
+                continue
             print(*gpu_results.said(entry), sep="\n", flush=True)
             if keep:
                 gpu_results.keep(path, args.precision, {prepared.net.name: entry})

@@ -23,6 +23,8 @@ WAYS = EAGER, GRAPH, COMPILED
 PLAIN, LAST = "plain", "channels last"
 DEADLINE = 240.0
 """Seconds after which a run of netpart has failed."""
+SAID = 2000
+"""Letters of what it said last that are kept of a run that failed."""
 RATE, LEAST = 1e14, 2.5e-4
 """FLOPs of a GPU in a second, and seconds of a step without any, roughly: how long a stretch is, is guessed from it."""
 FEWEST, MOST, CPU_STEPS = 8, 2000, 8
@@ -133,7 +135,7 @@ class Contest:
                 call, env=environment(CORES), cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE, check=False
             )
             if done.returncode:
-                raise RuntimeError(f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()}")
+                raise RuntimeError(f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-SAID:]}")
             return reported(Path(folder) / "metrics.jsonl")
 
 

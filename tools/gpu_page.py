@@ -46,7 +46,7 @@ def precision(found: Json) -> list[str]:
     nets = found["nets"]
     cells = [[f"{net['title']}, batch {net['batch']}", *step_cells(net)] for net in nets.values()]
     failed = [
-        f"- {net['title']}, {name}: could not be measured: {why}"
+        f"- {net['title']}, {name}: could not be measured: {why.splitlines()[-1]}"
         for net in nets.values() for name, why in net["failed"].items()
     ]  # fmt: skip
     beside = [compared(row.as_json()) for row in rows(nets)]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import gpu_results
+from benchmarks import gpu, gpu_results
 from benchmarks.gpu import SIZES, main, sized
 from benchmarks.gpu_contest import (
     COMPILED,
@@ -163,6 +163,23 @@ def test_all_of_it_without_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert found["failed"] == {}
     assert found["ceilings"].keys() == {"product", "copy"}
     assert "of the product ceiling" in capsys.readouterr().out
+
+
+def test_a_net_that_cannot_be_measured_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("no device")
+
+    path = tmp_path / "gpu.json"
+    monkeypatch.setattr(gpu, "find_spec", lambda name: name)
+    monkeypatch.setattr(gpu, "measured", fail)
+    monkeypatch.setattr(gpu, "prepared_together", lambda nets, _: [SimpleNamespace(net=net) for net in nets])
+    assert main(["--nets", "lenet,mlp", "-o", str(path)]) == 1
+    assert capsys.readouterr().out.splitlines() == ["LeNet: no device", "MNIST MLP: no device"]
+    assert not path.exists()
+    assert main(["--nets", "lenet", "--minutes", "-1", "-o", str(path)]) == 1
+    assert "NETS= measures it alone" in capsys.readouterr().out
 
 
 class Clockwork:

@@ -19,7 +19,7 @@ PLACE = {
 }  # fmt: skip
 NET = {
     "title": "LeNet", "batch": 64, "date": "2026-01-02", "steps": 10, "flops": 1000, "bytes": 100,
-    "ceilings": {"product": 1e7, "copy": 1e6}, "failed": {"compiled": "no compiler"},
+    "ceilings": {"product": 1e7, "copy": 1e6}, "failed": {"compiled": "Traceback\nno compiler"},
     "contenders": {
         "netpart": {"layout": "plain", "loss": 1.0, "seconds": [2e-4, 1e-4, 3e-4]},
         "eager": {"layout": "plain", "loss": 1.0, "seconds": [1.2e-3]},
