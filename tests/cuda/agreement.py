@@ -44,13 +44,15 @@ def lying(array: Array, order: str) -> Array:
 
 
 def agree(
-    bind: Bind, *arrays: Array | None, dtype: str = "float64", order: str = "plain", tolerance: float = 0
-) -> None:
+    bind: Bind, *arrays: Array | None, dtype: str = "float64", order: str = "plain", tolerance: float = 0,
+    metrics: Array | None = None,
+) -> None:  # fmt: skip
     """Plays ``bind(kernels, *arrays)`` by both kernels, and asserts that all arrays are the same behind it.
 
-    Arrays of floating point are taken in ``dtype``; None stays None.
+    Arrays of floating point are taken in ``dtype``; None stays None. The last are ``metrics``, unless None: in float64.
     """
     given = [a if a is None or a.dtype.kind != "f" else a.astype(dtype) for a in arrays]
+    given += [] if metrics is None else [metrics]
     wanted, got = _by_reference(bind, given, dtype), _by_device(bind, given, dtype, order)
     for a, b in zip(got, wanted, strict=True):
         if b is not None:
@@ -77,8 +79,8 @@ def _by_device(bind: Bind, arrays: Sequence[Array | None], dtype: str, order: st
 
 
 def play(op: Op) -> None:
-    """Runs the Op with scratch full of rubbish."""
+    """Runs the Op with scratch full of rubbish, to its end: what it is bound to lives no longer."""
     xp = cupy()
-    op.run(
-        *[xp.asarray(np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind)) for shape, kind in op.scratch]
-    )
+    rubbish = [np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind) for shape, kind in op.scratch]
+    op.run(*map(xp.asarray, rubbish))
+    xp.cuda.get_current_stream().synchronize()

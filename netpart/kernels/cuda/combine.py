@@ -30,7 +30,7 @@ class Combine(combine.Combine, Moves):
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
         """y = the product of ``xs``."""
-        return self.launches(*(self._product(y, turn) for turn in batches(y, xs)))
+        return self.launches(*(self._times(y, turn) for turn in batches(y, xs)))
 
     def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
         """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors."""
@@ -57,7 +57,7 @@ class Combine(combine.Combine, Moves):
         """Overwrites dx with the gradient of ``xs[k]``: dy where it had the maximum."""
         return self._summed("fold_won", dx, [arg, dy], lambda kept, summed: (kept[0], summed[0], kept[1], summed[1], k))
 
-    def _product(self, y: Array, xs: Sequence[Array]) -> Launch | None:
+    def _times(self, y: Array, xs: Sequence[Array]) -> Launch | None:
         if not y.size:
             return None
         target, *sources = self._stretched(y, *xs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 
 from netpart.kernels import dropout
 from netpart.kernels.cuda.launch import Fast, views
@@ -46,10 +46,7 @@ def number(step: int) -> float:
 
 def numbers(shape: Shape, draw: Draw) -> tuple[Numbers, Numbers]:
     """The global row of each element of ``shape``, and its place in the uncut row."""
-    strides, stride = [], 1
-    for length in reversed(draw.shape):
-        strides.insert(0, stride)
-        stride *= length
+    strides = [prod(draw.shape[axis + 1 :]) for axis in range(len(draw.shape))]
     start = sum(low * step for (low, _), step in zip(draw.box, strides, strict=True))
     rows = Numbers(shape, (1, *(0 for _ in strides)), draw.first)
     return rows, Numbers(shape, (0, *strides), start)

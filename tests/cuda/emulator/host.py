@@ -112,36 +112,42 @@ class Function:
         """What each parameter is: f4, i8 ..., p before the type that it points to."""
 
     def __call__(self, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_mem: int = 0) -> None:
-        """Runs all threads. Raises TypeError for arguments that do not fit, and RuntimeError for what a GPU would not do."""
+        """Runs all threads.
+
+        Raises TypeError for arguments that do not fit, and RuntimeError for what a GPU would not do.
+        """
         if len(args) != len(self.kinds):
             raise TypeError(f"{self.name}: expected {len(self.kinds)} arguments, got {len(args)}")
         values = [self._value(i, arg) for i, arg in enumerate(args)]
         pointers = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))
-        dims = (ctypes.c_uint * 6)(*_three(grid), *_three(block))
-        if wrong := self._refused(dims):
+        dims = *_three(grid), *_three(block)
+        if wrong := _refused(dims):
             raise RuntimeError(f"{self.name}: {wrong}")
-        failure = self._run(dims, shared_mem, pointers)
+        failure = self._run((ctypes.c_uint * 6)(*dims), shared_mem, pointers)
         if failure:
             raise RuntimeError(f"{self.name}: {failure.decode()}")
-
-    def _refused(self, dims: Sequence[int]) -> str:
-        if not all(dims) or dims[1] > 65535 or dims[2] > 65535:
-            return f"no grid of {list(dims[:3])} blocks of {list(dims[3:])} threads"
-        threads = dims[3] * dims[4] * dims[5]
-        return f"at most 1024 threads make a block, got {threads}" if threads > 1024 else ""
 
     def _value(self, place: int, arg: Any) -> Any:
         """The bytes of an argument, as a numpy array of one element."""
         kind, value = self.kinds[place], arg
-        if arg is None or isinstance(arg, np.ndarray) or hasattr(arg, "data") and hasattr(arg.data, "ptr"):
+        if arg is None or isinstance(arg, np.ndarray) or hasattr(getattr(arg, "data", None), "ptr"):
             got = "p" if arg is None else f"p{arg.dtype.kind}{arg.dtype.itemsize}"
             value = np.uint64(0 if arg is None else _address(arg))
         else:
             value = np.asarray(arg)[()] if isinstance(arg, bool | int | float | complex) else arg
             got = f"{value.dtype.kind}{value.dtype.itemsize}"
-        if got != kind and not (got[0] == kind[0] == "p" and "p" in (got, kind)):
+        null = kind[0] == "p" and got == "u8" and not value
+        if got != kind and not null and not (got[0] == kind[0] == "p" and "p" in (got, kind)):
             raise TypeError(f"{self.name}: expected {kind} as argument {place}, got {got}")
         return np.array([value])
+
+
+def _refused(dims: Sequence[int]) -> str:
+    """Why no GPU has a grid and block of ``dims``; "" if it has."""
+    if not all(dims) or dims[1] > 65535 or dims[2] > 65535:
+        return f"no grid of {dims[:3]} blocks of {dims[3:]} threads"
+    threads = dims[3] * dims[4] * dims[5]
+    return f"at most 1024 threads make a block, got {threads}" if threads > 1024 else ""
 
 
 def _address(array: Any) -> int:
