@@ -26,7 +26,7 @@ Work = Callable[[], None]
 
 
 def is_available() -> bool:
-    return runtime.getDeviceCount() > 0
+    return bool(runtime.getDeviceCount())
 
 
 class Graph:
