@@ -1,8 +1,9 @@
 """Builds, without a GPU, cuDNN's plan for every convolution of jobs, from the description of one.
 
-    python -m tests.cuda.plans FOLDER JOB...     prints {"plans": how many were built, "refused": the problems without an engine}
+    python -m tests.cuda.plans FOLDER JOB...     {"plans": how many were built, "refused": problems without an engine}
 
-Data of jobs are looked for from FOLDER. For each job whole and cut over two workers, forward and both gradients, in every precision.
+Data of jobs are looked for from FOLDER. Of each job, whole and cut over two workers, all convolutions and gradients,
+in every precision.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Recorder(reference.Kernels):
         return self._note(dnn.WEIGHTS, x, dw, dy, window, groups)
 
     def _note(
-        self, kind: str, x: Array, w: Array, y: Array, window: Window, groups: int, bias: bool = False, relu: bool = False
+        self, kind: str, x: Array, w: Array, y: Array, window: Window, groups: int, bias: bool = False,
+        relu: bool = False,
     ) -> Op:  # fmt: skip
         if x.size and w.size and y.size:
             self.asked.add((kind, Geometry.of(x, w, y, window, groups), bias, relu))

@@ -15,12 +15,13 @@ from netpart.kernels.cuda.kernels import Kernels as Fast
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying, near, play
-from tests.cuda.module import cupy
+from tests.cuda.module import ON_GPU, cupy
 from tests.kernels.harness import normal, rubbish
 from tests.kernels.test_onednn_convolution import Case, cases
 
 ACTIVATIONS: list[Kind | None] = [None, "relu", "tanh"]
 FLOAT32 = 2e-4
+ENGINES = pytest.mark.skipif(ON_GPU, reason="the engines of a GPU are its own")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -136,6 +137,7 @@ def test_a_captured_convolution_is_replayed() -> None:
     assert np.array_equal(found, y.get())
 
 
+@ENGINES
 def test_the_fastest_engine_is_remembered() -> None:
     x, w, _, dy, window = example(channels=3)
     device = Fast(cupy(), "float64").device
@@ -146,6 +148,7 @@ def test_the_fastest_engine_is_remembered() -> None:
     assert dnn.Dnn(device).plan(problem).index == 2
 
 
+@ENGINES
 def test_a_problem_without_an_engine_is_refused() -> None:
     device = fast("float64").device
     problem = dnn.Problem(
