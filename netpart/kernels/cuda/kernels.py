@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from netpart.kernels import reference
 from netpart.kernels.cuda.activation import Activation
 from netpart.kernels.cuda.arrays import Arrays
@@ -51,3 +53,5 @@ class Kernels(
 ):
     """Takes arrays of any strides; tensors with space are best given channels-last. Work is enqueued on the stream of
     ``device``, by Ops that a CUDA graph may repeat."""
+
+    fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh", "stanh", "softplus")

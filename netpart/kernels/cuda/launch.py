@@ -177,6 +177,8 @@ def many(size: Size) -> tuple[int, ...]:
 def passed(arg: Any) -> Any:
     """An argument as CuPy passes it on: of the type that the kernel expects."""
     match arg:
+        case None:
+            return np.uint64(0)  # a None becomes some address in CuPy 13 (its issue 9046)
         case View(_, value):
             return value
         case bool():

@@ -136,7 +136,8 @@ class Function:
         else:
             value = np.asarray(arg)[()] if isinstance(arg, bool | int | float | complex) else arg
             got = f"{value.dtype.kind}{value.dtype.itemsize}"
-        if got != kind and not (got[0] == kind[0] == "p" and "p" in (got, kind)):
+        null = kind[0] == "p" and got == "u8" and not value
+        if got != kind and not null and not (got[0] == kind[0] == "p" and "p" in (got, kind)):
             raise TypeError(f"{self.name}: expected {kind} as argument {place}, got {got}")
         return np.array([value])
 
