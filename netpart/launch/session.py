@@ -109,7 +109,8 @@ class Session:
         return next(p.index for p in graph.parts if p.node == node)
 
     def _host(self, view: View) -> Values:
-        return self.player.host(view, PHASE)
+        found: Values = self.player.host(view, PHASE)
+        return found
 
 
 def scored(net: Net, name: str) -> Net:

@@ -64,8 +64,8 @@ class Running:
 
 @dataclass(slots=True)
 class Action:
-    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people. ``captured``: a graph
-    may repeat it."""
+    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; a graph may repeat
+    what is ``captured``."""
 
     kind: int
     name: str

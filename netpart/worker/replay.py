@@ -17,7 +17,8 @@ class Replay:
 
     def __init__(self, device: Any, actions: list[Action]) -> None:
         self.device, self.actions = device, actions
-        self.loaded, self.graph = False, None
+        self.loaded = False
+        self.graph: Any = None
 
     def __call__(self) -> None:
         if self.graph is None and self.loaded:

@@ -26,7 +26,7 @@ def test_the_choice_of_a_gpu_is_written_into_the_job() -> None:
 
 
 @pytest.mark.parametrize("dtype", [JobProto.FLOAT32, JobProto.FLOAT64])
-def test_a_cpu_beside_gpus_has_tensors_that_lie_as_theirs(dtype: JobProto.DType.ValueType) -> None:
+def test_a_cpu_beside_gpus_has_tensors_that_lie_as_theirs(dtype: JobProto.DType) -> None:
     found = kernels_of(JobProto(kernels=KernelSet.CUDA, device=JobProto.CUDA, dtype=dtype), "cpu")
     assert found.channels_last
     assert found.runs_on == "cpu"

@@ -108,7 +108,8 @@ def pinned(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """Memory of the host that the device copies from and to by itself, not yet written."""
     count, dtype = prod(shape), np.dtype(dtype)
     memory = xp.cuda.alloc_pinned_memory(max(1, count * dtype.itemsize))
-    return np.frombuffer(memory, np.uint8)[: count * dtype.itemsize].view(dtype).reshape(shape)
+    found: np.ndarray[Any, Any] = np.frombuffer(memory, np.uint8)[: count * dtype.itemsize].view(dtype)
+    return found.reshape(shape)
 
 
 @cache

@@ -58,6 +58,6 @@ class Lane:
         stream = self.device.uploads
         stream.wait_event(self.taken)
         for host, there in zip(self.hosts, self.there, strict=True):
-            if host is not None and host.size:
+            if host is not None and there is not None and host.size:
                 there.data.copy_from_host_async(place(host), host.nbytes, stream)
         self.uploaded.record(stream)

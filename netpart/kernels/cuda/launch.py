@@ -51,7 +51,8 @@ def views(*arrays: Array) -> list[View]:
     """
     kept = [axis for axis, length in enumerate(arrays[0].shape) if length != 1]
     kept.sort(key=lambda axis: -abs(arrays[0].strides[axis]))
-    shape, steps = [], []
+    shape: list[int] = []
+    steps: list[list[int]] = []
     for axis in kept:
         length, step = arrays[0].shape[axis], [a.strides[axis] // a.itemsize for a in arrays]
         if steps and all(outer == inner * length for outer, inner in zip(steps[-1], step, strict=True)):

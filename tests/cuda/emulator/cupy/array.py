@@ -45,7 +45,7 @@ class Owner:
 def address(mem: Any) -> int:
     if isinstance(mem, int):
         return mem
-    return int(mem.value if isinstance(mem, ctypes.c_void_p) else mem.ptr)
+    return int((mem.value or 0) if isinstance(mem, ctypes.c_void_p) else mem.ptr)
 
 
 class ndarray(NDArrayOperatorsMixin):

@@ -26,7 +26,7 @@ Work = Callable[[], None]
 
 
 def is_available() -> bool:
-    return runtime.getDeviceCount() > 0
+    return bool(runtime.getDeviceCount() > 0)
 
 
 class Graph:
@@ -186,7 +186,7 @@ class Device:
         runtime.deviceSynchronize()
 
     @property
-    def mem_info(self) -> tuple[int, int]:
+    def mem_info(self) -> Any:
         return runtime.memGetInfo()
 
 
