@@ -33,6 +33,7 @@ template <int N, class Add, class End> __device__ void column_sums(const Tile &t
         double sums[N] = {};
         const long long start = box / tile.parts * tile.rows;
         if (column < tile.columns)
+#pragma unroll 4
             for (long long row = first; row < tile.rows; row += stride) add(start + row, column, sums);
         for (int n = 0; n < N; n++) shared[n * 256 + threadIdx.x] = sums[n];
         __syncthreads();
