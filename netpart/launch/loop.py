@@ -155,14 +155,19 @@ class Loop:
         if self.averages is not None:
             for waiting in self.averages.after(step):
                 self.wait(waiting, step)
+        if self.pauses(step + 1) or self.reports(step + 1):
+            self.player.synchronize()  # so that what its device still does counts as training
         self.step_seconds.append(perf_counter() - started)
         self.train_seconds += self.step_seconds[-1]
         self.batches += 1
 
+    def reports(self, done: int) -> bool:
+        """True if it is time to report the metrics, ``done`` steps in."""
+        return done % self.welcome.report_every == 0 or done == self.job.train_steps
+
     def report_if(self, done: int) -> None:
         """Reports the metrics of group 0 when it is time, ``done`` steps in."""
-        now = done % self.welcome.report_every == 0 or done == self.job.train_steps
-        if now and self.batches and self.control.rank in self.cluster.shown:
+        if self.reports(done) and self.batches and self.control.rank in self.cluster.shown:
             self.report("train", done, self.batches)
             self.batches = 0
 

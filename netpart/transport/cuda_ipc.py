@@ -116,7 +116,9 @@ class CudaIpcTransport(ShmTransport):
         if not isinstance(slot, Slot):
             super()._write(slot, array)
             return
-        if slot.array.size:
+        if slot.array.size and array.flags.c_contiguous:
+            slot.array.data.copy_from_device_async(array.data, array.nbytes, self._stream)
+        elif slot.array.size:
             slot.array[...] = array
         self._stream.record(self._exports.events[slot.event])
 

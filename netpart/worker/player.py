@@ -208,6 +208,11 @@ class Player:
         if self.trace is not None:
             self.device.stream.synchronize()
 
+    def synchronize(self) -> None:
+        """Waits until the device has done all that it was told; kernels of a CPU are done when they return."""
+        if self.device is not None:
+            self.device.stream.synchronize()
+
     def note(self, name: str, started: float, channel: Channel | None = None, delay: int = 0) -> None:
         """Traces what ends now, if it is to be traced."""
         if self.trace is not None:

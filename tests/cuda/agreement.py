@@ -82,5 +82,6 @@ def play(op: Op) -> None:
     """Runs the Op with scratch full of rubbish, to its end: what it is bound to lives no longer."""
     xp = cupy()
     rubbish = [np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind) for shape, kind in op.scratch]
-    op.run(*map(xp.asarray, rubbish))
+    scratch = [xp.asarray(array) for array in rubbish]
+    op.run(*scratch)
     xp.cuda.get_current_stream().synchronize()

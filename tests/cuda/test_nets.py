@@ -10,8 +10,12 @@ import pytest
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.choose import named
 from netpart.launch.ensemble import Ensemble
-from netpart.proto.job_pb2 import JobProto
+from netpart.plan.partition import partition
+from netpart.program.compile import compile_worker
 from netpart.proto.reader import load, loads
+from netpart.updaters import updater
+from netpart.worker.player import Player
+from tests.cuda.module import cupy
 from tests.cuda.nets import NETS
 from tests.launch.texts import gpt
 
@@ -56,11 +60,11 @@ def test_float32_differs_by_rounding(name: str, tmp_path: Path) -> None:
 
 
 def test_stages_that_are_delayed_are_replayed_each_with_its_own_step(tmp_path: Path) -> None:
-    job = loads(NETS["mlp"], overrides=["neuralnet.scheme=PIPELINE", "neuralnet.schedule=DELAYED"]).proto
+    job = loads(NETS["mlp"], overrides=["neuralnet.schedule=DELAYED"]).proto
     job.updater.clip_norm = 0
     ends = []
     for name in ("cuda", "reference"):
-        ensemble = Ensemble(partition_job(job, 2), kernels=named(name), poison=True)
+        ensemble = Ensemble(partition(job, 2, None, "pipeline"), kernels=named(name), poison=True)
         ensemble.initialise()
         for step in range(2 * STEPS):
             ensemble.step("train", step, drain=step == 2 * STEPS - 1)
@@ -69,12 +73,16 @@ def test_stages_that_are_delayed_are_replayed_each_with_its_own_step(tmp_path: P
         np.testing.assert_allclose(values, ends[1][name], rtol=1e-11, atol=1e-13, err_msg=name)
 
 
-def test_a_reference_on_the_gpu_is_not_captured(tmp_path: Path) -> None:
-    from netpart.program.compile import compile_worker
-    from netpart.worker.player import Player
-    from tests.cuda.module import cupy
-
-    job: JobProto = loads(NETS["convolutions"]).proto
-    player = Player(compile_worker(partition_job(job, 1), 0), None, cupy(), seed=job.seed)
-    assert player.device is None
+def test_the_reference_kernels_on_a_gpu_are_not_captured() -> None:
+    job, rule = (found := loads(NETS["convolutions"]).proto), updater(found.updater)
+    player = Player(compile_worker(partition_job(job, 1), 0, len(rule.states)), None, cupy(), rule, job.seed)
+    whole = Ensemble(partition_job(job, 1))
+    player.initialise()
+    whole.initialise()
+    for step in range(2):
+        assert list(player.play("train", step)) == []
+        whole.step("train", step)
+    for holding, each in enumerate(player.program.holdings):
+        found, expected = player.parameter(holding).get(), whole.parameter(each.parameter.name)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     assert player.replayed["train"] is player.bound["train"].turns

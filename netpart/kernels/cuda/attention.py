@@ -34,8 +34,9 @@ class Attention(attention.Attention, Products):
         scale: float, first: int | None = None,
     ) -> Op:  # fmt: skip
         """Overwrites the wanted gradients."""
-        if not p.size or not dy.size or not q.size:
+        if not p.size or not dy.size:
             return chain(*(self.zeroed(dx) for dx in (dq, dk, dv) if dx is not None))
+        dq, dk = (dx if dx is not None and dx.size else None for dx in (dq, dk))
         launches: list[Bound | None] = []
         blas, rows, dp = self.device.blas, prod(p.shape[:-1]), Scratch(p.shape, self.dtype)
         if dv is not None:

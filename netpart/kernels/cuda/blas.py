@@ -6,7 +6,6 @@ import ctypes
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
@@ -59,7 +58,7 @@ class Lie(NamedTuple):
 class Product:
     """One call of cuBLAS on operands of which some may be scratch: a launch like those of kernels."""
 
-    function: Any
+    blas: Blas
     operands: tuple[Operand, Operand, Operand]
     before: tuple[Any, ...]
     between: tuple[tuple[Any, ...], ...]
@@ -73,7 +72,7 @@ class Product:
     def __call__(self, memory: Memory) -> None:
         placed = zip(self.operands, self.between, strict=True)
         a, b, y = ((Pointer(operand.address(memory)), *how) for operand, how in placed)
-        checked("cublasGemmStridedBatchedEx", self.function(*self.before, *a, *b, *y, *self.after))
+        self.blas.call("cublasGemmStridedBatchedEx", *self.before, *a, *b, *y, *self.after)
 
 
 class Blas:
@@ -84,11 +83,11 @@ class Blas:
         xp, stream = device.xp, device.stream
         self.precision, self.calls = device.precision, library(xp)
         self.workspace, self.handle = xp.empty(WORKSPACE, "uint8"), Pointer()
-        self._call("cublasCreate_v2", ctypes.byref(self.handle))
+        self.call("cublasCreate_v2", ctypes.byref(self.handle))
         weakref.finalize(self, self.calls.cublasDestroy_v2, self.handle)
-        self._call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
+        self.call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
         pointer, size = Pointer(self.workspace.data.ptr), ctypes.c_size_t(WORKSPACE)
-        self._call("cublasSetWorkspace_v2", self.handle, pointer, size)
+        self.call("cublasSetWorkspace_v2", self.handle, pointer, size)
 
     def product(
         self, a: Array | Scratch | Operand, b: Array | Scratch | Operand, y: Array | Scratch | Operand,
@@ -115,22 +114,19 @@ class Blas:
         before = self.handle, *turned, *extents, ctypes.byref(scalar(scale))
         after = Integer(prod(y.shape[:-2])), Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM)
         between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]
-        return [Product(self.calls.cublasGemmStridedBatchedEx, (b, a, y), before, between, after)]
+        return [Product(self, (b, a, y), before, between, after)]
 
     def _compute(self, y: Operand) -> int:
         return DOUBLE if y.dtype == "float64" else PRECISIONS[self.precision]
 
-    def _call(self, name: str, *arguments: Any) -> None:
-        checked(name, getattr(self.calls, name)(*arguments))
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls ``name``. Raises NetpartError unless that succeeds."""
+        status = getattr(self.calls, name)(*arguments)
+        if status:
+            raise NetpartError(f"cuBLAS: expected {name} to succeed, got status {status}")
 
     def __repr__(self) -> str:
         return f"cuBLAS({self.precision})"
-
-
-def checked(name: str, status: int) -> None:
-    """Raises NetpartError unless cuBLAS has succeeded."""
-    if status:
-        raise NetpartError(f"cuBLAS: expected {name} to succeed, got status {status}")
 
 
 def evenly(extents: Sequence[int], steps: Sequence[int]) -> int | None:
@@ -141,7 +137,6 @@ def evenly(extents: Sequence[int], steps: Sequence[int]) -> int | None:
     return along[-1][1] if along else 0
 
 
-@cache
 def library(xp: Any) -> ctypes.CDLL:
     """The cuBLAS that CuPy computes with. Raises NetpartError if there is none."""
     soname = f"libcublas.so.{xp.cuda.runtime.runtimeGetVersion() // 1000}"

@@ -24,6 +24,7 @@ from netpart.kernels.verbs import NOTHING, place
 from netpart.spec import Shape
 
 SOURCE = "convolution.cu"
+BFLOAT16 = "bfloat16"
 HALF = "uint16"
 """The dtype of scratch for bfloat16, as arrays have none of that."""
 Launches = list[Bound | None]
@@ -127,23 +128,11 @@ class Convolution(convolution.Convolution, Products):
     def _engine(self, kind: str, geometry: Geometry, bias: bool = False, relu: bool = False) -> Engine:
         if dnn.refusal():
             return Lowered(self, geometry)
-        narrow = self.dtype == "float32" and self.device.precision == "bfloat16"
+        wanted = problem(kind, geometry, self.dtype.name, self.device.precision, bias, relu)
         try:
-            plan = self.device.dnn.plan(self._problem(kind, geometry, narrow, bias and not narrow, relu and not narrow))
+            return Planned(self.device.dnn.plan(wanted), wanted.dtype == BFLOAT16, wanted.bias)
         except dnn.Refused:
             return Lowered(self, geometry)
-        return Planned(plan, narrow, bias and not narrow)
-
-    def _problem(self, kind: str, geometry: Geometry, narrow: bool, bias: bool, relu: bool) -> dnn.Problem:
-        """cuDNN knows convolutions along two or three axes."""
-        axes = max(2, geometry.axes)
-        x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))
-        low, high, stride, dilation = (
-            side[:axes] for side in (geometry.low, geometry.high, geometry.stride, geometry.dilation)
-        )
-        cores = narrow or (self.dtype == "float32" and self.device.precision != "float32")
-        dtype = "bfloat16" if narrow else self.dtype.name
-        return dnn.Problem(kind, x, w, y, low, high, stride, dilation, dtype, cores, bias, relu)
 
     def _framed(self, x: Array, shape: Shape, frame: Shape | None, narrow: bool) -> tuple[Tensor, Bound | None]:
         """x as an engine reads it, and what copies it if it has to be."""
@@ -180,3 +169,16 @@ class Convolution(convolution.Convolution, Products):
     def _turns_not(self, w: Array, narrow: bool) -> bool:
         alike = 1 in (w.shape[1], prod(w.shape[2:]))
         return alike and not narrow and w.flags.c_contiguous and place(w) % ALIGNED == 0
+
+
+def problem(
+    kind: str, geometry: Geometry, dtype: str, precision: str, bias: bool = False, relu: bool = False
+) -> dnn.Problem:
+    """What cuDNN is asked for: it knows convolutions along two or three axes. Of bfloat16 it does not add biases."""
+    axes, narrow = max(2, geometry.axes), dtype == "float32" and precision == BFLOAT16
+    x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))
+    window = geometry.low, geometry.high, geometry.stride, geometry.dilation
+    low, high, stride, dilation = (side[:axes] for side in window)
+    cores, fused = dtype == "float32" and precision != "float32", bias and not narrow
+    kept = BFLOAT16 if narrow else dtype
+    return dnn.Problem(kind, x, w, y, low, high, stride, dilation, kept, cores, fused, relu and fused)

@@ -29,7 +29,8 @@ X, W, B, Y = 1, 2, 3, 4
 ITEMS = {"float32": 4, "float64": 8, "bfloat16": 2}
 TRIED, REPEATED = 6, 3
 """Engines that are timed for a problem, and how often each."""
-MOST_WORKSPACE = 1 << 30
+MOST_WORKSPACE, ALIGNED = 1 << 30, 256
+"""Bytes of a workspace at most, and of what its address is a multiple: as CUDA allocates."""
 INEXACT = "FFT", "WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13"
 """Algorithms with errors many times those of a sum of products."""
 
@@ -139,16 +140,16 @@ def channels_last(dim: list[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An engine for a problem, to be launched with any arrays."""
+    """An engine for a problem, to be launched with any arrays. ``dnn`` stays open."""
 
     made: Any
     index: int
-    handle: Any
+    dnn: Dnn
 
     @property
     def workspace(self) -> int:
-        """Bytes."""
-        return max(1, int(self.made.get_workspace_size_plan_at_index(self.index)))
+        """Bytes, wherever they begin."""
+        return int(self.made.get_workspace_size_plan_at_index(self.index)) + ALIGNED
 
     def on(self, tensors: dict[int, Array | Scratch]) -> Convolve:
         """What enqueues it for ``tensors``."""
@@ -156,7 +157,8 @@ class Plan:
 
     def run(self, addresses: dict[int, int], workspace: int) -> None:
         """Enqueues it."""
-        self.made.execute_plan_at_index(addresses, workspace, index=self.index, handle=self.handle)
+        aligned = -(-workspace // ALIGNED) * ALIGNED
+        self.made.execute_plan_at_index(addresses, aligned, index=self.index, handle=self.dnn.handle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,13 +207,13 @@ class Dnn:
         for index in range(made.get_execution_plan_count() if chosen else 0):
             if made.get_plan_name_at_index(index) == chosen:
                 made.build_plan_at_index(index)
-                return Plan(made, index, self.handle)
+                return Plan(made, index, self)
         return self._fastest(problem, made)
 
     def _fastest(self, problem: Problem, made: Any) -> Plan:
         plans = []
         for index in engines(self.cudnn, made):
-            plans.append(Plan(made, index, self.handle))
+            plans.append(Plan(made, index, self))
             if len(plans) == TRIED:
                 break
         if not plans:

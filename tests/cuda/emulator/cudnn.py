@@ -236,7 +236,7 @@ class pygraph:  # noqa: N801
         """Enqueues the computation."""
         assert handle is not None
         assert index in self.built
-        assert workspace
+        assert workspace % 256 == 0
         cuda.runtime.STREAMS[handle.stream].enqueue(lambda: self.result.write(addresses))
 
 

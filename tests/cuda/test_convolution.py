@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpart.kernels.activation import Kind
+from netpart.kernels.cuda import dnn, lowered
+from netpart.kernels.cuda.kernels import Kernels as Fast
+from netpart.kernels.op import Array, Op, Window
+from netpart.kernels.reference import Kernels
+from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying, near, play
+from tests.cuda.module import ON_GPU, cupy
+from tests.kernels.harness import normal, rubbish
+from tests.kernels.test_onednn_convolution import Case, cases
+
+ACTIVATIONS: list[Kind | None] = [None, "relu", "tanh"]
+FLOAT32 = 2e-4
+ENGINES = pytest.mark.skipif(ON_GPU, reason="the engines of a GPU are its own")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Of the user's caches."""
+    with pytest.MonkeyPatch.context() as patched:
+        place = tmp_path_factory.mktemp("cache")
+        patched.setenv("XDG_CACHE_HOME", str(place))
+        cupy()
+        yield place
+
+
+def three_verbs_agree(case: Case, order: str, dtype: str, activation: Kind | None) -> None:
+    x, w, b, dy, window, groups = case
+    tolerance = FLOAT32 if dtype == "float32" else 0
+
+    def forward(kernels: Kernels, x: Array, w: Array, b: Array | None, y: Array) -> Op:
+        return kernels.convolution(x, flat(kernels, w), b, y, window, groups, activation)
+
+    def data(kernels: Kernels, dy: Array, w: Array, dx: Array) -> Op:
+        return kernels.convolution_data(dy, flat(kernels, w), dx, window, groups)
+
+    agree(forward, x, w, b, rubbish(*dy.shape), dtype=dtype, order=order, tolerance=tolerance)
+    agree(data, dy, w, rubbish(*x.shape), dtype=dtype, order=order, tolerance=tolerance)
+    weights_agree(case, order, dtype, tolerance)
+
+
+def flat(kernels: Kernels, w: Array) -> Array:
+    """Parameters lie as written, whatever tensors do."""
+    return w if kernels.xp is np else kernels.xp.asarray(np.ascontiguousarray(w.get()))
+
+
+def weights_agree(case: Case, order: str, dtype: str, tolerance: float) -> None:
+    x, w, b, dy, window, groups = case
+    xp, kernels = cupy(), fast(dtype)
+    wanted = [rubbish(*w.shape), None if b is None else rubbish(*b.shape)]
+    found = [None if a is None else xp.asarray(a.astype(dtype)) for a in wanted]
+    op = Kernels(np, "float64").convolution_weights(x, dy, wanted[0], wanted[1], window, groups)
+    op.run(*[np.zeros(shape, kind) for shape, kind in op.scratch])
+    source, above = (lying(a.astype(dtype), order) for a in (x, dy))
+    play(kernels.convolution_weights(source, above, found[0], found[1], window, groups))
+    for got, expected in zip(found, wanted, strict=True):
+        if got is not None:
+            near(got.get(), expected, tolerance or 1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(), ORDERS, DTYPES, st.sampled_from(ACTIVATIONS))
+def test_agrees_with_the_reference(case: Case, order: str, dtype: str, activation: Kind | None) -> None:
+    three_verbs_agree(case, order, dtype, activation)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(), ORDERS, DTYPES, st.sampled_from(ACTIVATIONS), st.sampled_from([1, 2000, 1 << 28]))
+def test_agrees_without_cudnn_whatever_the_chunks(
+    case: Case, order: str, dtype: str, activation: Kind | None, limit: int
+) -> None:
+    with patch.object(dnn, "refusal", lambda: "no cuDNN"), patch.object(lowered, "LIMIT", limit):
+        three_verbs_agree(case, order, dtype, activation)
+
+
+def example(channels: int = 4, filters: int = 8) -> tuple[Array, Array, Array, Array, Window]:
+    """x, w, b and dy of a window with padding on all sides."""
+    x, w, b = normal(1, 2, channels, 6, 6), normal(2, filters, channels, 3, 3), normal(3, filters)
+    return x, w, b, normal(4, 2, filters, 6, 6), Window((3, 3), (1, 1), ((1, 1), (1, 1)))
+
+
+def test_bfloat16_rounds_what_is_read_and_what_is_made() -> None:
+    x, w, b, dy, window = example()
+    kernels, xp = Fast(cupy(), "float32", "bfloat16"), cupy()
+    on = [lying(a.astype("float32"), "last") for a in (x, dy)]
+    y, dx, dw = (lying(rubbish(*a.shape).astype("float32"), o) for a, o in ((dy, "last"), (x, "last"), (w, "plain")))
+    parameters = [xp.asarray(a.astype("float32")) for a in (w, b)]
+    play(kernels.convolution(on[0], parameters[0], parameters[1], y, window))
+    play(kernels.convolution_data(on[1], parameters[0], dx, window))
+    play(kernels.convolution_weights(on[0], on[1], dw, None, window))
+    exact, reference = [rubbish(*a.shape) for a in (dy, x, w)], Kernels(np, "float64")
+    for op in (
+        reference.convolution(x, w, b, exact[0], window),
+        reference.convolution_data(dy, w, exact[1], window),
+        reference.convolution_weights(x, dy, exact[2], None, window),
+    ):
+        op.run(*[np.zeros(shape, kind) for shape, kind in op.scratch])
+    for got, wanted in zip((y, dx, dw), exact, strict=True):
+        error = np.abs(got.get() - wanted).max() / np.abs(wanted).max()
+        assert 1e-4 < error < 2.0**-7
+
+
+def test_what_lies_right_is_not_copied() -> None:
+    x, w, b, dy, window = example()
+    kernels, xp = fast("float64"), cupy()
+    source, y = lying(x, "last"), lying(dy, "last")
+    ops = kernels.convolution(source, xp.asarray(w), xp.asarray(b), y, window).scratch
+    assert [shape for shape, _ in ops if len(shape) > 1] == [(8, 9, 4)]
+    small = kernels.convolution(source, xp.asarray(w[:, :, :1, :1]), None, y, Window((1, 1), (1, 1), ((0, 0), (0, 0))))
+    assert all(len(shape) == 1 for shape, _ in small.scratch)
+
+
+def test_a_captured_convolution_is_replayed() -> None:
+    x, w, b, dy, window = example()
+    kernels, xp = fast("float64"), cupy()
+    source, y, weights = lying(x, "plain"), lying(rubbish(*dy.shape), "last"), xp.asarray(w)
+    op = kernels.convolution(source, weights, xp.asarray(b), y, window, activation="relu")
+    scratch = [xp.empty(shape, dtype) for shape, dtype in op.scratch]
+    op.run(*scratch)
+    kernels.device.stream.begin_capture()
+    op.run(*scratch)
+    graph = kernels.device.stream.end_capture()
+    weights.set(normal(5, *w.shape))
+    graph.launch()
+    found = y.get()
+    play(op)
+    assert np.array_equal(found, y.get())
+
+
+@ENGINES
+def test_the_fastest_engine_is_remembered() -> None:
+    x, w, _, dy, window = example(channels=3)
+    device = Fast(cupy(), "float64").device
+    problem = dnn.Problem(dnn.DATA, x.shape, w.shape, dy.shape, (1, 1), (1, 1), window.stride, (1, 1), "float64", False)
+    times = iter([3.0] * dnn.REPEATED + [2.0] * dnn.REPEATED)
+    with patch.object(device.xp.cuda, "get_elapsed_time", lambda a, b: next(times)):
+        assert device.dnn.plan(problem).index == 2
+    assert dnn.Dnn(device).plan(problem).index == 2
+
+
+@ENGINES
+def test_a_problem_without_an_engine_is_refused() -> None:
+    device = fast("float64").device
+    problem = dnn.Problem(
+        dnn.FORWARD, (1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 3, 3), (1, 1), (1, 1), (1, 1), (1, 1), "float64", False
+    )
+    with pytest.raises(dnn.Refused, match="cuDNN"):
+        device.dnn.plan(problem)
