@@ -64,7 +64,7 @@ class Running:
 
 @dataclass(slots=True)
 class Action:
-    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; ``captured``: a graph
+    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people. ``captured``: a graph
     may repeat it."""
 
     kind: int

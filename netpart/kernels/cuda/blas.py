@@ -111,14 +111,15 @@ class Blas:
         scalar, kind = SCALARS[y.dtype.name], Integer(TYPES[y.dtype.name])
         extents = Integer(y.shape[-1]), Integer(y.shape[-2]), Integer(a.shape[-1])
         how: list[tuple[Any, ...]] = [(kind, Integer(lie.leading)) for lie in lies]
-        name, count, kept = "cublasGemmEx", prod(y.shape[:-2]), (Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM))
+        after: tuple[Integer, ...] = Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM)
+        name, count = "cublasGemmEx", prod(y.shape[:-2])
         if count > 1:
             how = [(*one, Long(lie.step or 0)) for one, lie in zip(how, lies, strict=True)]
-            name, kept = "cublasGemmStridedBatchedEx", (Integer(count), *kept)
+            name, after = "cublasGemmStridedBatchedEx", (Integer(count), *after)
         turned = Integer(lies[0].turned), Integer(lies[1].turned)
         before = self.handle, *turned, *extents, ctypes.byref(scalar(scale))
         between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]
-        return [Product(self, name, (b, a, y), before, between, kept)]
+        return [Product(self, name, (b, a, y), before, between, after)]
 
     def _compute(self, y: Operand) -> int:
         return DOUBLE if y.dtype == "float64" else PRECISIONS[self.precision]
