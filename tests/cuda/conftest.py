@@ -12,8 +12,9 @@ from tests.cuda.module import ON_GPU, missing, provide
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of this folder, and says why they are skipped: there is no GPU, or nothing to emulate one with."""
+    """Marks the tests of this folder, and says why they are skipped: no GPU, or nothing to emulate one with."""
     why = missing() if ON_GPU else unemulated()
     for item in items:
         if HERE in item.path.parents:

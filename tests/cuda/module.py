@@ -26,7 +26,8 @@ def cupy() -> Any:
 
 @cache
 def emulated(name: str = "cupy") -> Any:
-    """A module of the emulation."""
+    """A module of the emulation, which goes by the name of CuPy: from then on that is found instead."""
+    assert not ON_GPU, "expected the tests of tests/cuda alone on a GPU, got one that emulates one"
     if EMULATOR not in sys.path:
         sys.path.insert(0, EMULATOR)
     return import_module(name)

@@ -19,8 +19,6 @@ from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
 from tests.cuda.module import emulated
 
-cupy, alone = emulated(), emulated("cupy.ipc").alone
-
 DEADLINE = 30.0
 """Seconds after which a message that should have come never will."""
 
@@ -68,25 +66,25 @@ def shm(n: int, promise: Promise) -> Iterator[list[Transport]]:
 class OnDevice(CudaIpcTransport):
     """Arrays of the host on the device, and back; each rank has a stream of its own, which works only when it must."""
 
-    def __init__(self, rank: int, n: int) -> None:
-        self.stream = cupy.cuda.Stream(non_blocking=True)
-        super().__init__(rank, b"law-7run", n, cupy, range(n))
+    def __init__(self, rank: int, n: int, xp: Any) -> None:
+        self.stream = xp.cuda.Stream(non_blocking=True)
+        super().__init__(rank, b"law-7run", n, xp, range(n))
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         with self.stream:
-            on_device: Any = cupy.asarray(array)
-            super().send(channel, step, peer, on_device)
+            super().send(channel, step, peer, self.xp.asarray(array))
 
     def receive(self, channel: Channel, step: int) -> Array | None:
         with self.stream:
             found = super().receive(channel, step)
-            return None if found is None else np.asarray(cupy.asnumpy(found))
+            return None if found is None else np.asarray(self.xp.asnumpy(found))
 
 
 @contextmanager
 def cuda_ipc(n: int, promise: Promise) -> Iterator[list[Transport]]:
-    with alone(), ExitStack() as stack:
-        ranks = [stack.enter_context(OnDevice(rank, n)) for rank in range(n)]
+    """All ranks on one emulated GPU."""
+    with emulated("cupy.ipc").alone(), ExitStack() as stack:
+        ranks = [stack.enter_context(OnDevice(rank, n, emulated())) for rank in range(n)]
         promise([*ranks])
         addresses = {transport.rank: transport.bind() for transport in ranks}
         for transport in ranks:
