@@ -11,11 +11,14 @@ __device__ inline REAL variance_of(REAL first, REAL second) {
 // Σ (x - s), Σ (x - s)² of parts.
 extern "C" __global__ void moments(const REAL *__restrict__ x, Places at, const REAL *__restrict__ s, Tile tile,
                                    double *partial) {
-    partial_sums<2>(tile, partial, [&](long long row, long long c, double *sums) {
-        const double centred = double(x[place(at, row, c)]) - double(s[c]);
-        sums[0] += centred;
-        sums[1] += centred * centred;
-    });
+    auto sums_of = [&](auto even) {
+        partial_sums<2, even.value>(tile, partial, [&](long long row, long long c, double *sums) {
+            const double centred = double(x[place<even.value>(at, row, c)]) - double(s[c]);
+            sums[0] += centred;
+            sums[1] += centred * centred;
+        });
+    };
+    either(sums_of, at);
 }
 
 // m: the sums, divided by `count`.
@@ -47,11 +50,14 @@ __device__ __forceinline__ void normalise(const REAL *__restrict__ x, const Plac
             if (m) mean[c] = centre, variance[c] = spread;
             rstd[c] = factor;
         }
-#pragma unroll 4
-        for (long long row = first; row < tile.rows; row += stride) {
-            const REAL value = (x[place(at_x, row, c)] - centre) * factor * scale + shift;
-            y[place(at_y, row, c)] = activate<kind>(value, REAL(0));
-        }
+        auto rows = [&](auto even) {
+#pragma unroll (decltype(even)::value ? 4 : 1)
+            for (long long row = first; row < tile.rows; row += stride) {
+                const REAL value = (x[place<even.value>(at_x, row, c)] - centre) * factor * scale + shift;
+                y[place<even.value>(at_y, row, c)] = activate<kind>(value, REAL(0));
+            }
+        };
+        either(rows, at_x, at_y);
     });
 }
 
@@ -67,11 +73,14 @@ NORMALISE(softplus)
 extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy,
                                          Places at_dy, const REAL *__restrict__ mean, const REAL *__restrict__ rstd,
                                          Tile tile, double *partial) {
-    partial_sums<2>(tile, partial, [&](long long row, long long c, double *sums) {
-        const double g = dy[place(at_dy, row, c)];
-        sums[0] += g;
-        sums[1] += g * (double(x[place(at_x, row, c)] - mean[c]) * double(rstd[c]));
-    });
+    auto sums_of = [&](auto even) {
+        partial_sums<2, even.value>(tile, partial, [&](long long row, long long c, double *sums) {
+            const double g = dy[place<even.value>(at_dy, row, c)];
+            sums[0] += g;
+            sums[1] += g * (double(x[place<even.value>(at_x, row, c)] - mean[c]) * double(rstd[c]));
+        });
+    };
+    either(sums_of, at_x, at_dy);
 }
 
 // dw, db and dm, each where wanted; of no rows they are 0, whatever the statistics are.
@@ -98,14 +107,17 @@ extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, con
         const REAL slope = dy ? (w ? w[c] : REAL(1)) * rstd[c] : REAL(0), centre = dm ? s[c] : REAL(0);
         const REAL constant = dm ? dm[place(at_dm, 0, c)] / REAL(count) : REAL(0);
         const REAL linear = dm ? 2 * dm[place(at_dm, 1, c)] / REAL(count) : REAL(0);
-#pragma unroll 4
-        for (long long row = first; row < tile.rows; row += stride) {
-            const long long at = place(at_dx, row, c);
-            REAL value = add ? dx[at] : REAL(0);
-            if (dm) value += constant + (x[place(at_x, row, c)] - centre) * linear;
-            if (dy) value += dy[place(at_dy, row, c)] * slope;
-            dx[at] = value;
-        }
+        auto rows = [&](auto even) {
+#pragma unroll (decltype(even)::value ? 4 : 1)
+            for (long long row = first; row < tile.rows; row += stride) {
+                const long long at = place<even.value>(at_dx, row, c);
+                REAL value = add ? dx[at] : REAL(0);
+                if (dm) value += constant + (x[place<even.value>(at_x, row, c)] - centre) * linear;
+                if (dy) value += dy[place<even.value>(at_dy, row, c)] * slope;
+                dx[at] = value;
+            }
+        };
+        either(rows, at_x, at_dy, at_dx);
     });
 }
 

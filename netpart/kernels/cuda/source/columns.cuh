@@ -26,13 +26,14 @@ template <class Step> __device__ void walk(const Tile &tile, Step step) {
 }
 
 // Adds up what add(row, column, sums) adds to `sums`, and gives it to end(box, column, sums), box = segment · parts + part.
-template <int N, class Add, class End> __device__ void column_sums(const Tile &tile, Add add, End end) {
+template <int N, int UNROLL, class Add, class End> __device__ void column_sums(const Tile &tile, Add add, End end) {
     __shared__ double shared[N * 256];
     const int height = blockDim.x / int(tile.lanes), line = threadIdx.x / int(tile.lanes);
     walk(tile, [&](long long box, long long column, long long first, long long stride) {
         double sums[N] = {};
         const long long start = box / tile.parts * tile.rows;
         if (column < tile.columns)
+#pragma unroll UNROLL
             for (long long row = first; row < tile.rows; row += stride) add(start + row, column, sums);
         for (int n = 0; n < N; n++) shared[n * 256 + threadIdx.x] = sums[n];
         __syncthreads();
@@ -51,8 +52,8 @@ template <int N, class Add, class End> __device__ void column_sums(const Tile &t
 }
 
 // Keeps the sums of every part, (boxes, N, columns), for `total`.
-template <int N, class Add> __device__ void partial_sums(const Tile &tile, double *partial, Add add) {
-    column_sums<N>(tile, add, [&](long long box, long long column, double *sums) {
+template <int N, bool EVEN = true, class Add> __device__ void partial_sums(const Tile &tile, double *partial, Add add) {
+    column_sums<N, EVEN ? 4 : 1>(tile, add, [&](long long box, long long column, double *sums) {
         for (int n = 0; n < N; n++) partial[(box * N + n) * tile.columns + column] = sums[n];
     });
 }
@@ -62,5 +63,5 @@ template <int N, class End> __device__ void total(const Tile &tile, const double
     auto add = [&](long long row, long long column, double *sums) {
         for (int n = 0; n < N; n++) sums[n] += partial[(row * N + n) * tile.columns + column];
     };
-    column_sums<N>(tile, add, end);
+    column_sums<N, 4>(tile, add, end);
 }

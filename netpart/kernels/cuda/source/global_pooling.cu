@@ -2,7 +2,11 @@
 #include "columns.cuh"
 
 extern "C" __global__ void sums(const REAL *__restrict__ x, Places at, Tile tile, double *partial) {
-    partial_sums<1>(tile, partial, [&](long long row, long long c, double *sum) { sum[0] += x[place(at, row, c)]; });
+    auto sums_of = [&](auto even) {
+        partial_sums<1, even.value>(tile, partial,
+                        [&](long long row, long long c, double *sum) { sum[0] += x[place<even.value>(at, row, c)]; });
+    };
+    either(sums_of, at);
 }
 
 extern "C" __global__ void mean(const double *partial, Tile tile, REAL *y, Places at_y, double area) {

@@ -69,7 +69,7 @@ extern "C" __global__ void normalise_gradient_in_place(GRADIENT()) {
 // Σ dy, Σ dy · unit for each column of (rows, columns).
 extern "C" __global__ void column_products(const REAL *__restrict__ unit, const REAL *__restrict__ dy, Tile tile,
                                            double *partial) {
-    partial_sums<2>(tile, partial, [&](long long row, long long column, double *sums) {
+    partial_sums<2, true>(tile, partial, [&](long long row, long long column, double *sums) {
         const double g = dy[row * tile.columns + column];
         sums[0] += g, sums[1] += g * unit[row * tile.columns + column];
     });
