@@ -48,7 +48,7 @@ def choose(wanted: str, dtype: str, device: str = "cpu") -> Choice:
     if wanted == REFERENCE:
         return Choice(REFERENCE)
     if device == "cuda" or (device == "auto" and array_module(device)[1] == "cuda"):
-        return Choice(CUDA, "oneDNN is for CPUs" if wanted == ONEDNN else "")
+        return Choice(CUDA, "oneDNN is for CPUs" if wanted == ONEDNN else slower())
     if wanted == CUDA:
         raise NetpartError(f"--kernels {CUDA}: expected a GPU, got --device {device}; use --device cuda where one is")
     if dtype != "float32":
@@ -68,6 +68,13 @@ def check_precision(precision: str, dtype: str, kernels: str) -> None:
         raise NetpartError(f"{who}: expected {CUDA} kernels, got {kernels}; only a GPU has such products")
     if dtype != "float32":
         raise NetpartError(f"{who}: expected --dtype float32, got {dtype}, which has products of its own")
+
+
+def slower() -> str:
+    """What a GPU has to do without, in one line; "" if that is nothing."""
+    from netpart.kernels.cuda.dnn import refusal
+
+    return refusal()
 
 
 def refusal() -> str:

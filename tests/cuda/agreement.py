@@ -79,7 +79,7 @@ def _by_device(bind: Bind, arrays: Sequence[Array | None], dtype: str, order: st
 
 
 def play(op: Op) -> None:
-    """Runs the Op with scratch full of rubbish, to its end: what it is bound to lives no longer."""
+    """Runs the Op with scratch full of rubbish, to its end: that and what the Op is bound to live no longer."""
     xp = cupy()
     rubbish = [np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind) for shape, kind in op.scratch]
     scratch = [xp.asarray(array) for array in rubbish]

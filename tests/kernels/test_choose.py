@@ -39,7 +39,10 @@ def test_float64_has_the_reference_alone_on_a_cpu(wanted: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_gpu_has_kernels_of_its_own(dtype: str) -> None:
+def test_a_gpu_has_kernels_of_its_own(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chooser, "slower", lambda: "no cuDNN")
+    assert str(choose("cuda", dtype, "cuda")) == "cuda kernels (no cuDNN)"
+    monkeypatch.setattr(chooser, "slower", lambda: "")
     assert choose("auto", dtype, "cuda") == choose("cuda", dtype, "cuda") == Choice("cuda")
     assert choose("onednn", dtype, "cuda") == Choice("cuda", "oneDNN is for CPUs")
     assert choose("reference", dtype, "cuda") == Choice("reference")

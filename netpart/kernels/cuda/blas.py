@@ -59,6 +59,7 @@ class Product:
     """One call of cuBLAS on operands of which some may be scratch: a launch like those of kernels."""
 
     blas: Blas
+    name: str
     operands: tuple[Operand, Operand, Operand]
     before: tuple[Any, ...]
     between: tuple[tuple[Any, ...], ...]
@@ -72,7 +73,7 @@ class Product:
     def __call__(self, memory: Memory) -> None:
         placed = zip(self.operands, self.between, strict=True)
         a, b, y = ((Pointer(operand.address(memory)), *how) for operand, how in placed)
-        self.blas.call("cublasGemmStridedBatchedEx", *self.before, *a, *b, *y, *self.after)
+        self.blas.call(self.name, *self.before, *a, *b, *y, *self.after)
 
 
 class Blas:
@@ -109,12 +110,16 @@ class Blas:
             return [product for part in parts for product in part]
         scalar, kind = SCALARS[y.dtype.name], Integer(TYPES[y.dtype.name])
         extents = Integer(y.shape[-1]), Integer(y.shape[-2]), Integer(a.shape[-1])
-        how = [(kind, Integer(lie.leading), Long(lie.step or 0)) for lie in lies]
+        how: list[tuple[Any, ...]] = [(kind, Integer(lie.leading)) for lie in lies]
+        after: tuple[Integer, ...] = Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM)
+        name, count = "cublasGemmEx", prod(y.shape[:-2])
+        if count > 1:
+            how = [(*one, Long(lie.step or 0)) for one, lie in zip(how, lies, strict=True)]
+            name, after = "cublasGemmStridedBatchedEx", (Integer(count), *after)
         turned = Integer(lies[0].turned), Integer(lies[1].turned)
         before = self.handle, *turned, *extents, ctypes.byref(scalar(scale))
-        after = Integer(prod(y.shape[:-2])), Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM)
         between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]
-        return [Product(self, (b, a, y), before, between, after)]
+        return [Product(self, name, (b, a, y), before, between, after)]
 
     def _compute(self, y: Operand) -> int:
         return DOUBLE if y.dtype == "float64" else PRECISIONS[self.precision]

@@ -120,4 +120,11 @@ int cublasGemmStridedBatchedEx(void *to, int turn_a, int turn_b, int m, int n, i
     enqueue(handle->stream, handle->products.back().get());
     return SUCCESS;
 }
+
+int cublasGemmEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
+                 int leading_a, const void *b, int type_b, int leading_b, const void *beta, void *c, int type_c,
+                 int leading_c, int compute, int algorithm) {
+    return cublasGemmStridedBatchedEx(handle, turn_a, turn_b, m, n, k, alpha, a, type_a, leading_a, 0, b, type_b,
+                                      leading_b, 0, beta, c, type_c, leading_c, 0, 1, compute, algorithm);
+}
 }
