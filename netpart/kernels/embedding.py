@@ -61,10 +61,12 @@ class Embedding(Verbs):
     def _check(self, tokens: Array, vocabulary: int) -> None:
         low, high = int(tokens.min()), int(tokens.max())
         if low < 0 or high >= vocabulary:
-            got = low if low < 0 else high
-            raise DataError(
-                f"token: expected 0 to {vocabulary - 1}, got {got}; check the store, or set vocab_size to what it has"
-            )
+            raise DataError(no_token(low if low < 0 else high, vocabulary))
+
+
+def no_token(token: int, vocabulary: int) -> str:
+    """What is wrong with ``token``."""
+    return f"token: expected 0 to {vocabulary - 1}, got {token}; check the store, or set vocab_size to what it has"
 
 
 def _add_at(xp: Any, dw: Array, rows: Array, dy: Array, *_: Array) -> None:

@@ -201,10 +201,15 @@ def check_labels(label: Array, classes: int) -> None:
     """Raises DataError unless every label, at least one, is a class."""
     if int(label.view("uint32").max()) >= classes:  # what is negative is large
         low, high = int(label.min()), int(label.max())
-        raise DataError(
-            f"label: expected classes 0 to {classes - 1}, got {low if low < 0 else high}; "
-            "check the store's labels, or give the layer below the loss as many outputs as there are classes"
-        )
+        raise DataError(no_class(low if low < 0 else high, classes))
+
+
+def no_class(label: int, classes: int) -> str:
+    """What is wrong with ``label``."""
+    return (
+        f"label: expected classes 0 to {classes - 1}, got {label}; "
+        "check the store's labels, or give the layer below the loss as many outputs as there are classes"
+    )
 
 
 class Report:

@@ -352,6 +352,8 @@ class Player:
         """The sums since the last call, as a host array (copied); zeroes them."""
         metrics = self.bound[phase].metrics
         sums = self.to_host(metrics).copy()
+        if self.device is not None:
+            self.device.complaints.check()
         metrics.fill(0)
         return sums
 

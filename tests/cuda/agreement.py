@@ -7,8 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
+from netpart.errors import DataError
 from netpart.kernels import reference
 from netpart.kernels.op import Array, Op
 from tests.cuda.module import cupy
@@ -28,6 +30,18 @@ def fast(dtype: str) -> Any:
     from netpart.kernels.cuda.kernels import Kernels
 
     return Kernels(cupy(), dtype)
+
+
+def afresh() -> Any:
+    """Kernels on the GPU in float64 that have bound nothing yet."""
+    from netpart.kernels.cuda.kernels import Kernels
+
+    return Kernels(cupy(), "float64")
+
+
+def complains(message: str) -> Any:
+    """Expects a DataError that begins with ``message``."""
+    return pytest.raises(DataError, match=f"^{message}")
 
 
 def lying(array: Array, order: str) -> Array:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from netpart.kernels.confusion import BINS
 from netpart.kernels.op import Array, Op, chain
-from tests.cuda.agreement import DTYPES, agree, fast, play
+from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal
 
@@ -27,8 +27,10 @@ def test_counts(rows: int, classes: int, seed: int, shared: bool, dtype: str) ->
     agree(both, x, np.zeros((rows, 1), "int32"), label, owned, dtype=dtype, metrics=metrics)
 
 
-def test_a_label_that_is_not_a_class_makes_the_first_metric_no_number() -> None:
-    xp, metrics = cupy(), cupy().zeros(9)
+def test_a_label_that_is_not_a_class_is_complained_about_and_counted_nowhere() -> None:
+    xp, kernels, metrics = cupy(), afresh(), cupy().zeros(9)
     args = xp.zeros((1, 3)), xp.zeros((1, 1), "int32"), xp.asarray(np.array([3], "int32")), metrics, None
-    play(fast("float64").confusion(*args))
-    assert np.isnan(metrics.get()).tolist() == [True, *[False] * 8]
+    play(kernels.confusion(*args))
+    assert not metrics.get().any()
+    with complains("label: expected classes 0 to 2, got 3"):
+        kernels.device.complaints.check()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.kernels.op import Array, Op, chain
-from tests.cuda.agreement import DTYPES, agree, fast, play
+from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
 
@@ -26,9 +26,12 @@ def test_rows_of_a_part_of_the_table(shape: tuple[int, int], width: int, seed: i
     agree(both, tokens, normal(1, rows, width), rubbish(*shape, width), rubbish(rows, width), dtype=dtype)
 
 
-def test_the_row_of_a_token_that_is_in_no_part_is_no_number() -> None:
+def test_the_row_of_a_token_that_is_in_no_part_is_no_number_and_is_complained_about() -> None:
     tokens, w, y = np.array([1, 12, -1, 9], "int32"), normal(1, 4, 3), cupy().zeros((4, 3))
-    play(fast("float64").embedding(cupy().asarray(tokens), cupy().asarray(w), y, 0, 12))
+    kernels = afresh()
+    play(kernels.embedding(cupy().asarray(tokens), cupy().asarray(w), y, 0, 12))
     assert np.isnan(y.get()).all(axis=1).tolist() == [False, True, True, False]
     assert np.array_equal(y.get()[0], w[1])
     assert not y.get()[3].any()
+    with complains("token: expected 0 to 11, got "):
+        kernels.device.complaints.check()

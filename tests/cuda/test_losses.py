@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.kernels.op import Array, Op, chain
-from tests.cuda.agreement import DTYPES, agree, fast, play
+from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
 
@@ -91,10 +91,12 @@ def test_what_is_no_number(topk: int) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 40])
-def test_a_label_that_is_not_a_class_makes_metrics_no_number(wrong: int) -> None:
-    xp, kernels = cupy(), fast("float64")
+def test_a_label_that_is_not_a_class_is_complained_about_and_makes_metrics_no_number(wrong: int) -> None:
+    xp, kernels = cupy(), afresh()
     x, label = xp.asarray(normal(1, 3, 40)), xp.asarray(np.array([3, wrong, 5], "int32"))
     loss, hits, y = xp.zeros(2), xp.zeros(1), xp.zeros((3, 40))
     play(chain(kernels.softmax_loss(x, label, y, loss, None, 1, 1.0), kernels.accuracy(x, label, hits, 1, None)))
     assert np.isnan(loss.get()[0])
     assert np.isnan(hits.get()[0])
+    with complains(f"label: expected classes 0 to 39, got {wrong}"):
+        kernels.device.complaints.check()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.vocabulary import figures
-from tests.cuda.agreement import DTYPES, agree, fast, play
+from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
 
@@ -44,9 +44,11 @@ def test_a_part_of_the_classes_and_what_is_no_number() -> None:
     agree(both, x, label, rubbish(4, 2, figures(2)))
 
 
-def test_a_label_that_is_not_a_class_makes_the_loss_no_number() -> None:
-    xp, kernels, metrics = cupy(), fast("float64"), cupy().zeros(2)
+def test_a_label_that_is_not_a_class_is_complained_about_and_makes_the_loss_no_number() -> None:
+    xp, kernels, metrics = cupy(), afresh(), cupy().zeros(2)
     x, label, f = xp.asarray(normal(1, 2, 4)), xp.asarray(np.array([0, 4], "int32")), xp.zeros((2, 2, figures(1)))
     blocks = kernels.class_blocks(x, label, f, [0, 2, 4], 1)
     play(chain(blocks, kernels.class_loss(x, label, f, xp.zeros((2, 4)), metrics, None, 4, 1, 1.0, 1, 0.0)))
     assert np.isnan(metrics.get()[0])
+    with complains("label: expected classes 0 to 3, got 4"):
+        kernels.device.complaints.check()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from netpart.kernels.cuda.complaints import Complaints
 from netpart.kernels.op import Array
 
 SOURCE = Path(__file__).with_name("source")
@@ -38,6 +39,7 @@ class Device:
         self.slots: list[Array] = []
         self.told: int | None = None
         self.held = 0
+        self.complaints = Complaints(xp)
         self.use()
 
     def use(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from netpart.kernels import embedding
 from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.cuda.rows import Rows
+from netpart.kernels.embedding import no_token
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING, matrix
 
@@ -15,13 +16,14 @@ class Embedding(embedding.Embedding, Moves, Rows):
     def embedding(self, tokens: Array, w: Array, y: Array, first: int, vocabulary: int) -> Op:
         """y = w[token - first], 0 for a token that another part of the table has.
 
-        No kernel can raise an error: the row of a token that is in no part is no number.
+        A token that is in no part is a complaint of the device, and its row is no number.
         """
         if not y.size:
             return NOTHING
         y_nd, args = matrix(y, y.ndim - 1), (len(w), w.shape[1], first, vocabulary)
+        wrong = self.device.complaints.add(lambda token: no_token(token, vocabulary))
         return self.launches(
-            self.rows("embedding.cu", "embedding", *y_nd.shape, tokens, matrix(w), y_nd, len(y_nd), *args)
+            self.rows("embedding.cu", "embedding", *y_nd.shape, tokens, matrix(w), y_nd, len(y_nd), *args, wrong)
         )
 
     def embedding_gradient(self, tokens: Array, dy: Array, dw: Array, first: int) -> Op:

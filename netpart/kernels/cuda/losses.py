@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from netpart.kernels import losses
-from netpart.kernels.cuda.launch import Launch, Scratch
+from netpart.kernels.cuda.launch import Fast, Launch, Scratch
 from netpart.kernels.cuda.rows import Rows
 from netpart.kernels.cuda.softmax import Softmax
+from netpart.kernels.losses import no_class
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, Verbs, matrix
 
@@ -20,7 +21,7 @@ ALONE = 1024
 class Losses(losses.Losses, Softmax):
     """x (B, ..., *F), label int32 (B, ...), owned bool (B, ...) or None; n classes = prod F.
 
-    No kernel can raise an error: a label that is not a class makes loss and hits no number.
+    A label that is not a class is a complaint of the device, and makes loss and hits no number.
     """
 
     def softmax_loss(
@@ -32,7 +33,7 @@ class Losses(losses.Losses, Softmax):
             return NOTHING
         x_bn, y_bn, (rows, classes) = matrix(x, label.ndim), matrix(y, label.ndim), matrix(x, label.ndim).shape
         values, tiny = Scratch((2, rows), np.float64), float(np.finfo(self.dtype).tiny)
-        args = rows, classes, topk, float(scale), float(smoothing), tiny
+        args = rows, classes, topk, float(scale), float(smoothing), tiny, labels(self, classes)
         return self.launches(
             self.rows("losses.cu", "softmax_loss", rows, classes, x_bn, label, y_bn, values, *args),
             report(self, values, metrics, owned, positions),
@@ -76,8 +77,9 @@ class Losses(losses.Losses, Softmax):
         if not x.size:
             return NOTHING
         x_bn, values = matrix(x, label.ndim), Scratch((1, label.size), np.float64)
+        args = x_bn, label, values, *x_bn.shape, topk, labels(self, x_bn.shape[1])
         return self.launches(
-            self.rows("losses.cu", "hits", *x_bn.shape, x_bn, label, values, *x_bn.shape, topk),
+            self.rows("losses.cu", "hits", *x_bn.shape, *args),
             report(self, values, metrics, owned, positions),
         )
 
@@ -102,6 +104,11 @@ def marks(verbs: Verbs, owned: Array | None, rows: int) -> Marks:
         return Marks(None, 0)
     found = verbs.xp.ascontiguousarray(verbs.xp.asarray(owned))
     return Marks(found, found.size // max(1, rows))
+
+
+def labels(verbs: Fast, classes: int) -> Array:
+    """Where a kernel leaves a label that is not a class."""
+    return verbs.device.complaints.add(lambda label: no_class(label, classes))
 
 
 def report(verbs: Rows, values: Scratch, metrics: Array, owned: Array | None, positions: int = 1) -> Launch | None:

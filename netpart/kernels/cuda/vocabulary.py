@@ -8,7 +8,7 @@ import numpy as np
 
 from netpart.kernels import vocabulary
 from netpart.kernels.cuda.launch import MOST, Scratch
-from netpart.kernels.cuda.losses import report
+from netpart.kernels.cuda.losses import labels, report
 from netpart.kernels.cuda.rows import Rows, threads
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, matrix
@@ -18,7 +18,7 @@ from netpart.kernels.vocabulary import figures
 class Vocabulary(vocabulary.Vocabulary, Rows):
     """x, y (B, ..., C) with C some of n classes, label int32 (B, ...), f (B, ..., K, figures).
 
-    No kernel can raise an error: a label that is not a class makes the loss no number.
+    A label that is not a class is a complaint of the device, and makes the loss no number.
     """
 
     def class_blocks(self, x: Array, label: Array, f: Array, bounds: Sequence[int], topk: int) -> Op:
@@ -44,6 +44,6 @@ class Vocabulary(vocabulary.Vocabulary, Rows):
         blocks = f_rf.shape[1] // figures(topk)
         args = x_rc, label, f_rf, y_rc, values, rows, columns, blocks, classes, topk, float(scale), float(smoothing)
         return self.launches(
-            self.rows("vocabulary.cu", "class_loss", rows, columns, *args),
+            self.rows("vocabulary.cu", "class_loss", rows, columns, *args, labels(self, classes)),
             None if values is None else report(self, values, metrics, owned, positions),
         )

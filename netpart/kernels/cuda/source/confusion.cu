@@ -6,15 +6,15 @@
 
 extern "C" __global__ void confusion(
     const real* x, const int* best, const int* label, double* metrics, const bool* owned, long long marks, long long rows,
-    long long classes
+    long long classes, int* wrong
 ) {
     for (long long row = first(); row < rows; row += step()) {
         const int wanted = label[row];
-        if (owned && !owned[row * marks]) continue;
         if (wanted < 0 || wanted >= classes) {
-            metrics[0] = __longlong_as_double(0x7fffffffffffffffll);
+            *wrong = wanted;
             continue;
         }
+        if (owned && !owned[row * marks]) continue;
         atomicAdd(&metrics[wanted * classes + best[row]], 1.0);
         if (classes != 2) continue;
         real odds = x[row * 2 + 1] - x[row * 2];

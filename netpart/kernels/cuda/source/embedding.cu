@@ -4,12 +4,14 @@
 // A block for each token. A token that is in no part of the table is no number.
 extern "C" __global__ void embedding(
     const int* tokens, const real* w, real* y, long long count, long long rows, long long columns, long long from,
-    long long vocabulary
+    long long vocabulary, int* wrong
 ) {
     for (long long n = blockIdx.x; n < count; n += gridDim.x) {
         const long long token = tokens[n], row = token - from;
         const bool here = row >= 0 && row < rows;
-        const real other = token >= 0 && token < vocabulary ? 0 : no_number();
+        const bool known = token >= 0 && token < vocabulary;
+        const real other = known ? 0 : no_number();
+        if (!known && threadIdx.x == 0) *wrong = (int)token;
         for (long long c = threadIdx.x; c < columns; c += blockDim.x)
             y[n * columns + c] = here ? w[row * columns + c] : other;
     }

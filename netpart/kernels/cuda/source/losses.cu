@@ -20,7 +20,7 @@ extern "C" __global__ void report(
 
 extern "C" __global__ void softmax_loss(
     const real* x, const int* label, real* y, double* values, long long rows, long long classes, long long topk,
-    double scale, double smoothing, double tiny
+    double scale, double smoothing, double tiny, int* wrong
 ) {
     const real least = (real)tiny;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -29,6 +29,7 @@ extern "C" __global__ void softmax_loss(
         const Peak peak = row_peak(from, classes);
         const int wanted = label[row];
         const bool known = wanted >= 0 && wanted < classes;
+        if (!known && threadIdx.x == 0) *wrong = wanted;
         const real picked = known ? exp(from[wanted] - peak.top) / peak.sum : no_number();
         int beaten = 0;
         real logs = 0;
@@ -50,12 +51,14 @@ extern "C" __global__ void softmax_loss(
 
 // The rows whose label is among the topk largest.
 extern "C" __global__ void hits(
-    const real* x, const int* label, double* values, long long rows, long long classes, long long topk
+    const real* x, const int* label, double* values, long long rows, long long classes, long long topk,
+    int* wrong
 ) {
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         const real* scores = x + row * classes;
         const int wanted = label[row];
         const bool known = wanted >= 0 && wanted < classes;
+        if (!known && threadIdx.x == 0) *wrong = wanted;
         const real picked = known ? scores[wanted] : no_number();
         int beaten = 0;
         for (long long c = threadIdx.x; c < classes; c += blockDim.x) beaten += beats(picked, wanted, scores[c], c);

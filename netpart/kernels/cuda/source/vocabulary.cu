@@ -44,7 +44,7 @@ extern "C" __global__ void class_blocks(
 // f (rows, blocks, figures) are those of all classes. values (2, rows), or null: loss and hit of each row.
 extern "C" __global__ void class_loss(
     const real* x, const int* label, const real* f, real* y, double* values, long long rows, long long columns,
-    long long blocks, long long classes, long long topk, double scale, double smoothing
+    long long blocks, long long classes, long long topk, double scale, double smoothing, int* wrong
 ) {
     const long long figures = TOP + 2 * topk;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -60,10 +60,12 @@ extern "C" __global__ void class_loss(
             score += block[SCORE];
             total += block[TOTAL];
         }
+        const int wanted = label[row];
+        const bool labelled = wanted >= 0 && wanted < classes;
+        if (!labelled && threadIdx.x == 0) *wrong = wanted;
         for (long long c = threadIdx.x; c < columns; c += blockDim.x)
             y[row * columns + c] = exp(x[row * columns + c] - peak) / norm;
         if (!values || threadIdx.x) continue;
-        const int wanted = label[row];
         int behind = 0;
         for (int k = 0; k < blocks; ++k)
             for (int t = 0; t < topk; ++t) {
@@ -71,7 +73,6 @@ extern "C" __global__ void class_loss(
                 behind += other < score || (other == score && known[k * figures + TOP + topk + t] >= wanted);
             }
         if (smoothing) score = score * (real)(1 - smoothing) + total * (real)(smoothing / classes);
-        const bool labelled = wanted >= 0 && wanted < classes;
         values[row] = labelled ? (log(norm) + peak - score) * (real)scale : no_number();
         values[rows + row] = labelled && behind > (blocks - 1) * topk;
     }
