@@ -47,7 +47,7 @@ def test_moments_add_their_gradient_to_that_of_the_norm() -> None:
     cut = partition_job(loads(NORMALISED).proto, 2)
     (backward,) = of_moments(cut)
     assert backward.adds == (True,)
-    assert backward.dx[0] not in overwritten(backward)
+    assert backward.dx[0] not in list(overwritten(backward))
     assert not any(isinstance(i, Add) for i in compile_worker(cut, 0).phases["train"].instructions)
 
 
