@@ -45,9 +45,9 @@ class BatchNorm(reference.BatchNorm, Columns):
         tile = Tile.of(rows(x), x.shape[1])
         return self.sums(FILE, ("moments", (*found(x), s)), ("moments_end", (*found(m), count)), 2, tile)
 
-    def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int) -> Op:
-        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count."""
-        return self.launches(self._gradient(x, None, dx, s, dm, None, None, count, False))
+    def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
+        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
+        return self.launches(self._gradient(x, None, dx, s, dm, None, None, count, add))
 
     def moments_share(self, m: Array, factor: float, dmean: Array | None, dvariance: Array | None) -> Op:
         """Both moments times ``factor``."""
