@@ -111,7 +111,7 @@ class Blas:
         scalar, kind = SCALARS[y.dtype.name], Integer(TYPES[y.dtype.name])
         extents = Integer(y.shape[-1]), Integer(y.shape[-2]), Integer(a.shape[-1])
         how: list[tuple[Any, ...]] = [(kind, Integer(lie.leading)) for lie in lies]
-        after: tuple[Integer, ...] = Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM)
+        after: tuple[Any, ...] = Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM)
         name, count = "cublasGemmEx", prod(y.shape[:-2])
         if count > 1:
             how = [(*one, Long(lie.step or 0)) for one, lie in zip(how, lies, strict=True)]
