@@ -86,10 +86,10 @@ def test_a_test_reads_other_scans_and_counts_confusions(name: str) -> None:
     assert [c.name for c in confs if in_phase(c, "test") and not in_phase(c, "train")] == ["data", "confusion"]
 
 
-def test_groups_that_average_share_out_the_steps_of_one() -> None:
+def test_a_group_that_averages_takes_the_steps_of_one_that_does_not() -> None:
     one, many = (load(FOLDER / f"{name}.conf").proto for name in (ASYNC.removesuffix("-async"), ASYNC))
     assert net(ASYNC).rows == net(ASYNC.removesuffix("-async")).rows
-    assert many.train_steps == one.train_steps
+    assert many.train_steps == many.cluster.nworker_groups * one.train_steps
     assert many.updater.learning_rate.linear_conf.change_freq == many.train_steps
     assert (many.cluster.nserver_groups, many.cluster.sync_freq, many.cluster.staleness) == (0, 1, 1)
 

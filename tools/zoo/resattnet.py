@@ -107,21 +107,21 @@ def jobs() -> Iterator[Job]:
     plain = Shape(sizes[18], 64, (128, 128, 128), attention=False)
     yield published("resnet3d18", f"ResNet3D-18, which is 3D-ResAttNet18 without attention. {paper} {hybrid}", plain)
     for depth, (table, said, epochs) in product(
-        sizes, (("ad-nc", "AD against NC", 48), ("smci-pmci", "pMCI against sMCI", 48))
+        sizes, (("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48))
     ):
         yield reduced(f"resattnet{depth}-{table}", sizes[depth], table, said, epochs)
-    ad = "ad-nc", "AD against NC", 48
+    ad = "ad-nc", "AD against NC", 24
     yield reduced("resattnet18-ad-nc-async", sizes[18], *ad, groups=2)
     yield spacious()
     yield from small()
 
 
 def reduced(name: str, blocks: Sequence[int], table: str, said: str, epochs: int, groups: int = 1) -> Job:
-    """A net for the cohort of phantoms. ``groups`` share out the steps and average around a ring."""
+    """A net for the cohort of phantoms. ``groups`` average around a ring; each takes the steps of ``epochs``."""
     about = (
         f"3D-ResAttNet{2 * sum(blocks) + 2} reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 "
         "voxels instead of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, "
-        f"{epochs} epochs of 320 scans."
+        f"{epochs * groups} epochs of 320 scans."
     )
     if groups > 1:
         about += (
@@ -130,10 +130,10 @@ def reduced(name: str, blocks: Sequence[int], table: str, said: str, epochs: int
         )
     shape = Shape(blocks, 8, (40, 48, 40))
     net = resattnet(shape, BATCH, table=table, reading=f"cache_mib: {KEPT}", altered=ALTERED)
-    steps = 20 * epochs
+    steps = 20 * epochs * groups
     return Trial(
         "resattnet", name, about, net, steps, 0.05, 0.9, 2 // groups, groups, final_rate=0.0002, scans=80,
-        test_every=80,
+        test_every=80 * groups,
     )  # fmt: skip
 
 
