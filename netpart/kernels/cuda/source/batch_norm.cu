@@ -12,8 +12,8 @@ __device__ inline REAL variance_of(REAL first, REAL second) {
 extern "C" __global__ void moments(const REAL *__restrict__ x, Places at, const REAL *__restrict__ s, Tile tile,
                                    double *partial) {
     auto sums_of = [&](auto even) {
-        partial_sums<2, even.value>(tile, partial, [&](long long row, long long c, double *sums) {
-            const double centred = double(x[place<even.value>(at, row, c)]) - double(s[c]);
+        partial_sums<2, decltype(even)::value>(tile, partial, [&](long long row, long long c, double *sums) {
+            const double centred = double(x[place<decltype(even)::value>(at, row, c)]) - double(s[c]);
             sums[0] += centred;
             sums[1] += centred * centred;
         });
@@ -53,8 +53,8 @@ __device__ __forceinline__ void normalise(const REAL *__restrict__ x, const Plac
         auto rows = [&](auto even) {
 #pragma unroll (decltype(even)::value ? 4 : 1)
             for (long long row = first; row < tile.rows; row += stride) {
-                const REAL value = (x[place<even.value>(at_x, row, c)] - centre) * factor * scale + shift;
-                y[place<even.value>(at_y, row, c)] = activate<kind>(value, REAL(0));
+                const REAL value = (x[place<decltype(even)::value>(at_x, row, c)] - centre) * factor * scale + shift;
+                y[place<decltype(even)::value>(at_y, row, c)] = activate<kind>(value, REAL(0));
             }
         };
         either(rows, at_x, at_y);
@@ -74,10 +74,10 @@ extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x
                                          Places at_dy, const REAL *__restrict__ mean, const REAL *__restrict__ rstd,
                                          Tile tile, double *partial) {
     auto sums_of = [&](auto even) {
-        partial_sums<2, even.value>(tile, partial, [&](long long row, long long c, double *sums) {
-            const double g = dy[place<even.value>(at_dy, row, c)];
+        partial_sums<2, decltype(even)::value>(tile, partial, [&](long long row, long long c, double *sums) {
+            const double g = dy[place<decltype(even)::value>(at_dy, row, c)];
             sums[0] += g;
-            sums[1] += g * (double(x[place<even.value>(at_x, row, c)] - mean[c]) * double(rstd[c]));
+            sums[1] += g * (double(x[place<decltype(even)::value>(at_x, row, c)] - mean[c]) * double(rstd[c]));
         });
     };
     either(sums_of, at_x, at_dy);
@@ -110,10 +110,10 @@ extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, con
         auto rows = [&](auto even) {
 #pragma unroll (decltype(even)::value ? 4 : 1)
             for (long long row = first; row < tile.rows; row += stride) {
-                const long long at = place<even.value>(at_dx, row, c);
+                const long long at = place<decltype(even)::value>(at_dx, row, c);
                 REAL value = add ? dx[at] : REAL(0);
-                if (dm) value += constant + (x[place<even.value>(at_x, row, c)] - centre) * linear;
-                if (dy) value += dy[place<even.value>(at_dy, row, c)] * slope;
+                if (dm) value += constant + (x[place<decltype(even)::value>(at_x, row, c)] - centre) * linear;
+                if (dy) value += dy[place<decltype(even)::value>(at_dy, row, c)] * slope;
                 dx[at] = value;
             }
         };

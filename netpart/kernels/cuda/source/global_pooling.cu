@@ -3,8 +3,8 @@
 
 extern "C" __global__ void sums(const REAL *__restrict__ x, Places at, Tile tile, double *partial) {
     auto sums_of = [&](auto even) {
-        partial_sums<1, even.value>(tile, partial,
-                        [&](long long row, long long c, double *sum) { sum[0] += x[place<even.value>(at, row, c)]; });
+        partial_sums<1, decltype(even)::value>(tile, partial,
+                        [&](long long row, long long c, double *sum) { sum[0] += x[place<decltype(even)::value>(at, row, c)]; });
     };
     either(sums_of, at);
 }
