@@ -55,7 +55,13 @@ NETS = {
         Net("gpt", "tiny GPT", "graphs/gpt/tiny.conf", 16, conv=False),
     )
 }
-PUBLISHED = {"resnet18-224": Net("resnet18-224", "ResNet-18 at 224", "graphs/resnet/resnet18.conf", 16, 224)}
+PUBLISHED = {
+    net.name: net
+    for net in (
+        Net("resnet18-224", "ResNet-18 at 224", "graphs/resnet/resnet18.conf", 16, 224),
+        Net("resattnet18-128", "3D-ResAttNet18 at 128", "graphs/resattnet/resattnet18.conf", 6),
+    )
+}
 """Those that are too large for some benchmarks, on what they were published for."""
 RESATTNETS = {
     net.name: net
