@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -41,9 +41,11 @@ class Replay:
         stream.begin_capture()
         try:
             self.play()
-        finally:
-            graph = stream.end_capture()
-        return graph
+        except BaseException:
+            with suppress(Exception):  # a capture that failed says so again, and less well
+                stream.end_capture()
+            raise
+        return stream.end_capture()
 
 
 def replays(device: Any, turn: Turn) -> Turn:
@@ -51,7 +53,7 @@ def replays(device: Any, turn: Turn) -> Turn:
     found: Turn = []
     for (delay, repeated), group in groupby(turn, key=lambda item: (item[0], repeatable(item[1]))):
         actions = [action for _, action in group]
-        found += [(delay, action) for action in (merged(device, actions) if repeated else actions)]
+        found += [(delay, action) for action in ([merged(device, actions)] if repeated else actions)]
     return found
 
 
@@ -60,13 +62,7 @@ def repeatable(action: Action) -> bool:
     return action.kind == RUN and action.captured
 
 
-def merged(device: Any, actions: list[Action]) -> Iterator[Action]:
-    """One action that replays several; none for kernels of nothing."""
+def merged(device: Any, actions: list[Action]) -> Action:
+    """One action that replays several."""
     names = f"{actions[0].name} to {actions[-1].name}" if len(actions) > 1 else actions[0].name
-    yield Action(RUN, names, run=Replay(device, actions))
-
-
-def graphs(turns: Iterable[Turn]) -> int:
-    """How many graphs have been captured."""
-    found = {id(a.run): a.run for turn in turns for _, a in turn if isinstance(a.run, Replay)}
-    return sum(replay.graph is not None for replay in found.values())
+    return Action(RUN, names, run=Replay(device, actions))
