@@ -110,7 +110,9 @@ class Priced(Simulation):
             return 0
         graph = self.cut.phases["train"][instruction.micro].graph
         cost = price(graph, graph.parts[instruction.part])
-        return cost.backward if isinstance(instruction, Backward) else cost.forward + self.flops(instruction.then)
+        if isinstance(instruction, Forward):
+            return cost.forward + self.flops(instruction.then)
+        return sum(cost.inputs) * any(instruction.dx) + cost.params * any(instruction.dw)
 
 
 def speeds_of(workers: int, speeds: Sequence[float]) -> list[float]:

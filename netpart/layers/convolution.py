@@ -33,6 +33,7 @@ class Convolution(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
+    halves: ClassVar[bool] = True
     rereads = "x"
     fuses: ClassVar[bool] = True
 

@@ -24,6 +24,7 @@ class InnerProduct(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
+    halves: ClassVar[bool] = True
     rereads = "x"
 
     def infer(self) -> tuple[Spec, ...]:

@@ -158,6 +158,8 @@ class Layer(ABC):
     """True if forward computes the ``Call.activation`` of its output as well."""
     adds: ClassVar[bool] = False
     """True if backward can add the gradients of its inputs to what is there, in the pass in which it makes them."""
+    halves: ClassVar[bool] = False
+    """True if backward makes the gradients of inputs and those of parameters apart, neither from the other."""
     rereads: str = "xy"
     """What backward reads again: "x" its inputs, "y" its outputs; parameters and ``aux`` always."""
     reuse: tuple[Reuse, Reuse] = (Reuse.NONE, Reuse.NONE)

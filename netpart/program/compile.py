@@ -18,6 +18,7 @@ from netpart.program.delays import Copies, copies
 from netpart.program.early import early
 from netpart.program.forward import ForwardCompiler
 from netpart.program.fusion import fused
+from netpart.program.halves import halved
 from netpart.program.instructions import PHASE_CODES, Instruction
 from netpart.program.kernels import precision_of
 from netpart.program.memory import Memory
@@ -115,10 +116,12 @@ class PhaseCompiler:
 
     def listed(self, passes: list[Pass]) -> list[Instruction]:
         """The instructions of a step with these ``passes``."""
-        found = [*self.before, *chain.from_iterable(each.instructions for each in passes), *self.behind]
+        buffers = self.memory.buffers
+        played = (halved(buffers, i, self.layers) if turn.backward else i for turn, i in passes)
+        found = [*self.before, *chain.from_iterable(played), *self.behind]
         if not self.trains:
             return found
-        buffers, read = self.memory.buffers, self.parameters.read_by_updates()
+        read = self.parameters.read_by_updates()
         return early(buffers, soon(buffers, found, read), read)
 
     def planned(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
