@@ -74,7 +74,16 @@ def test_memory_is_told_part_by_part(found: Profiled) -> None:
         assert row.total == sum(row.parts.values())
         assert row.parts["parameters"] == row.parts["state"] > 0
         assert 0 < sum(row.peak.values()) <= row.parts["arena"]
-        assert row.peak_at.split()[0] in ("forward", "backward", "send", "receive", "copy", "add", "zero", "reduce-scatter")
+        assert row.peak_at.split()[0] in (
+            "forward",
+            "backward",
+            "send",
+            "receive",
+            "copy",
+            "add",
+            "zero",
+            "reduce-scatter",
+        )
 
 
 def test_a_worker_without_work_has_a_memory_plan() -> None:
