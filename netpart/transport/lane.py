@@ -55,8 +55,8 @@ class Promise:
     """What a channel brings, as the header of its first message, and how many messages may be on their way.
 
     ``descriptor``, if it is one, is the receiver's for the memory in which the message has its place, at ``offset``;
-    below NOWHERE are the descriptors of memory that is not the host's. Of a message that is ``kept`` it is the sender's,
-    and the lane is of what its receiver sends.
+    below NOWHERE are the descriptors of memory that is not the host's. A message that is ``kept`` goes the other way:
+    who receives on this lane sends it, and the descriptor and the slot are his.
     """
 
     header: Header
@@ -121,8 +121,11 @@ class Stream:
 
 
 class Lane:
-    """One end of a lane: that of who ``sends``, or the other. ``streams`` by number, ``by_channel`` by channel; ``kept``,
-    by channel too, are those of messages the other way, which stay with who receives here."""
+    """One end of a lane: that of who ``sends``, or the other.
+
+    ``streams`` by number, ``by_channel`` by channel; ``kept``, by channel, of what goes the other way and stays with
+    who receives here.
+    """
 
     def __init__(
         self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place, sends: bool

@@ -184,18 +184,17 @@ class ShmTransport(Transport):
         staying = {c: p.header for c, p in self._promises[peer].items() if p.descriptor == WITH_SENDER}
         kept = {channel: stream.header for channel, stream in lane.kept.items()}
         if staying != kept:
-            channels = ", ".join(map(describe, sorted(staying.keys() ^ kept.keys()))) or "another shape or type"
+            alone = ", ".join(map(describe, sorted(staying.keys() ^ kept.keys())))
+            got = f"{alone} on one side alone" if alone else "other shapes or types"
             wanted = f"rank {peer} to keep what stays there"
-            raise TransportError(
-                f"rank {self.rank}: expected {wanted}, got {channels} on one side alone; all workers must play programs "
-                "of one plan"
-            )
+            hint = "all workers must play programs of one plan"
+            raise TransportError(f"rank {self.rank}: expected {wanted}, got {got}; {hint}")
         for channel, stream in lane.kept.items():
             self._ins[peer].by_channel[channel].slots = stream.slots
 
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
-        """The place of a message: in memory of a peer, whose ``descriptors`` the kernel shows there, to be written, or to
-        be read if it is kept there; or here, if it stays here."""
+        """The place of a message: in memory of a peer, whose ``descriptors`` the kernel shows there, to be written, or
+        read if it is kept there; or in memory of this rank, if it stays here."""
         if promise.descriptor == WITH_SENDER:
             stream = self._ins[peer].kept.get(promise.header.channel)
             return [next(stream.slots)] if stream else []

@@ -29,8 +29,8 @@ ALIGN = 64
 class Machine:
     """Arrays of a WorkerProgram, allocated once. ``clock`` is shared by every Op that depends on the step.
 
-    ``transport`` has the memory in which peers may write and read. Raises MemoryRefused, before allocating anything, when the
-    worker may not have what it needs.
+    ``transport`` has the memory in which peers may write and read. Raises MemoryRefused, before allocating anything,
+    when the worker may not have what it needs.
     """
 
     def __init__(
