@@ -14,6 +14,7 @@ An all-reduce of two may also be a swap: each adds what the other brought, which
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -34,6 +35,7 @@ Schedule = tuple[Message, ...]
 """Messages in an order in which they may be sent one after another; a message is known by its place in it."""
 
 
+@lru_cache(maxsize=256)
 def returned(schedule: Schedule) -> frozenset[int]:
     """The messages that bring one addend, of a block that later comes back the same way: as their sum, or made of it.
 

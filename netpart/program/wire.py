@@ -114,7 +114,7 @@ def left(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, 
 
     Those are addends of parameters' gradients. Backward has made them before their exchange starts, and nobody writes
     there before the next step but who brings their sum. The step ends when all sums, or the values made of them, have
-    come: each from who has read the addend (``returned``), so what is written next cannot be read by mistake.
+    come, each from who has read the addend (``returned``): what is written next is never taken for it.
     """
     for index, view in staying(program, start):
         if view in start.local and lasts(program, view):
