@@ -6,9 +6,9 @@ from netpart.collectives.buckets import pack
 from netpart.collectives.kinds import ALGORITHMS, GRADIENT, KINDS, blocks_of, pieces, schedule
 from netpart.collectives.price import Link, choose, seconds
 from netpart.collectives.progress import Progress
-from netpart.collectives.schedule import Message, Schedule, backwards
+from netpart.collectives.schedule import Message, Schedule, backwards, returned
 
 __all__ = [
     "ALGORITHMS", "GRADIENT", "KINDS", "Link", "Message", "Progress", "Schedule", "backwards", "blocks_of", "choose",
-    "pack", "pieces", "schedule", "seconds",
+    "pack", "pieces", "returned", "schedule", "seconds",
 ]  # fmt: skip

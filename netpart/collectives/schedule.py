@@ -14,6 +14,7 @@ An all-reduce of two may also be a swap: each adds what the other brought, which
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -32,6 +33,18 @@ class Message(NamedTuple):
 
 Schedule = tuple[Message, ...]
 """Messages in an order in which they may be sent one after another; a message is known by its place in it."""
+
+
+@lru_cache(maxsize=256)
+def returned(schedule: Schedule) -> frozenset[int]:
+    """The messages that bring one addend, of a block that later comes back the same way: as their sum, or made of it.
+
+    What comes back says that the addend has been added: its sender may change it only then. As a block travels up a
+    tree and down again, that is every such message of an all-reduce but a swap.
+    """
+    back = {(m.target, m.source, b) for m in schedule if not m.add for b in m.blocks}
+    addends = {i: m for i, m in enumerate(schedule) if m.add and not m.own and len(m.blocks) == 1}
+    return frozenset(i for i, m in addends.items() if (m.source, m.target, m.blocks[0]) in back)
 
 
 def backwards(schedule: Schedule) -> Schedule:

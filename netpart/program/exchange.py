@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.collectives import Schedule, blocks_of, choose, pieces, schedule
+from netpart.collectives import Schedule, blocks_of, choose, pieces, returned, schedule
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
@@ -14,12 +14,17 @@ Blocks = tuple[Region | None, ...]
 
 @dataclass(frozen=True)
 class Exchange:
-    """``blocks`` are regions of the tensor that is moved, in its coordinates; None is an empty one."""
+    """``blocks`` are regions of the tensor that is moved, in its coordinates; None is an empty one.
+
+    ``answer`` are the messages of the exchange that brings back what became of the sums of this one: who sends one has
+    done with all that came in this one, and who has started this one waits for it before the next.
+    """
 
     kind: str
     algorithm: str
     members: tuple[int, ...]
     blocks: Blocks
+    answer: Schedule = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -31,6 +36,11 @@ class Exchange:
         """Its messages; an empty one is not sent."""
         found = schedule(self.kind, self.algorithm, len(self.members))
         return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
+
+    @cached_property
+    def staying(self) -> frozenset[int]:
+        """The messages that may stay with their senders: what answers them says that they have been read."""
+        return frozenset(i for i in returned(self.schedule + self.answer) if i < len(self.schedule))
 
     def elements(self, blocks: tuple[int, ...]) -> int:
         """Elements of a message."""

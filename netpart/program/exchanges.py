@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 
 from netpart.collectives import GRADIENT
@@ -56,8 +56,10 @@ class Exchanges:
         if not bucket.sharded:
             return {Way.BUCKET: self.summed(bucket.workers, ((0, bucket.elements),))}
         members, box, homes, itemsize = bucket.workers, bucket.cells[0].box, bucket.homes, item_size(FLOAT, self.width)
-        halves = {Way.BUCKET: REDUCE_SCATTER, Way.VALUES: ALL_GATHER}
-        return {way: exchange(kind, members, box, homes, self.wanted, itemsize) for way, kind in halves.items()}
+        scatter, gather = (
+            exchange(kind, members, box, homes, self.wanted, itemsize) for kind in (REDUCE_SCATTER, ALL_GATHER)
+        )
+        return {Way.BUCKET: replace(scatter, answer=gather.schedule), Way.VALUES: gather}
 
     def start(
         self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, dtype: str, channel: Channel,

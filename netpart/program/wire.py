@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from netpart.collectives.kinds import ALL_REDUCE, SWAP
-from netpart.program.buffers import FIXED, Buffer, View, is_contiguous, item_size
+from netpart.program.buffers import FIXED, View, is_contiguous, item_size
 from netpart.program.exchange import Exchange
 from netpart.program.instructions import CollectiveStart, Receive, Send, Way
 from netpart.program.program import Program, WorkerProgram
@@ -25,8 +25,9 @@ def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
     """The most that messages on their way in and out can take, in bytes.
 
     With ``slots`` every channel of every phase has memory for what may be on its way, which sender and receiver both
-    see and both count, but for what is written where it belongs: its receiver has that anyhow. Else messages are
-    frames: those that leave are shared by all channels of one size, and as many arrive as may be ahead.
+    see and both count, but for what is written where it belongs, or read where it lies: one of them has that anyhow.
+    Else messages are frames: those that leave are shared by all channels of one size, and as many arrive as may be
+    ahead.
     """
     phases = program.phases.values()
     if slots:
@@ -49,7 +50,7 @@ def slot_bytes(program: WorkerProgram, phase: Program) -> int:
             sent + received for sent, received in message_bytes(program, start)
         )
         total -= ahead(start.exchange, start.channel.way) * sum(
-            view_bytes(program, view) for _, view in overwritten(program, start)
+            view_bytes(program, view) for _, view in (*overwritten(program, start), *left(program, start))
         )
     return total
 
@@ -104,7 +105,29 @@ def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tupl
     for index, m in enumerate(found.schedule):
         blocks = [b for b in m.blocks if found.sizes[b]]
         view = start.target[blocks[0]] if len(blocks) == 1 and m.target == place and not m.add else None
-        if view is not None and program.copies(view.buffer) == 1 and lasts(program.buffers[view.buffer], view):
+        if view is not None and lasts(program, view):
+            yield index, view
+
+
+def left(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
+    """(message, where it lies) of what peers read where it lies, as it stays there until they have.
+
+    Those are addends of parameters' gradients. Backward has made them before their exchange starts, and nobody writes
+    there before the next step but who brings their sum. The step ends when all sums, or the values made of them, have
+    come, each from who has read the addend (``returned``): what is written next is never taken for it.
+    """
+    for index, view in staying(program, start):
+        if view in start.local and lasts(program, view):
+            yield index, view
+
+
+def staying(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
+    """(message, where its sum goes) of what this worker sends and keeps until it has been read, here or in a slot."""
+    found, place = start.exchange, start.exchange.place(program.worker)
+    for index in sorted(found.staying):
+        message = found.schedule[index]
+        view = start.target[message.blocks[0]]
+        if message.source == place and view is not None:
             yield index, view
 
 
@@ -113,15 +136,26 @@ def is_half(program: WorkerProgram, start: CollectiveStart) -> bool:
     return any(start is then for phase in program.phases.values() for i in phase.collectives for then in i.then)
 
 
-def lasts(buffer: Buffer, view: View) -> bool:
-    """True if ``view`` is one run of memory that is nothing else's in any step."""
-    return buffer.kind == FIXED and is_contiguous(view, buffer.shape, buffer.order)
+def lasts(program: WorkerProgram, view: View) -> bool:
+    """True if ``view`` is one run of memory that is nothing else's in any step, nor of several mini-batches."""
+    buffer = program.buffers[view.buffer]
+    fixed = buffer.kind == FIXED and program.copies(view.buffer) == 1
+    return fixed and is_contiguous(view, buffer.shape, buffer.order)
 
 
 def written_by_peers(program: WorkerProgram) -> set[int]:
     """The buffers in which peers may write."""
-    starts = (start for phase in program.phases.values() for start in phase.collectives)
-    return {view.buffer for start in starts for _, view in overwritten(program, start)}
+    return {view.buffer for start in starts(program) for _, view in overwritten(program, start)}
+
+
+def read_by_peers(program: WorkerProgram) -> set[int]:
+    """The buffers in which peers may read."""
+    return {view.buffer for start in starts(program) for _, view in left(program, start)}
+
+
+def starts(program: WorkerProgram) -> Iterator[CollectiveStart]:
+    """The starts of all collectives of all phases."""
+    return (start for phase in program.phases.values() for start in phase.collectives)
 
 
 def view_bytes(program: WorkerProgram, view: View) -> int:

@@ -54,6 +54,11 @@ class Bell:
         """What the word is now."""
         return self._word[0]
 
+    def fence(self) -> None:
+        """Lets nobody see what is stored from now on before what was stored until now, be it past the caches."""
+        with self._fence:
+            pass
+
     def ring(self) -> None:
         """Changes the word and wakes who sleeps."""
         self._rung += 1

@@ -100,6 +100,8 @@ class CudaIpcTransport(ShmTransport):
         super().connect(addresses)
 
     def _own_places(self, promise: Promise) -> Sequence[Any]:
+        if promise.descriptor > NOWHERE:
+            return super()._own_places(promise)
         return places(self._exports.blocks[NOWHERE - 1 - promise.descriptor], promise, promise.header.source)
 
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:

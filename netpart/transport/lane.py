@@ -8,7 +8,9 @@
             ring of entries        of the messages that were sent, in order: number of the promise, step
             slots                  of each channel, one per message that may be on its way: they take turns
 
-The message of a channel may have a place of its own instead of slots, in other memory that its receiver shares.
+The message of a channel may have a place of its own instead of slots, in other memory that its receiver shares. Or it
+stays with its sender: then the lane that goes the other way, which is in the sender's memory, has its slot, or says
+where it lies, behind the promises of what comes on that lane.
 
 A message is its elements in a slot, its entry in the ring, and at last the count of messages sent. That its parts
 are seen in this order rests on x86-64, which keeps the order of stores and of loads, and stores 8 aligned bytes as
@@ -30,16 +32,18 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.frames import HEADER, Array, Header, pack, unpack_header
+from netpart.transport.frames import HEADER, Array, Channel, Header, pack, unpack_header
 
 LINE = 64
 """Bytes of a cache line: what two processes write does not share one."""
 WORD, ENTRY = 8, 16
 """Bytes of a count, and of an entry of the ring."""
-PROMISE = Struct(f"<{HEADER.size}sQqQ")
+PROMISE = Struct(f"<{HEADER.size}sQqQQ")
 SENT, TAKEN, COUNT, COMPLAINT, PROMISES = 0, LINE, 2 * LINE, 3 * LINE, 5 * LINE
 NOWHERE = -1
 """Stands for a descriptor where a message has no place of its own."""
+WITH_SENDER = 1 << 31
+"""Stands for a descriptor, and is none, where the message stays with its sender, whose own lane says where."""
 UNPROMISED = -1
 """Stands for the number of a promise where there is none."""
 SPARE = 8
@@ -51,13 +55,15 @@ class Promise:
     """What a channel brings, as the header of its first message, and how many messages may be on their way.
 
     ``descriptor``, if it is one, is the receiver's for the memory in which the message has its place, at ``offset``;
-    below NOWHERE are the descriptors of memory that is not the host's.
+    below NOWHERE are the descriptors of memory that is not the host's. A message that is ``kept`` goes the other way:
+    who receives on this lane sends it, and the descriptor and the slot are his.
     """
 
     header: Header
     ahead: int
     descriptor: int = NOWHERE
     offset: int = 0
+    kept: int = 0
 
     @property
     def placed(self) -> bool:
@@ -115,30 +121,39 @@ class Stream:
 
 
 class Lane:
-    """One end of a lane; ``streams`` by number, ``by_channel`` by channel."""
+    """One end of a lane: that of who ``sends``, or the other.
+
+    ``streams`` by number, ``by_channel`` by channel; ``kept``, by channel, of what goes the other way and stays with
+    who receives here.
+    """
 
     def __init__(
-        self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place, writable: bool
+        self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place, sends: bool
     ) -> None:
         self._memory, self._words = memory, memoryview(memory).cast("q")
         self._ring, self._capacity = ring_start(promises) // WORD, capacity(promises)
         self._run_id, self._sent, self._taken, self._complained = run_id, 0, 0, False
         self.streams: list[Stream] = []
+        self.kept: dict[Channel, Stream] = {}
         at = slots_start(promises)
         for number, promise in enumerate(promises):
-            places = place(promise) if promise.placed else slots(memory, at, promise, writable)
-            self.streams.append(Stream(number, promise.header, places))
+            places = place(promise) if promise.placed else slots(memory, at, promise, sends != bool(promise.kept))
+            stream = Stream(number, promise.header, places)
+            if promise.kept:
+                self.kept[stream.channel] = stream
+            else:
+                self.streams.append(stream)
             at += promise.nbytes
         self.by_channel = {stream.channel: stream for stream in self.streams}
 
     @classmethod
     def make(cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place = nowhere) -> Lane:
-        """Writes the receiver's promises into fresh memory; the receiver's end."""
+        """Writes the receiver's promises into fresh memory, those of what it keeps last; the receiver's end."""
         memoryview(memory).cast("q")[COUNT // WORD] = len(promises)
         for i, promise in enumerate(promises):
-            row = pack(promise.header, run_id), promise.ahead, promise.descriptor, promise.offset
+            row = pack(promise.header, run_id), promise.ahead, promise.descriptor, promise.offset, promise.kept
             PROMISE.pack_into(memory, PROMISES + i * PROMISE.size, *row)
-        return cls(memory, promises, run_id, place, writable=False)
+        return cls(memory, promises, run_id, place, sends=False)
 
     @classmethod
     def open(cls, memory: mmap.mmap, run_id: bytes, place: Place = nowhere) -> Lane:
@@ -146,7 +161,7 @@ class Lane:
         count = memoryview(memory).cast("q")[COUNT // WORD]
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(count))
         promises = [Promise(unpack_header(packed, run_id), *rest) for packed, *rest in rows]
-        return cls(memory, promises, run_id, place, writable=True)
+        return cls(memory, promises, run_id, place, sends=True)
 
     def write(self, number: int, step: int) -> None:
         """Adds message ``step`` of promise ``number``, whose slot must be complete.

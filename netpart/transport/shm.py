@@ -1,6 +1,7 @@
 """ShmTransport: memory that processes of one host share. A message is one copy, made by its sender.
 
-A message that belongs in memory of ``allocate`` is copied there, and its receiver has nothing left to do.
+A message that belongs in memory of ``allocate`` is copied there, and its receiver has nothing left to do. One that
+stays in such memory of its sender is not copied at all: its receiver reads it there.
 
     rank 0 ──writes──▶ lane 0│
     rank 2 ──writes──▶ lane 2│ memory of rank 1 ──▶ mailbox ──▶ worker        (lane.py: slots, headers, counts)
@@ -27,8 +28,8 @@ import numpy.typing as npt
 
 from netpart.errors import TransportError
 from netpart.transport.bell import RANK_BITS, Bell
-from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header
-from netpart.transport.lane import ENTRY, LINE, NOWHERE, Lane, Promise, lane_bytes, shaped, up
+from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header, describe
+from netpart.transport.lane import ENTRY, LINE, NOWHERE, WITH_SENDER, Lane, Promise, lane_bytes, shaped, up
 from netpart.transport.transport import WINDOW, Transport
 
 SCHEME, MORE = "shm://", "#"
@@ -72,6 +73,7 @@ class ShmTransport(Transport):
             raise TransportError(f"rank {rank}: expected {wanted}, got {len(run_id)} bytes and {ranks} ranks")
         self._run_id, self._spin = run_id, SPIN if ranks <= len(os.sched_getaffinity(0)) else 0.0
         self._promises: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
+        self._kept: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
         self._ins: list[Lane] = []
         self._outs: dict[int, tuple[Lane, Bell]] = {}
         self._allocated: dict[int, Array] = {}
@@ -85,14 +87,27 @@ class ShmTransport(Transport):
 
     def expect(
         self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW,
-        place: Array | None = None,
+        place: Array | None = None, stays: bool = False,
     ) -> None:  # fmt: skip
+        self._refuse_late(peer)
+        super().expect(channel, peer, shape, dtype, ahead)
+        header = Header(peer, channel, 0, np.dtype(dtype), tuple(shape))
+        stays = stays and peer not in self.device_peers
+        found = (WITH_SENDER, 0) if stays else self._found(header, ahead, place)
+        self._promises[peer][channel] = Promise(header, ahead, *found)
+
+    def keep(
+        self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, place: Array | None = None
+    ) -> None:
+        self._refuse_late(peer)
+        if peer not in self.device_peers:
+            header = Header(self.rank, channel, 0, np.dtype(dtype), tuple(shape))
+            self._kept[peer][channel] = Promise(header, 1, *self._found(header, 1, place), kept=1)
+
+    def _refuse_late(self, peer: int) -> None:
         if self._bell is not None or not 0 <= peer < len(self._promises):
             wanted = f"promises before bind, of ranks below {len(self._promises)}"
             raise TransportError(f"rank {self.rank}: expected {wanted}, got one of rank {peer}")
-        super().expect(channel, peer, shape, dtype, ahead)
-        header = Header(peer, channel, 0, np.dtype(dtype), tuple(shape))
-        self._promises[peer][channel] = Promise(header, ahead, *self._found(header, ahead, place))
 
     def _found(self, header: Header, ahead: int, place: Array | None) -> tuple[int, int]:
         """Descriptor and offset of where messages have their place; NOWHERE for any but one in allocated memory."""
@@ -104,15 +119,18 @@ class ShmTransport(Transport):
         return NOWHERE, 0
 
     def _own_places(self, promise: Promise) -> Sequence[Any]:
-        """The place of a message in memory of this rank, to be read."""
-        return [shaped(self._allocated[promise.descriptor][promise.offset :], promise.header, writable=False)]
+        """The place of a message in memory of this rank, to be read; none yet of one that stays with its sender."""
+        if promise.descriptor == WITH_SENDER:
+            return []
+        memory = self._allocated[promise.descriptor][promise.offset :]
+        return [shaped(memory, promise.header, writable=bool(promise.kept))]
 
     def bind(self, address: str = "") -> str:
         """Makes the memory for all that was promised and returns where peers find it.
 
         Raises TransportError if there is not as much of it.
         """
-        promises = [list(of_peer.values()) for of_peer in self._promises]
+        promises = [[*of.values(), *kept.values()] for of, kept in zip(self._promises, self._kept, strict=True)]
         sizes = [lane_bytes(each) for each in promises]
         first = front_bytes(len(sizes))
         self._descriptor = self._share(first + sum(sizes))
@@ -158,14 +176,33 @@ class ShmTransport(Transport):
             start, nbytes = PLACE.unpack_from(front, 2 * LINE + self.rank * PLACE.size)
             memory = mmap.mmap(file.fileno(), nbytes, offset=start)
             lane = Lane.open(memory, self._run_id, partial(self._places_of, peer, path.parent))
+        self._join(peer, lane)
         return lane, Bell(front, self.rank)
 
+    def _join(self, peer: int, lane: Lane) -> None:
+        """Finds what stays with a peer where the peer's lane says, for each message that was promised to stay there."""
+        staying = {c: p.header for c, p in self._promises[peer].items() if p.descriptor == WITH_SENDER}
+        kept = {channel: stream.header for channel, stream in lane.kept.items()}
+        if staying != kept:
+            alone = ", ".join(map(describe, sorted(staying.keys() ^ kept.keys())))
+            got = f"{alone} on one side alone" if alone else "other shapes or types"
+            wanted = f"rank {peer} to keep what stays there"
+            hint = "all workers must play programs of one plan"
+            raise TransportError(f"rank {self.rank}: expected {wanted}, got {got}; {hint}")
+        for channel, stream in lane.kept.items():
+            self._ins[peer].by_channel[channel].slots = stream.slots
+
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
-        """The place of a message in memory of a peer, whose ``descriptors`` the kernel shows there, to be written."""
-        skipped = promise.offset % mmap.ALLOCATIONGRANULARITY
-        with (descriptors / str(promise.descriptor)).open("r+b") as file:
-            memory = mmap.mmap(file.fileno(), skipped + promise.header.nbytes, offset=promise.offset - skipped)
-        return [shaped(np.frombuffer(memory, np.uint8)[skipped:], promise.header, writable=True)]
+        """The place of a message: in memory of a peer, whose ``descriptors`` the kernel shows there, to be written, or
+        read if it is kept there; or in memory of this rank, if it stays here."""
+        if promise.descriptor == WITH_SENDER:
+            stream = self._ins[peer].kept.get(promise.header.channel)
+            return [next(stream.slots)] if stream else []
+        skipped, kept = promise.offset % mmap.ALLOCATIONGRANULARITY, bool(promise.kept)
+        nbytes, access = skipped + promise.header.nbytes, mmap.ACCESS_READ if kept else mmap.ACCESS_WRITE
+        with (descriptors / str(promise.descriptor)).open("rb" if kept else "r+b") as file:
+            memory = mmap.mmap(file.fileno(), nbytes, access=access, offset=promise.offset - skipped)
+        return [shaped(np.frombuffer(memory, np.uint8)[skipped:], promise.header, writable=not kept)]
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
@@ -175,6 +212,7 @@ class ShmTransport(Transport):
         stream = lane.by_channel.get(channel)
         if stream is not None and array.shape == stream.shape and array.dtype == stream.dtype:
             self._write(next(stream.slots), array)
+            bell.fence()
             lane.write(stream.number, step)
         else:
             lane.complain(Header(self.rank, channel, step, array.dtype, array.shape))
@@ -182,7 +220,7 @@ class ShmTransport(Transport):
         self._count(channel, array.nbytes, ENTRY)
 
     def _write(self, slot: Any, array: Array) -> None:
-        np.copyto(slot, array)
+        np.copyto(slot, array)  # leaves alone what lies there already
 
     def _take_in(self) -> None:
         """Moves what has come into the mailbox; costs one look while the bell is silent."""

@@ -46,24 +46,36 @@ class Transport(ABC):
         return self.mailbox.arrivals
 
     def allocate(self, nbytes: int) -> Array:
-        """Zeroed bytes, in which ``expect`` may say where a message belongs; called before ``bind``.
+        """Zeroed bytes, in which ``expect`` may say where a message belongs and ``keep`` where it lies.
 
-        Raises TransportError if there is not as much memory.
+        Called before ``bind``. Raises TransportError if there is not as much memory.
         """
         return np.zeros(nbytes, np.uint8)
 
     def expect(
         self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW,
-        place: Array | None = None,
+        place: Array | None = None, stays: bool = False,
     ) -> None:  # fmt: skip
         """Promises what ``channel`` brings from rank ``peer``; called before any peer sends.
 
         ``ahead`` is how many messages may be on their way: sent, and not yet done with here. ``place`` is where the
         message belongs, a contiguous array in memory of ``allocate`` that nobody needs once the peer may send: a
-        transport that can writes it there, and ``receive`` returns just that. Raises TransportError if no frame can
-        carry the messages or another promise was made.
+        transport that can writes it there, and ``receive`` returns just that. With ``stays``, for which ``ahead`` must
+        be 1, the peer makes ready to ``keep`` it, and ``receive`` may return what lies there. Raises TransportError if
+        no frame can carry the messages or another promise was made.
         """
         self.mailbox.expect(channel, peer, tuple(shape), np.dtype(dtype), ahead)
+
+    def keep(
+        self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, place: Array | None = None
+    ) -> None:
+        """Makes ready to keep each message of ``channel`` here until rank ``peer`` has read it, which expects that.
+
+        ``place`` is where it lies, a contiguous array in memory of ``allocate``: a transport that can sends word of it
+        alone. Neither may it change nor the next one follow before a message of the peer says that it was read. Called
+        before any peer sends. Raises TransportError as ``expect`` does.
+        """
+        return
 
     def bind(self, address: str) -> str:
         """Starts to receive at ``address`` and returns what peers connect to; "" where nothing has an address."""
@@ -77,8 +89,9 @@ class Transport(ABC):
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         """Sends ``array`` (any strides) as message ``step`` of ``channel`` to rank ``peer``, without waiting for it.
 
-        The array may be changed when the call returns. Raises TransportError if the peer is unknown or no
-        frame can carry the array. Whoever plays a program keeps a sender at most WINDOW messages ahead.
+        The array may be changed when the call returns, but for one that stays (``keep``). Raises TransportError if the
+        peer is unknown or no frame can carry the array. Whoever plays a program keeps a sender at most WINDOW messages
+        ahead.
         """
 
     def receive(self, channel: Channel, step: int) -> Array | None:

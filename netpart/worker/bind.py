@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
@@ -33,7 +33,7 @@ from netpart.program.instructions import (
     Zero,
 )  # fmt: skip
 from netpart.program.program import Program
-from netpart.program.wire import AHEAD, ahead, overwritten
+from netpart.program.wire import AHEAD, ahead, left, overwritten, staying
 from netpart.spec import contains, extent, relative
 from netpart.updaters import Scale
 from netpart.worker.machine import Machine
@@ -167,10 +167,11 @@ class Binder:
         return action
 
     def expect(
-        self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD, place: Array = None
-    ) -> None:
+        self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD, place: Array = None,
+        stays: bool = False,
+    ) -> None:  # fmt: skip
         if self.transport is not None:
-            self.transport.expect(channel, peer, shape, dtype, most, place)
+            self.transport.expect(channel, peer, shape, dtype, most, place, stays)
 
     def start(self, start: CollectiveStart) -> Running:
         """Binds a collective to its arrays and tells the transport what its messages bring."""
@@ -182,11 +183,23 @@ class Binder:
         places = {index: lying[view] for index, view in overwritten(self.machine.program, start)}
         for peer, index, shape in progress.messages:
             channel, element = start.channel._replace(chunk=index), self.machine.element(start.dtype)
-            self.expect(channel, ranks[peer], shape, element, ahead(found, start.channel.way), places.get(index))
+            most, stays = ahead(found, start.channel.way), index in found.staying
+            self.expect(channel, ranks[peer], shape, element, most, places.get(index), stays)
+        self.keep(start, lying)
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
         running = Running(start.name, progress, channels, ranks, list(map(self.action, start.then)))
         self.running[start.channel] = running
         return running
+
+    def keep(self, start: CollectiveStart, lying: Mapping[View, Array]) -> None:
+        """Tells the transport which messages of a collective stay here, and where those lie that need no slot."""
+        program, element = self.machine.program, self.machine.element(start.dtype)
+        places = {index: lying[view] for index, view in left(program, start)}
+        for index, view in staying(program, start):
+            channel, message = start.channel._replace(chunk=index), start.exchange.schedule[index]
+            rank = self.program.rank(start.exchange.members[message.target])
+            if self.transport is not None:
+                self.transport.keep(channel, rank, lying[view].shape, element, places.get(index))
 
     def forward(self, instruction: Forward) -> Op:
         call = self.call(instruction)

@@ -13,7 +13,7 @@ from netpart.kernels.op import Array, Clock
 from netpart.program.arena import aligned
 from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
 from netpart.program.program import WorkerProgram
-from netpart.program.wire import wire_bytes, written_by_peers
+from netpart.program.wire import read_by_peers, wire_bytes, written_by_peers
 from netpart.spec import FLOAT, RECORD, extent
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
@@ -29,8 +29,8 @@ ALIGN = 64
 class Machine:
     """Arrays of a WorkerProgram, allocated once. ``clock`` is shared by every Op that depends on the step.
 
-    ``transport`` has the memory in which peers may write. Raises MemoryRefused, before allocating anything, when the
-    worker may not have what it needs.
+    ``transport`` has the memory in which peers may write and read. Raises MemoryRefused, before allocating anything,
+    when the worker may not have what it needs.
     """
 
     def __init__(
@@ -58,8 +58,9 @@ class Machine:
         ]
 
     def shared(self, transport: Transport) -> dict[int, Array]:
-        """The arrays of the buffers in which peers may write, in one piece of memory of ``transport``."""
-        buffers = {b: self.program.buffers[b] for b in sorted(written_by_peers(self.program))}
+        """The arrays of the buffers in which peers may write or read, in one piece of memory of ``transport``."""
+        open_to_peers = written_by_peers(self.program) | read_by_peers(self.program)
+        buffers = {b: self.program.buffers[b] for b in sorted(open_to_peers)}
         if not buffers:
             return {}
         sizes = [buffer.nbytes(self.program.float_size) for buffer in buffers.values()]

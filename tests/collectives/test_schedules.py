@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.collectives import ALGORITHMS, Link, Message, Progress, choose, pieces, schedule, seconds
+from netpart.collectives import ALGORITHMS, Link, Message, Progress, choose, pieces, returned, schedule, seconds
 from netpart.collectives.kinds import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -43,6 +43,16 @@ class Team:
         ]
         self.posted: dict[int, np.ndarray] = {}
         self.sent: Counter[int] = Counter()
+        self.staying: frozenset[int] = frozenset()
+
+    def in_place(self, sizes: list[int], local: list[Blocks], staying: frozenset[int]) -> None:
+        """Members sum up where they have their own, and messages ``staying`` are not copied."""
+        packs = (np.empty(sum(sizes)) for _ in local)
+        self.members = [
+            Progress(self.schedule, i, sizes, own, own, pack)
+            for i, (own, pack) in enumerate(zip(local, packs, strict=True))
+        ]
+        self.target, self.staying = local, staying
 
     def play(self, seed: int) -> list[Blocks]:
         random = np.random.default_rng(seed)
@@ -62,7 +72,7 @@ class Team:
         for target, index, array in sends:  # type: ignore[attr-defined]
             assert self.schedule[index][:2] == (source, target)
             assert index not in self.posted
-            self.posted[index] = array.copy()
+            self.posted[index] = array if index in self.staying else array.copy()
             self.sent[source] += array.size
 
 
@@ -107,6 +117,64 @@ def test_all_reduce(algorithm: str, n: int, sizes: list[int], seed: int) -> None
     for b in range(count):
         assert all(same(after[i][b], sum(local[j][b] for j in range(n))) for i in range(n))  # type: ignore[misc,arg-type]
     assert sum(team.sent.values()) == 2 * (n - 1) * sum(sizes[:count])
+
+
+@given(ALGORITHM, MEMBERS, SIZES, st.integers(0, 99))
+def test_an_addend_that_stays_with_its_sender_is_added_before_its_sum_comes_back(
+    algorithm: str, n: int, sizes: list[int], seed: int
+) -> None:
+    sizes = sizes[: pieces(ALL_REDUCE, algorithm, n)]
+    local = bring(n, sizes, lambda i, b: True, seed)
+    expected = [sum(local[i][b] for i in range(n)) for b in range(len(sizes))]  # type: ignore[misc]
+    team = Team(ALL_REDUCE, algorithm, n, sizes, local)
+    team.in_place(sizes, local, returned(team.schedule))
+    after = team.play(seed)
+    assert all(same(after[i][b], total) for i in range(n) for b, total in enumerate(expected))  # type: ignore[arg-type]
+
+
+@given(ALGORITHM, st.integers(2, 10), SIZES, st.integers(0, 99))
+def test_an_addend_that_stays_is_added_before_what_was_made_of_its_sum_comes(
+    algorithm: str, n: int, sizes: list[int], seed: int
+) -> None:
+    """Whoever has all values spoils at once what it has brought."""
+    random, sizes = np.random.default_rng(seed), sizes[:n]
+    local = bring(n, sizes, lambda i, b: True, seed)
+    expected = [-sum(local[i][b] for i in range(n)) for b in range(n)]  # type: ignore[misc]
+    made: list[Blocks] = [[np.zeros(s) if i == b else None for b, s in enumerate(sizes)] for i in range(n)]
+    sums, values = Team(REDUCE_SCATTER, algorithm, n, sizes, local), Team(ALL_GATHER, algorithm, n, sizes, made)
+    sums.in_place(sizes, local, returned(sums.schedule + values.schedule) & set(range(len(sums.schedule))))
+    for i, member in enumerate(sums.members):
+        sums.post(i, member.start())
+    updated, waiting = set[int](), set(range(n))
+    while waiting:
+        i = int(random.choice(sorted(waiting)))
+        if sums.members[i].done and i not in updated:
+            np.negative(local[i][i], out=made[i][i])  # type: ignore[arg-type]
+            updated.add(i)
+            values.post(i, values.members[i].start())
+        for team in (sums, values):
+            expected_next = team.members[i].expects()
+            if expected_next is not None and expected_next[1] in team.posted:
+                team.post(i, team.members[i].deliver(team.posted.pop(expected_next[1])))
+        if values.members[i].done:
+            waiting.remove(i)
+            for block in local[i]:
+                block.fill(np.nan)  # type: ignore[union-attr]
+    assert all(same(values.target[i][b], total) for i in range(n) for b, total in enumerate(expected))  # type: ignore[arg-type]
+
+
+def test_of_two_halves_all_addends_stay_and_of_a_swap_none() -> None:
+    scatter, gather = schedule(REDUCE_SCATTER, "direct", 4), schedule(ALL_GATHER, "direct", 4)
+    assert returned(scatter) == frozenset()
+    assert returned(scatter + gather) == frozenset(range(len(scatter)))
+    assert returned(schedule(ALL_REDUCE, SWAP, 2)) == frozenset()
+
+
+def test_an_addend_of_a_swap_that_stayed_would_be_added_too_late() -> None:
+    local: list[Blocks] = [[np.ones(1)], [np.ones(1)]]
+    team = Team(ALL_REDUCE, SWAP, 2, [1], local)
+    team.in_place([1], local, frozenset(range(2)))
+    assert sorted(float(block[0]) for (block,) in team.play(0)) == [2, 3]  # type: ignore[index]
 
 
 @given(ALGORITHM, MEMBERS, st.integers(0, 99))

@@ -43,6 +43,12 @@ class Line:
     receiver: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    stays: bool = False
+
+    @property
+    def ahead(self) -> int:
+        """Messages that may be on their way: one that stays with its sender is read before the next."""
+        return 1 if self.stays else WINDOW
 
     @property
     def data(self) -> Channel:
@@ -63,7 +69,10 @@ class Line:
 def promised(lines: list[Line]) -> Promise:
     def promise(transports: list[Transport]) -> None:
         for line in lines:
-            transports[line.receiver].expect(line.data, line.sender, line.shape, line.dtype)
+            expecting = transports[line.receiver]
+            expecting.expect(line.data, line.sender, line.shape, line.dtype, line.ahead, stays=line.stays)
+            if line.stays:
+                transports[line.sender].keep(line.data, line.receiver, line.shape, line.dtype)
             transports[line.sender].expect(line.done, line.receiver, (0,), np.uint8)
 
     return promise
@@ -75,13 +84,13 @@ Task = Iterator[bool]
 
 def sending(transport: Transport, line: Line, steps: int) -> Task:
     for step in range(steps):
-        while step >= WINDOW and transport.receive(line.done, step - WINDOW) is None:
+        while step >= line.ahead and transport.receive(line.done, step - line.ahead) is None:
             yield False
         message = line.message(step)
         transport.send(line.data, step, line.receiver, message)
         message[...] = 0
         yield True
-    for step in range(max(0, steps - WINDOW), steps):
+    for step in range(max(0, steps - line.ahead), steps):
         while transport.receive(line.done, step) is None:
             yield False
 
@@ -117,9 +126,9 @@ SHAPES = st.lists(st.integers(0, 5), max_size=3).map(tuple) | st.sampled_from([(
 def programs(draw: st.DrawFn) -> tuple[int, list[Line]]:
     n = draw(st.integers(2, 4))
     pairs = st.permutations(range(n)).map(lambda ranks: (ranks[0], ranks[1]))
-    kinds = st.tuples(pairs, SHAPES, st.sampled_from(DTYPES))
+    kinds = st.tuples(pairs, SHAPES, st.sampled_from(DTYPES), st.booleans())
     drawn = draw(st.lists(kinds, min_size=1, max_size=6))
-    return n, [Line(edge, *pair, shape, dtype) for edge, (pair, shape, dtype) in enumerate(drawn)]
+    return n, [Line(edge, *pair, *rest) for edge, (pair, *rest) in enumerate(drawn)]
 
 
 @every_transport

@@ -1,16 +1,32 @@
-"""Which messages peers may write where they belong: sums that come back, and nothing that is still looked at."""
+"""Which messages peers may write where they belong: sums that come back, and nothing that is still looked at. Which
+they may read where they lie: addends whose sums come back, and nothing that is written meanwhile."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+
+import numpy as np
 import pytest
 
 from netpart.collectives.kinds import SWAP
+from netpart.graph.partition import Partition
+from netpart.launch.ensemble import Ensemble
+from netpart.program.arena import held, views
 from netpart.program.buffers import FIXED
 from netpart.program.compile import compile_worker
-from netpart.program.instructions import CollectiveStart, Way
+from netpart.program.instructions import AddSquares, Channel, CollectiveStart, CollectiveWait, Instruction, Way
 from netpart.program.program import WorkerProgram
-from netpart.program.wire import overwritten, written_by_peers
+from netpart.program.wire import left, overwritten, read_by_peers, starts, staying, written_by_peers
 from netpart.spec import intersect
+from netpart.transport.shm import ShmTransport
+from netpart.transport.transport import Array
+from netpart.transport.transport import Channel as TransportChannel
+from netpart.worker.bind import WAIT
+from netpart.worker.player import Waiting
+from tests.laws import groups
+from tests.laws.wired import Wired
 from tests.worker.jobs import LENET, partition
 
 
@@ -54,3 +70,159 @@ def test_what_lies_in_the_arena_is_left_alone() -> None:
         found = [program.buffers[b] for b in written_by_peers(program)]
         assert found
         assert all(buffer.kind == FIXED and buffer.name.startswith("bucket") for buffer in found)
+
+
+PATIENCE = 0.01
+"""Seconds that a late reader waits for the writer to end its step."""
+BATCH = ("ip1.partition_dim=0", "relu1.partition_dim=0", "drop1.partition_dim=0")
+SHARDED = (*BATCH, "shard_updates=YES")
+PLANS = {
+    "sharded": (2, SHARDED),
+    "sharded, clipped": (2, (*SHARDED, "updater.clip_norm=0.1")),
+    "sharded, three workers": (3, SHARDED),
+    "sharded, over a tree": (3, (*SHARDED, "collectives=TREE")),
+    "micro-batches": (2, (*SHARDED, "neuralnet.micro_batches=3")),
+    "ring": (3, ("collectives=RING",)),
+    "doubling": (4, ("collectives=DOUBLING",)),
+}
+every_plan = pytest.mark.parametrize(("workers", "overrides"), PLANS.values(), ids=PLANS)
+
+
+def of_training(workers: int, overrides: tuple[str, ...]) -> Iterator[tuple[WorkerProgram, CollectiveStart]]:
+    for program in programs(workers, *overrides):
+        yield from ((program, start) for start in program.phases["train"].collectives)
+
+
+@every_plan
+def test_addends_of_gradients_are_read_where_they_lie(workers: int, overrides: tuple[str, ...]) -> None:
+    for program, start in of_training(workers, overrides):
+        summing = start.channel.way == Way.BUCKET
+        for index, view in left(program, start):
+            message = start.exchange.schedule[index]
+            assert message.add
+            assert message.source == start.exchange.place(program.worker)
+            assert program.buffers[view.buffer].kind == FIXED
+        assert summing or not list(left(program, start))
+    assert all(read_by_peers(program) for program in programs(workers, *overrides)) or "TREE" in str(overrides)
+
+
+@every_plan
+def test_both_ends_know_what_stays(workers: int, overrides: tuple[str, ...]) -> None:
+    found: dict[Channel, set[frozenset[int]]] = {}
+    for _, start in of_training(workers, overrides):
+        found.setdefault(start.channel, set()).add(start.exchange.staying)
+    assert all(len(each) == 1 for each in found.values())
+
+
+@every_plan
+def test_nobody_writes_what_peers_read_before_they_have_answered(workers: int, overrides: tuple[str, ...]) -> None:
+    """From a start to the wait for its answer no instruction but those of exchanges touches the buffer, and there is
+    such a wait before the step ends."""
+    checked = 0
+    for program in programs(workers, *overrides):
+        instructions = program.phases["train"].instructions
+        for at, start in enumerate(instructions):
+            if not isinstance(start, CollectiveStart):
+                continue
+            for _, view in left(program, start):
+                answer = start.channel._replace(way=Way.VALUES) if start.exchange.answer else start.channel
+                end = next(i for i, w in enumerate(instructions) if waited(w) == answer)
+                root = held(program.buffers, view.buffer)
+                touching = [i for i in instructions[at + 1 : end] if root in roots(program, i)]
+                assert all(isinstance(i, CollectiveStart | CollectiveWait | AddSquares) for i in touching)
+                checked += 1
+    assert checked
+
+
+def waited(instruction: Instruction) -> Channel | None:
+    return instruction.start.channel if isinstance(instruction, CollectiveWait) else None
+
+
+def roots(program: WorkerProgram, instruction: Instruction) -> set[int]:
+    return {held(program.buffers, view.buffer) for view in views(instruction)}
+
+
+class Late(ShmTransport):
+    """Reads no addend before it has sent the last of its own ``addends``; by then whoever could end the step has, or
+    does so while it waits."""
+
+    addends, sent, looks, ended, patience = 0, 0, 0, Event(), PATIENCE
+
+    @property
+    def arrivals(self) -> int:
+        self.looks += 1
+        return super().arrivals + self.looks
+
+    def send(self, channel: TransportChannel, step: int, peer: int, array: Array) -> None:
+        super().send(channel, step, peer, array)
+        self.sent += channel[1] == Way.BUCKET
+
+    def receive(self, channel: TransportChannel, step: int) -> Array | None:
+        if channel[1] == Way.BUCKET and self.addends:
+            if self.sent < self.addends * (step + 1):
+                return None
+            self.ended.wait(self.patience)
+        return super().receive(channel, step)
+
+    def wait(self, seconds: float) -> bool:
+        return super().wait(PATIENCE if self.addends else seconds) or self.addends > 0
+
+
+class Spoiled(Wired):
+    """Who ends a step spoils at once what peers read, so who reads it later gets no number. Worker 1 is late."""
+
+    def be_late(self, patience: float) -> None:
+        program, late = self.players[1].program, self.transports[1]
+        assert isinstance(late, Late)
+        late.addends, late.ended = sum(len(list(staying(program, start))) for start in starts(program)), Event()
+        late.patience = patience
+
+    def play(self, worker: int, steps: Iterator[Waiting]) -> None:
+        super().play(worker, steps)
+        player = self.players[worker]
+        for b in read_by_peers(player.program):
+            player.machine.fixed[b].fill(np.nan)
+        if worker == 0:
+            self.transports[1].ended.set()  # type: ignore[attr-defined]
+
+    def step(self, phase: str, step: int, drain: bool = True) -> dict[str, float]:
+        self.transports[1].ended.clear()  # type: ignore[attr-defined]
+        return super().step(phase, step, drain)
+
+
+@contextmanager
+def spoiled(monkeypatch: pytest.MonkeyPatch, cut: Partition) -> Iterator[Spoiled]:
+    made: list[Spoiled] = []
+    monkeypatch.setattr(groups, "ShmTransport", Late)
+    with groups.shm(cut.workers, lambda ranks: made.append(Spoiled(cut, ranks, poison=True))):
+        yield made[0]
+
+
+def differing(found: Ensemble, steps: int) -> list[str]:
+    """The parameters that differ after ``steps`` steps from those of workers that copy all that they send."""
+    expected = Ensemble(found.partition, poison=True)
+    for ensemble in (found, expected):
+        ensemble.initialise()
+        for step in range(steps):
+            ensemble.step("train", step)
+    names = [p.name for p in found.partition.parameters]
+    return [name for name in names if not np.array_equal(found.parameter(name), expected.parameter(name))]
+
+
+@every_plan
+def test_what_is_written_as_soon_as_a_step_ends_has_been_read(
+    workers: int, overrides: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with spoiled(monkeypatch, partition(LENET, workers, *overrides)) as ensemble:
+        if "collectives" not in str(overrides):  # else a worker may have to read before it can send the rest
+            ensemble.be_late(PATIENCE)
+        assert differing(ensemble, 2) == []
+
+
+def test_what_is_written_before_it_has_been_answered_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the test above can fail: here worker 0 ends its step without the values that come back."""
+    with spoiled(monkeypatch, partition(LENET, 2, *SHARDED)) as ensemble:
+        ensemble.be_late(groups.DEADLINE)
+        for turn in ensemble.players[0].replayed["train"]:
+            turn[:] = [(d, a) for d, a in turn if not (a.kind == WAIT and a.channel and a.channel.way == Way.VALUES)]
+        assert differing(ensemble, 1)

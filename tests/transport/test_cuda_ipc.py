@@ -124,6 +124,25 @@ def test_a_rank_without_a_gpu_takes_part_with_arrays_of_the_host() -> None:
         assert (sorted(one.device_peers), sorted(host.device_peers)) == ([1], [])
 
 
+def test_what_stays_between_devices_is_copied_and_what_stays_for_a_host_lies_in_a_slot() -> None:
+    with alone(), transport(0, 3) as one, transport(1, 3) as two, ShmTransport(2, RUN, 3) as host:
+        memory = one.allocate(NUMBERS * 8).view(np.float64)
+        one.keep(DATA, 1, (NUMBERS,), np.float64, memory)
+        two.expect(DATA, 0, (NUMBERS,), np.float64, 1, stays=True)
+        one.keep(HOSTS, 2, (3,), np.float32, memory[:3].view(np.float32)[:3])
+        host.expect(HOSTS, 0, (3,), np.float32, 1, stays=True)
+        connect(one, two, host)
+        memory.fill(5)
+        one.send(DATA, 0, 1, memory)
+        one.send(HOSTS, 0, 2, np.arange(3, dtype=np.float32))
+        arrived: Any = two.receive(DATA, 0)
+        memory.fill(0)
+        assert (arrived.get() == 5).all()
+        found = host.receive(HOSTS, 0)
+        assert found is not None
+        assert found.tolist() == [0, 1, 2]
+
+
 def test_closing_lets_go_of_what_peers_have_opened() -> None:
     before = len(OPEN)
     with pair() as (sender, _):

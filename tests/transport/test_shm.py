@@ -121,6 +121,71 @@ def test_a_message_is_written_where_it_belongs() -> None:
     assert held() == before
 
 
+@contextmanager
+def keeping(placed: bool) -> Iterator[tuple[ShmTransport, ShmTransport, np.ndarray]]:
+    """Sender and receiver of a message that stays with the sender, and memory of the sender, where it lies if
+    ``placed``."""
+    with ShmTransport(0, RUN, 2) as sender, ShmTransport(1, RUN, 2) as transport:
+        memory = sender.allocate(5000 * 8).view(np.float64)[1000 : 1000 + NUMBERS]
+        sender.keep(DATA, 1, (NUMBERS,), np.float64, memory if placed else None)
+        transport.expect(DATA, 0, (NUMBERS,), np.float64, 1, stays=True)
+        addresses = {0: sender.bind(), 1: transport.bind()}
+        sender.connect(addresses)
+        transport.connect(addresses)
+        yield sender, transport, memory
+
+
+def test_a_message_that_stays_is_read_where_it_lies() -> None:
+    before = held()
+    with keeping(placed=True) as (sender, transport, memory):
+        for step in range(3):
+            memory.fill(step)
+            sender.send(DATA, step, 1, memory)
+            array = take(transport, step)
+            assert (array == step).all()
+            assert not array.flags.writeable
+            memory.fill(-1)
+            assert (array == -1).all()
+        assert sender.counts == {DATA: 3 * NUMBERS * 8}
+    del sender, transport, memory, array
+    assert held() == before
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_a_message_that_stays_and_lies_elsewhere_is_copied_once(placed: bool) -> None:
+    with keeping(placed) as (sender, transport, _):
+        for step in range(3):
+            source = np.full(NUMBERS, step, np.float64)
+            sender.send(DATA, step, 1, source)
+            source.fill(-1)
+            assert (take(transport, step) == step).all()
+
+
+def test_a_message_that_stays_takes_no_memory_of_its_receiver() -> None:
+    with keeping(placed=False) as (sender, transport, _):
+        kept, received = (os.fstat(each._descriptor).st_size for each in (sender, transport))
+        assert kept - received >= NUMBERS * 8
+
+
+def test_who_keeps_and_who_expects_must_agree() -> None:
+    for keeps, stays in ((False, True), (True, False)):
+        with ShmTransport(0, RUN, 2) as sender, ShmTransport(1, RUN, 2) as transport:
+            if keeps:
+                sender.keep(DATA, 1, (NUMBERS,), np.float64)
+            transport.expect(DATA, 0, (NUMBERS,), np.float64, 1, stays=stays)
+            address = sender.bind()
+            transport.bind()
+            with pytest.raises(TransportError, match=r"rank 1: expected rank 0 to keep what stays there, got .*edge=5"):
+                transport.connect({0: address})
+
+
+def test_what_stays_is_not_sent_to_who_keeps_it() -> None:
+    with keeping(placed=True) as (sender, transport, _):
+        transport.send(DATA, 0, 0, np.zeros(NUMBERS))
+        with pytest.raises(TransportError, match=r"rank 0.*edge=5.*expected nothing on this channel"):
+            sender.wait(DEADLINE)
+
+
 def test_memory_that_is_not_there_is_an_error() -> None:
     with (
         ShmTransport(0, RUN, 2) as transport,

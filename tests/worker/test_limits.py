@@ -50,8 +50,8 @@ def test_messages_of_rings() -> None:
     chunk, weights, data, labels = 6 * 4, 12 * 4, 2 * 6 * 4, 2 * 4
     assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels + chunk) + weights
     assert wire_bytes(compile_worker(cut, 1)) == OUT * chunk + AHEAD * (data + labels) + weights
-    sent_and_received = 2 * weights - chunk  # of two rounds each sends one half; the sum comes to where it belongs
-    assert wire_bytes(compile_worker(cut, 0), slots=True) == AHEAD * (data + labels) + sent_and_received
+    sum_and_addend = 2 * chunk  # of the peer: what comes of the sum is written there, and the addend is read there
+    assert wire_bytes(compile_worker(cut, 0), slots=True) == AHEAD * (data + labels) + sum_and_addend
 
 
 def test_one_worker_sends_nothing() -> None:
