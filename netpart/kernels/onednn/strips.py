@@ -30,7 +30,7 @@ def strips(x: Array, y: Array, w: Array, window: Window) -> list[Strip]:
 
 def _cached(x: Array, y: Array, w: Array) -> int:
     """Lines of y that fit into the cache; twice what w takes, which is added up for each strip, unless w is large."""
-    lines, size, space = len(y) * y.shape[2], int(x.nbytes + y.nbytes), max(BYTES, 2 * int(w.nbytes))
+    lines, size, space = len(y) * int(y.shape[2]), int(x.nbytes + y.nbytes), max(BYTES, 2 * int(w.nbytes))
     return space * lines // size if space <= 4 * BYTES else lines
 
 
