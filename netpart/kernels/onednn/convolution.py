@@ -20,9 +20,6 @@ from netpart.kernels.op import Array, Op, Window
 
 DIRECT = Algorithm.CONVOLUTION_DIRECT
 
-FEW = 4
-"""Channels of an image; oneDNN has kernels of their own for them."""
-
 
 class Convolution(reference.Convolution, Fast):
     """The verbs of the reference. Tensors that lie otherwise than channels-last are copied."""
@@ -153,7 +150,7 @@ class _Problem:
     def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
         self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
         self.x, self.y, self.w = Desc.last(x.shape), Desc.last(y.shape), Desc.any(self.shape)
-        self.b, self.few, self.extents = None if b is None else Desc.of(b), w.shape[1] < FEW, (x.shape, y.shape)
+        self.b = None if b is None else Desc.of(b)
         dilation = window.dilation or tuple(1 for _ in window.kernel)
         low, high = zip(*window.pads, strict=True)
         self.window = dims(window.stride), dims([d - 1 for d in dilation]), dims(low), dims(high)
@@ -174,8 +171,5 @@ class _Problem:
         return PrimitiveDesc("convolution_backward_data", *args)
 
     def gradient(self) -> PrimitiveDesc:
-        """Of few channels it is faster from tensors in oneDNN's own order, copying them included."""
-        if self.few:
-            self.x, self.y = Desc.any(self.extents[0]), Desc.any(self.extents[1])
         args = DIRECT, self.x, self.w, self.b, self.y, *self.window, self.forward()
         return PrimitiveDesc("convolution_backward_weights", *args)
