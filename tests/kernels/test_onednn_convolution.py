@@ -59,10 +59,10 @@ def played(kernels: Kernels, orders: tuple[str, str], case: Case, activation: Ki
 
 
 @settings(max_examples=200, deadline=None)
-@given(cases(), ORDERS, ORDERS, st.integers(1, 40))
-def test_strips_agree_with_the_reference(case: Case, below: str, above: str, most: int) -> None:
+@given(cases(), ORDERS, ORDERS, st.integers(1, 40), st.integers(1, 1 << 14))
+def test_strips_agree_with_the_reference(case: Case, below: str, above: str, most: int, size: int) -> None:
     wanted = played(REFERENCE, ("plain", "plain"), case, None)
-    with patch.object(strips, "MOST", most):
+    with patch.multiple(strips, MOST=most, BYTES=size):
         found = played(fast(), (below, above), case, None)
     for got, expected in zip(found, wanted, strict=True):
         if expected is not None:

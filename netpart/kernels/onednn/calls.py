@@ -70,6 +70,13 @@ class Calls:
             self.runs.append(partial(_walk, self._bind(desc, {**parts}), stays, moves, times))
             first = {arg: first[arg] + times * parts[arg].desc.nbytes for arg in wholes}
 
+    def each(self, memories: Sequence[Memory], rows: Sequence[Sequence[Array]], describe: Callable[[], None]) -> None:
+        """Then runs what ``describe`` adds once for each of ``rows``, the arrays where ``memories`` lie that time."""
+        before, self.runs = self.runs, []
+        describe()
+        before.append(partial(_each, memories, rows, tuple(self.runs)))
+        self.runs = before
+
     def _bind(self, desc: PrimitiveDesc, args: Args) -> Callable[[], int]:
         lib = library()
         given = {arg: memory for arg, memory in args.items() if memory is not None}
@@ -129,6 +136,18 @@ class Calls:
 
         self.stream.implementations += self.bound
         return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])
+
+
+def _each(memories: Sequence[Memory], rows: Sequence[Sequence[Array]], runs: Sequence[Callable[[], int | None]]) -> int:
+    """Calls ``runs`` again and again, with ``memories`` at the next of ``rows`` every time."""
+    for row in rows:
+        for memory, array in zip(memories, row, strict=True):
+            memory.move(array)
+        for run in runs:
+            status = run()
+            if status:
+                return status
+    return Status.SUCCESS
 
 
 _Move = tuple[Memory, Memory, int, int]

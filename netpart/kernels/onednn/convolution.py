@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from netpart.kernels import convolution as reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.onednn import strips
-from netpart.kernels.onednn.activation import factors, forward
+from netpart.kernels.onednn.activation import factors, forward, same
 from netpart.kernels.onednn.calls import Args, Calls, Fast
 from netpart.kernels.onednn.lowered import Lowered, pays
 from netpart.kernels.onednn.memory import Desc, Memory, dims
@@ -17,9 +19,6 @@ from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op, Window
 
 DIRECT = Algorithm.CONVOLUTION_DIRECT
-
-FEW = 4
-"""Channels of an image; oneDNN has kernels of their own for them."""
 
 
 class Convolution(reference.Convolution, Fast):
@@ -80,10 +79,10 @@ class Convolution(reference.Convolution, Fast):
         def describe(calls: Calls) -> None:
             if pays(dw, dy, window, groups):
                 return Lowered(calls, x, dw, dy, window).weights(dy, dw, db)
-            narrow = strips.pays(x, dy, groups)
-            apart = db is not None and (narrow or places(dy.shape) > MOST)
-            if narrow:
-                _strip_by_strip(calls, x, dy, dw, window)
+            found = strips.strips(x, dy, dw, window) if groups == 1 and x.size and dy.size else []
+            apart = db is not None and (len(found) > 1 or places(dy.shape) > MOST)
+            if len(found) > 1:
+                _strip_by_strip(calls, found, dw)
             else:
                 _weights(calls, x, dy, dw, None if apart else db, window, groups)
             if db is not None and apart:
@@ -109,13 +108,40 @@ def _weights(calls: Calls, x: Array, dy: Array, dw: Array, db: Array | None, win
     calls.reorder(made, target)
 
 
-def _strip_by_strip(calls: Calls, x: Array, dy: Array, dw: Array, window: Window) -> None:
-    """Then dw, the sum of those of the strips."""
-    found = strips.strips(x, dy, window)
-    parts: Array = np.empty((len(found), *dw.shape), dw.dtype)
-    for part, (seen, made, of_strip) in zip(parts, found, strict=True):
-        _weights(calls, seen, made, part, None, of_strip, 1)
-    calls.then(lambda: np.copyto(dw, parts.sum(axis=0, dtype=np.float64), casting="same_kind"))
+def _strip_by_strip(calls: Calls, found: list[strips.Strip], dw: Array) -> None:
+    """Then dw, the sum of those of the strips, in the order that the first one makes."""
+    groups = strips.alike(found)
+    problems = [_Problem(seen, dw, None, made, window, 1) for (seen, made, window), *_ in groups]
+    total = calls.temporary(problems[0].gradient().arg(Arg.DIFF_WEIGHTS))
+    calls.then(lambda: total.array.fill(0))
+    for problem, group in zip(problems, groups, strict=True):
+        x, dy = (Memory(Desc.of(array)) for array in group[0][:2])
+        calls.each((x, dy), [strip[:2] for strip in group], partial(_add, calls, problem, x, dy, total))
+    calls.reorder(total, problems[0].weights(dw))
+
+
+def _add(calls: Calls, problem: _Problem, x: Memory, dy: Memory, total: Memory) -> None:
+    """Then total += the gradient of one strip."""
+    desc = problem.gradient()
+    part = calls.temporary(desc.arg(Arg.DIFF_WEIGHTS))
+    source, above = (_near(calls, memory, desc.arg(arg)) for memory, arg in ((x, Arg.SRC), (dy, Arg.DIFF_DST)))
+    calls.add(desc, {Arg.SRC: source, Arg.DIFF_DST: above, Arg.DIFF_WEIGHTS: part})
+    calls.then(partial(_sum, total, calls.ordered(part, total.desc)))
+
+
+def _sum(total: Memory, part: Memory) -> None:
+    """total += part, with what blocks waste, which is 0."""
+    sums = total.array.view("float32")
+    np.add(sums, part.array.view("float32"), out=sums)
+
+
+def _near(calls: Calls, memory: Memory, desc: Desc) -> Memory:
+    """A copy that lies as ``desc`` says, even of what does: to make it reads memory in order."""
+    if memory.desc != desc:
+        return calls.ordered(memory, desc)
+    made = calls.temporary(desc)
+    same(calls, memory, made, Attributes())
+    return made
 
 
 class _Problem:
@@ -124,7 +150,7 @@ class _Problem:
     def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
         self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
         self.x, self.y, self.w = Desc.last(x.shape), Desc.last(y.shape), Desc.any(self.shape)
-        self.b, self.few, self.extents = None if b is None else Desc.of(b), w.shape[1] < FEW, (x.shape, y.shape)
+        self.b = None if b is None else Desc.of(b)
         dilation = window.dilation or tuple(1 for _ in window.kernel)
         low, high = zip(*window.pads, strict=True)
         self.window = dims(window.stride), dims([d - 1 for d in dilation]), dims(low), dims(high)
@@ -145,8 +171,5 @@ class _Problem:
         return PrimitiveDesc("convolution_backward_data", *args)
 
     def gradient(self) -> PrimitiveDesc:
-        """Of few channels it is faster from tensors in oneDNN's own order, copying them included."""
-        if self.few:
-            self.x, self.y = Desc.any(self.extents[0]), Desc.any(self.extents[1])
         args = DIRECT, self.x, self.w, self.b, self.y, *self.window, self.forward()
         return PrimitiveDesc("convolution_backward_weights", *args)

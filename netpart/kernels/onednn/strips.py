@@ -1,11 +1,18 @@
-"""A convolution in strips along its first spatial axis, for gradients of weights that many places add up to."""
+"""A convolution in strips, some lines along its first spatial axis or some images, for the gradient of its weights.
+
+What oneDNN reads for it lies far apart, 16 channels here and 16 there, again and again: from a cache that is fast, from
+memory up to ten times slower. A strip is small enough to be copied into the cache first, in the order of memory.
+"""
 
 from __future__ import annotations
 
-from math import prod
+from itertools import pairwise, product
+from math import ceil, prod
 
 from netpart.kernels.op import Array, Window
 
+BYTES = 1 << 20
+"""What the second cache of a core holds; of 0.5 to 4 MiB the fastest, for 32 to 192 channels of volumes."""
 LEAST = 16
 """Channels from which on oneDNN adds up a line at a time; of fewer it adds up one place after another."""
 MOST = 8192
@@ -14,16 +21,32 @@ MOST = 8192
 Strip = tuple[Array, Array, Window]
 
 
-def pays(x: Array, y: Array, groups: int) -> bool:
-    """True if the gradient of the weights loses digits in one go."""
-    return groups == 1 and x.shape[1] < LEAST and len(y) * prod(y.shape[2:]) > MOST
+def strips(x: Array, y: Array, w: Array, window: Window) -> list[Strip]:
+    """What is read, what is made of it and how, as views; only one where that is as well."""
+    lines = min(_cached(x, y, w), MOST // prod(y.shape[3:]) if x.shape[1] < LEAST else len(y) * y.shape[2])
+    images, spans = _even(len(y), lines // y.shape[2]), _even(y.shape[2], lines)
+    return [_strip(x[i:j], y[i:j], window, *span) for (i, j), span in product(images, spans)]
 
 
-def strips(x: Array, y: Array, window: Window) -> list[Strip]:
-    """What is read, what is made of it and how, image by image and strip by strip, as views."""
-    lines = max(1, MOST // prod(y.shape[3:]))
-    spans = [(first, min(first + lines, y.shape[2])) for first in range(0, y.shape[2], lines)]
-    return [_strip(x[i : i + 1], y[i : i + 1], window, *span) for i in range(len(x)) for span in spans]
+def _cached(x: Array, y: Array, w: Array) -> int:
+    """Lines of y that fit into the cache; twice what w takes, which is added up for each strip, unless w is large."""
+    lines, size, space = len(y) * int(y.shape[2]), int(x.nbytes + y.nbytes), max(BYTES, 2 * int(w.nbytes))
+    return space * lines // size if space <= 4 * BYTES else lines
+
+
+def alike(found: list[Strip]) -> list[list[Strip]]:
+    """The strips, those together that differ only in where they lie."""
+    kinds: dict[object, list[Strip]] = {}
+    for strip in found:
+        seen, made, window = strip
+        kinds.setdefault((seen.shape, made.shape, window), []).append(strip)
+    return list(kinds.values())
+
+
+def _even(extent: int, most: int) -> list[tuple[int, int]]:
+    """Ranges of at most ``most``, or of 1, that differ little in length."""
+    parts = ceil(extent / max(1, most))
+    return list(pairwise(extent * part // parts for part in range(parts + 1)))
 
 
 def _strip(x: Array, y: Array, window: Window, first: int, stop: int) -> Strip:
