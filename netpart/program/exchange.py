@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.collectives import Schedule, blocks_of, choose, pieces, schedule
+from netpart.collectives import NCCL, Schedule, blocks_of, choose, pieces, schedule
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
@@ -31,6 +31,11 @@ class Exchange:
         """Its messages; an empty one is not sent."""
         found = schedule(self.kind, self.algorithm, len(self.members))
         return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
+
+    @property
+    def messages(self) -> Schedule:
+        """Those that need memory on their way: NCCL has its own."""
+        return () if self.algorithm == NCCL else self.schedule
 
     def elements(self, blocks: tuple[int, ...]) -> int:
         """Elements of a message."""

@@ -6,7 +6,9 @@ for waiting in player.play("train", step):   # nothing is yielded while everythi
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,22 +40,27 @@ from netpart.worker.staging import Staging
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
     from netpart.updaters import Updater
+    from netpart.worker.nccl import Communicators
 
 WINDOW = 2
-"""Steps that a sender may run ahead of a receiver."""
+"""Steps that a sender may run ahead of a receiver, and a host ahead of a GPU that waits for others."""
+LOOK_SECONDS = 1e-4
+"""How often a host looks whether its GPU, of which nobody tells it, has got on."""
 STEP = "step"
 PHRASES = {START: "start ", WAIT: "wait "}
 """What a trace says before the name of a collective."""
 
 
 class Waiting(NamedTuple):
-    """Why a player cannot go on: what it waits for, from whom, on which channel."""
+    """Why a player cannot go on: what it waits for, from whom, on which channel; after ``look`` seconds it may go on
+    although nothing has arrived."""
 
     name: str
     peer: int
     phase: str
     step: int
     channel: Channel
+    look: float = inf
 
     def __str__(self) -> str:
         return f"{self.name} (edge {self.channel.edge}) from worker {self.peer} in {self.phase} step {self.step}"
@@ -78,20 +85,23 @@ class Player:
 
     ``trace``, if it is a list, gets every action, every message of a collective, every wait and, behind all that, the
     step, by the clock ``now``; ``doing`` names the action that is being played, for whoever asks meanwhile.
+    ``communicators`` get those that collectives by NCCL need; they are there before a step is played.
     """
 
     def __init__(
         self, program: WorkerProgram, transport: Transport | None, xp: Any = np, updater: Updater | None = None,
-        seed: int = 1, poison: bool = False,
+        seed: int = 1, poison: bool = False, communicators: Communicators | None = None,
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
         self.staging = None if xp is np else Staging(xp)
         self.machine = Machine(program, xp, updater, seed, poison, transport)
-        self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport) for p in program.phases}
+        self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport, communicators) for p in program.phases}
         self.workspace_bytes = self.attach_workspace()
         self.device = self.machine.kernels.device
         self.replayed: dict[str, list[Turn]] = self.replays()
         self.running: list[Running] = []
+        self.joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
+        self.marks: deque[Any] = deque()
         self.seen = -1
         self.trace: list[Traced] | None = None
         self.now: Callable[[], float] = perf_counter
@@ -181,6 +191,7 @@ class Player:
         turns = self.replayed[phase] if trace is None else self.bound[phase].turns
         number, turn = self.sequence[phase], mini + late
         yield from self.wait_for_readers(phase, number)
+        yield from self.wait_for_device(WINDOW - 1)
         for delay, action in turns[turn % len(turns)]:
             if not late <= delay <= turn:
                 continue
@@ -196,6 +207,7 @@ class Player:
             if trace is not None:
                 self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel, delay - late)
         self.tell_writers(phase, number)
+        self.mark()
         self.sequence[phase] = number + 1
 
     def compute(self, action: Action) -> None:
@@ -208,10 +220,34 @@ class Player:
         if self.trace is not None:
             self.device.stream.synchronize()
 
-    def synchronize(self) -> None:
+    def finish(self) -> Iterator[Waiting]:
         """Waits until the device has done all that it was told; kernels of a CPU are done when they return."""
+        yield from self.wait_for_device()
         if self.device is not None:
             self.device.stream.synchronize()
+
+    def mark(self) -> None:
+        """Marks what the device has been told so far, if it may wait for others there."""
+        if self.joint is not None:
+            stream = self.xp.cuda.get_current_stream()
+            self.marks.append(stream.record(self.xp.cuda.Event(disable_timing=True)))
+
+    def wait_for_device(self, most: int = 0) -> Iterator[Waiting]:
+        """Waits until the device has come to all but ``most`` of the marks. A host that asks the device itself to wait
+        is not to be reached if another GPU never comes."""
+        while len(self.marks) > most:
+            while not self.marks[0].done:
+                yield self.waiting_for_others()
+            self.marks.popleft()
+
+    def waiting_for_others(self) -> Waiting:
+        """That for what NCCL does."""
+        assert self.joint is not None
+        assert self.transport is not None
+        other = next(rank for rank in self.joint.members if rank != self.transport.rank)
+        channel = next(iter(self.joint.channels.values()))
+        step = self.machine.clock.step
+        return Waiting("collectives of NCCL", other, "train", step, channel, LOOK_SECONDS)
 
     def note(self, name: str, started: float, channel: Channel | None = None, delay: int = 0) -> None:
         """Traces what ends now, if it is to be traced."""
@@ -223,6 +259,9 @@ class Player:
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
+            if self.through_host(action.peer):
+                self.mark()
+                yield from self.wait_for_device()
             self.send(action.channel, step, action.peer, action.array)
         elif action.kind == RECEIVE:
             began = self.now()
@@ -241,12 +280,28 @@ class Player:
     def start(self, running: Running, number: int) -> None:
         """Starts a collective, whose messages have this ``number``; it goes on with whatever is played."""
         running.number, running.delay = number, self.late
+        if running.call is not None:
+            return self.call(running)
         self.running.append(running)
         self.seen = -1  # its first message may be here already
         self.pass_on(running, running.progress.start())
 
+    def call(self, running: Running) -> None:
+        """Lets NCCL begin a collective, and counts what its messages would move."""
+        assert running.call is not None
+        assert self.transport is not None
+        running.call.start()
+        for channel, nbytes in running.counted:
+            self.transport.count(channel, nbytes)
+
     def complete(self, running: Running, phase: str) -> Iterator[Waiting]:
-        """Waits until a collective that was started is complete."""
+        """Waits until a collective that was started is complete; of one of NCCL, only the device waits."""
+        if running.call is not None:
+            running.call.wait()
+            if self.trace is not None:
+                self.mark()
+                yield from self.wait_for_device()
+            return self.follow(running)
         self.advance()
         while (expected := running.progress.expects()) is not None:
             place, index = expected
@@ -294,9 +349,14 @@ class Player:
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         """Sends an array of the device, through the host if the peer takes no others."""
         assert self.transport is not None
-        if self.staging is not None and peer not in self.transport.device_peers:
+        if self.staging is not None and self.through_host(peer):
             array = self.staging.to_host(array)
         self.transport.send(channel, step, peer, array)
+
+    def through_host(self, peer: int) -> bool:
+        """True if what ``peer`` is sent must leave the device, which lets the host wait for it."""
+        assert self.transport is not None
+        return self.staging is not None and peer not in self.transport.device_peers
 
     def on_device(self, arrived: Array) -> Array:
         """What has arrived, on the device for what is done before something else arrives."""
