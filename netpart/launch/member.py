@@ -132,6 +132,8 @@ def prepare(
     ready.spoken.extend(encode(communications(program)))
     ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
     meet(control, transport, communicators, ready, welcome.deadline)
+    for ranks in communicators.found:
+        print(f"worker {rank}: NCCL among workers {', '.join(map(str, ranks))}", file=log, flush=True)
     return loop
 
 

@@ -106,7 +106,7 @@ def within(seconds: float, make: Callable[[], Any], device: Any) -> Any:
     thread.start()
     thread.join(seconds)
     if not found:
-        raise TimeoutError(f"no answer from the others in {seconds:.0f} s")
+        raise TimeoutError(f"no answer from the others in {seconds:g} s")
     made, error = found[0]
     if error is not None:
         raise error

@@ -85,10 +85,11 @@ def test_workers_with_a_gpu_each_share_collectives_of_nccl(
     if ON_GPU and gpus() < workers:
         pytest.skip(f"needs {workers} GPUs, and there are {gpus()}")
     job = Job(lenet("cuda", scheme), None, "job", "")
-    job.proto.collectives = Collectives.Algorithm.Value(collectives.upper())
+    job.proto.collectives = getattr(Collectives, collectives.upper())
     job.proto.shard_updates = Sharding.YES
     summary = run(job, workers, workspace=tmp_path, transport=wanted)
     assert len(set(summary.devices)) == workers
+    assert all("NCCL among workers 0, 1" in file.read_text() for file in (tmp_path / "log").iterdir())
     check(summary)
 
 

@@ -11,8 +11,9 @@ import mmap
 import os
 from collections.abc import Callable, Iterator
 from struct import Struct
+from threading import local
 from time import monotonic, sleep
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -33,25 +34,29 @@ class NcclError(RuntimeError):
     """What NCCL refuses."""
 
 
-class Group:
-    """Calls that are made when it ends."""
+class Group(local):
+    """Calls of this thread that are made when it ends, and messages: (communicator, peer, address, bytes, stream), of
+    which those that are to come have negative bytes."""
 
-    depth = 0
-    calls: ClassVar[list[Callable[[], None]]] = []
-    messages: ClassVar[list[tuple[Any, int, int, int, int]]] = []
-    """(communicator, peer, address, bytes, stream): bytes of what is to come are negative."""
+    def __init__(self) -> None:
+        self.depth = 0
+        self.calls: list[Callable[[], None]] = []
+        self.messages: list[tuple[Any, int, int, int, int]] = []
+
+
+GROUP = Group()
 
 
 def groupStart() -> None:
-    Group.depth += 1
+    GROUP.depth += 1
 
 
 def groupEnd() -> None:
-    Group.depth -= 1
-    calls, Group.calls = Group.calls, []
+    GROUP.depth -= 1
+    calls, GROUP.calls = GROUP.calls, []
     for call in calls:
         call()
-    messages, Group.messages = Group.messages, []
+    messages, GROUP.messages = GROUP.messages, []
     if messages:
         messages[0][0].deliver(messages)
 
@@ -120,8 +125,8 @@ class NcclCommunicator:
                 assert out.size == counts[1]
                 queue.enqueue(lambda: ctypes.memmove(receive, out.ctypes.data, out.nbytes))
 
-        if Group.depth:
-            Group.calls.append(call)
+        if GROUP.depth:
+            GROUP.calls.append(call)
         else:
             call()
 
@@ -145,12 +150,12 @@ class NcclCommunicator:
         self.collect(5, send, receive, (count, count), element, root, stream, result)
 
     def send(self, address: int, count: int, element: int, peer: int, stream: int) -> None:
-        assert Group.depth, "a message that is not in a group waits for its other end"
-        Group.messages.append((self, peer, address, count * np.dtype(TYPES[element]).itemsize, stream))
+        assert GROUP.depth, "a message that is not in a group waits for its other end"
+        GROUP.messages.append((self, peer, address, count * np.dtype(TYPES[element]).itemsize, stream))
 
     def recv(self, address: int, count: int, element: int, peer: int, stream: int) -> None:
-        assert Group.depth, "a message that is not in a group waits for its other end"
-        Group.messages.append((self, peer, address, -count * np.dtype(TYPES[element]).itemsize, stream))
+        assert GROUP.depth, "a message that is not in a group waits for its other end"
+        GROUP.messages.append((self, peer, address, -count * np.dtype(TYPES[element]).itemsize, stream))
 
     def deliver(self, messages: list[Any]) -> None:
         """The messages of a group, all at once."""
