@@ -95,7 +95,7 @@ class Rehearsal:
         while ready:
             ready += self.go(ready.pop())
         if any(step < self.steps for step in self.step):
-            raise ProgramRefused(f"{phase}: {self.cycle()}\n{REPORT}")
+            raise ProgramRefused(f"{phase}: {self.cycle()}" + ("" if self.together else f"\n{REPORT}"))
 
     def go(self, worker: int) -> list[int]:
         """Lets a worker go as far as it can; returns whom that wakes."""

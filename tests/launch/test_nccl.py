@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from netpart.errors import ConfigError
@@ -10,8 +12,10 @@ from netpart.launch import nccl
 from netpart.launch.nccl import settle_collectives
 from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import Collectives, Scheme
+from netpart.proto.reader import load
 from tests.graph.jobs import data, job, layer, product
 
+ROOT = Path(__file__).resolve().parents[2]
 AUTO, RING, NCCL = Collectives.AUTO, Collectives.RING, Collectives.NCCL
 APART = ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]
 
@@ -63,9 +67,8 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 
 def test_workers_that_start_collectives_in_different_orders_have_none() -> None:
-    """Two layers on opposite ends of two workers: each has the other's input first."""
-    turned = "partition_dim: 1 location: 1 location: 2 location: 0"
-    layers = [product("below", "data", 6), layer("act", "kSigmoid", "below", more="partition_dim: 1")]
-    layers += [layer("turned", "kSigmoid", "below", more=turned), layer("sum", "kAdd", "act", "turned")]
-    conf = job(data(), *layers, product("top", "sum", 6), layer("loss", "kSoftmaxLoss", "top", "data"))
-    print(nccl.disorder(partition(conf, 3)))
+    """Its table of tokens is read by the scores, so its gradient is ready on one of them while the other goes on."""
+    found = load(ROOT / "graphs/gpt/gpt2-small-layers.conf")
+    found.proto.collectives = NCCL
+    with pytest.raises(ConfigError, match=r"in different orders: train: 2 workers wait .*\n  worker 0 stands at start"):
+        settle_collectives(partition(found.proto, 2, found.folder), APART[:2])
