@@ -27,7 +27,8 @@ from netpart.launch.files import LOCAL, Files, Reader
 from netpart.program.instructions import Way
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.spec import extent
-from netpart.worker.player import Player, Waiting
+from netpart.worker.player import Player
+from netpart.worker.waiting import Waiting
 
 if TYPE_CHECKING:
     from netpart.launch.averages import Averages
@@ -156,14 +157,14 @@ class Loop:
             for waiting in self.averages.after(step):
                 self.wait(waiting, step)
         if self.pauses(step + 1) or self.reports(step + 1):
-            self.finish(step)  # so that what its device still does counts as training
+            self.finish("train", step)  # so that what its device still does counts as training
         self.step_seconds.append(perf_counter() - started)
         self.train_seconds += self.step_seconds[-1]
         self.batches += 1
 
-    def finish(self, step: int) -> None:
+    def finish(self, phase: str, step: int) -> None:
         """Blocks until its device has done what it was told."""
-        for waiting in self.player.finish():
+        for waiting in self.player.finish(phase):
             self.wait(waiting, step)
 
     def reports(self, done: int) -> bool:
@@ -212,7 +213,7 @@ class Loop:
 
     def report(self, phase: str, step: int, batches: int) -> None:
         """Sends the metrics since the last report."""
-        self.finish(step)
+        self.finish(phase, step)
         message = ControlProto()
         report = message.report
         report.rank, report.phase, report.step, report.batches = self.control.rank, phase, step, batches

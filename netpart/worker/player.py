@@ -6,9 +6,7 @@ for waiting in player.play("train", step):   # nothing is yielded while everythi
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +34,7 @@ from netpart.worker.bind import (
 from netpart.worker.machine import ALIGN, Machine
 from netpart.worker.replay import Turn, replays
 from netpart.worker.staging import Staging
+from netpart.worker.waiting import Marks, Waiting
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
@@ -44,26 +43,9 @@ if TYPE_CHECKING:
 
 WINDOW = 2
 """Steps that a sender may run ahead of a receiver, and a host ahead of a GPU that waits for others."""
-LOOK_SECONDS = 1e-4
-"""How often a host looks whether its GPU, of which nobody tells it, has got on."""
 STEP = "step"
 PHRASES = {START: "start ", WAIT: "wait "}
 """What a trace says before the name of a collective."""
-
-
-class Waiting(NamedTuple):
-    """Why a player cannot go on: what it waits for, from whom, on which channel; after ``look`` seconds it may go on
-    although nothing has arrived."""
-
-    name: str
-    peer: int
-    phase: str
-    step: int
-    channel: Channel
-    look: float = inf
-
-    def __str__(self) -> str:
-        return f"{self.name} (edge {self.channel.edge}) from worker {self.peer} in {self.phase} step {self.step}"
 
 
 class Traced(NamedTuple):
@@ -100,8 +82,8 @@ class Player:
         self.device = self.machine.kernels.device
         self.replayed: dict[str, list[Turn]] = self.replays()
         self.running: list[Running] = []
-        self.joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
-        self.marks: deque[Any] = deque()
+        joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
+        self.marks = Marks(xp, transport.rank if transport is not None else 0, joint, self.machine.clock)
         self.seen = -1
         self.trace: list[Traced] | None = None
         self.now: Callable[[], float] = perf_counter
@@ -191,7 +173,7 @@ class Player:
         turns = self.replayed[phase] if trace is None else self.bound[phase].turns
         number, turn = self.sequence[phase], mini + late
         yield from self.wait_for_readers(phase, number)
-        yield from self.wait_for_device(WINDOW - 1)
+        yield from self.marks.wait(phase, WINDOW - 1)
         for delay, action in turns[turn % len(turns)]:
             if not late <= delay <= turn:
                 continue
@@ -207,7 +189,7 @@ class Player:
             if trace is not None:
                 self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel, delay - late)
         self.tell_writers(phase, number)
-        self.mark()
+        self.marks.make()
         self.sequence[phase] = number + 1
 
     def compute(self, action: Action) -> None:
@@ -220,34 +202,11 @@ class Player:
         if self.trace is not None:
             self.device.stream.synchronize()
 
-    def finish(self) -> Iterator[Waiting]:
+    def finish(self, phase: str) -> Iterator[Waiting]:
         """Waits until the device has done all that it was told; kernels of a CPU are done when they return."""
-        yield from self.wait_for_device()
+        yield from self.marks.wait(phase)
         if self.device is not None:
             self.device.stream.synchronize()
-
-    def mark(self) -> None:
-        """Marks what the device has been told so far, if it may wait for others there."""
-        if self.joint is not None:
-            stream = self.xp.cuda.get_current_stream()
-            self.marks.append(stream.record(self.xp.cuda.Event(disable_timing=True)))
-
-    def wait_for_device(self, most: int = 0) -> Iterator[Waiting]:
-        """Waits until the device has come to all but ``most`` of the marks. A host that asks the device itself to wait
-        is not to be reached if another GPU never comes."""
-        while len(self.marks) > most:
-            while not self.marks[0].done:
-                yield self.waiting_for_others()
-            self.marks.popleft()
-
-    def waiting_for_others(self) -> Waiting:
-        """That for what NCCL does."""
-        assert self.joint is not None
-        assert self.transport is not None
-        other = next(rank for rank in self.joint.members if rank != self.transport.rank)
-        channel = next(iter(self.joint.channels.values()))
-        step = self.machine.clock.step
-        return Waiting("collectives of NCCL", other, "train", step, channel, LOOK_SECONDS)
 
     def note(self, name: str, started: float, channel: Channel | None = None, delay: int = 0) -> None:
         """Traces what ends now, if it is to be traced."""
@@ -260,8 +219,8 @@ class Player:
         assert self.transport is not None
         if action.kind == SEND:
             if self.through_host(action.peer):
-                self.mark()
-                yield from self.wait_for_device()
+                self.marks.make()
+                yield from self.marks.wait(phase)
             self.send(action.channel, step, action.peer, action.array)
         elif action.kind == RECEIVE:
             began = self.now()
@@ -299,8 +258,8 @@ class Player:
         if running.call is not None:
             running.call.wait()
             if self.trace is not None:
-                self.mark()
-                yield from self.wait_for_device()
+                self.marks.make()
+                yield from self.marks.wait(phase)
             return self.follow(running)
         self.advance()
         while (expected := running.progress.expects()) is not None:

@@ -187,11 +187,11 @@ def player(rank: int = 0, collectives: Collectives.Algorithm = Collectives.NCCL)
 
 def test_a_host_waits_for_a_gpu_that_waits_for_others_where_it_can_be_reached() -> None:
     worker = player()
-    assert worker.joint is not None
-    assert list(worker.finish()) == []
+    assert worker.marks.joint is not None
+    assert list(worker.finish("train")) == []
     mark = SimpleNamespace(done=False)
-    worker.marks.append(mark)
-    waits = worker.finish()
+    worker.marks.made.append(mark)
+    waits = worker.finish("train")
     for _ in range(3):
         waiting = next(waits)
         assert str(waiting).startswith("collectives of NCCL (edge ")
