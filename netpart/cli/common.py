@@ -29,7 +29,7 @@ READ = ("kernels", "precision", "dtype", "seed")
 DTYPES = ("float32", "float64")
 SCHEDULES = ("1f1b", "gpipe", "delayed")
 SHARDING = ("auto", "yes", "no")
-COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct")
+COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct", "nccl")
 
 
 def count(text: str, least: int = 0) -> int:

@@ -18,6 +18,8 @@ SUMMING = (REDUCE_SCATTER, ALL_REDUCE, REDUCE)
 RING, DOUBLING, TREE, DIRECT = "ring", "doubling", "tree", "direct"
 ALGORITHMS = (DIRECT, DOUBLING, RING, TREE)
 """In the order in which ``price.choose`` prefers them where they cost the same."""
+NCCL = "nccl"
+"""One call of NCCL, where a GPU makes it. What it moves is counted as if it went directly, and does so elsewhere."""
 SWAP = "swap"
 """An all-reduce of two in one round. Its messages may be two ahead: who has ended does not know that the other has."""
 
@@ -27,8 +29,11 @@ GRADIENT = {
 }  # fmt: skip
 """What the gradient of each collective is: the same blocks on their way back."""
 
-_GATHER = {RING: ring.gather, DOUBLING: doubling.gather, TREE: tree.gather, DIRECT: direct.gather}
-_SPREAD = {RING: ring.broadcast, DOUBLING: tree.broadcast, TREE: tree.broadcast, DIRECT: direct.broadcast}
+_GATHER = {RING: ring.gather, DOUBLING: doubling.gather, TREE: tree.gather, DIRECT: direct.gather, NCCL: direct.gather}
+_SPREAD = {
+    RING: ring.broadcast, DOUBLING: tree.broadcast, TREE: tree.broadcast, DIRECT: direct.broadcast,
+    NCCL: direct.broadcast,
+}  # fmt: skip
 """Doubling what is held is, from one place, the binomial tree."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from netpart.collectives.kinds import ALGORITHMS, ALL_REDUCE, ALL_TO_ALL, DIRECT, SWAP, pieces, schedule
+from netpart.collectives.kinds import ALGORITHMS, ALL_REDUCE, ALL_TO_ALL, DIRECT, NCCL, SWAP, pieces, schedule
 from netpart.collectives.schedule import Schedule
 
 SWAPPED = 1 << 20
@@ -58,7 +58,7 @@ def choose(kind: str, n: int, nbytes: tuple[int, ...], wanted: str = "auto") -> 
     ``nbytes`` are those of its blocks, or of the whole tensor where the algorithm cuts it itself.
     """
     if kind == ALL_TO_ALL:
-        return DIRECT
+        return NCCL if wanted == NCCL else DIRECT
     if kind == ALL_REDUCE and n == 2 and wanted == "auto" and sum(nbytes) <= SWAPPED:
         return SWAP
     return cheapest(kind, n, nbytes) if wanted == "auto" else wanted

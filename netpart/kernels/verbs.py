@@ -24,6 +24,8 @@ class Verbs:
     """True for kernels to which tensors with space are given as (batch, space, channels) in memory."""
     fuses: ClassVar[tuple[str, ...]] = ()
     """Kinds of activation that verbs with an argument ``activation`` compute faster than a verb of their own would."""
+    gathers: ClassVar[bool] = False
+    """True for kernels that do updates which follow each other at once, rather than each while its gradient is near."""
     runs_on: ClassVar[str] = "cpu"
     """The device that has their array module, unless another is given."""
 

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from netpart.graph.cluster import Cluster
 from netpart.kernels.op import Array
 from netpart.worker.averaging import Averaging
-from netpart.worker.player import Player, Waiting
+from netpart.worker.player import Player
 from netpart.worker.serving import Applied
+from netpart.worker.waiting import Waiting
 
 
 def due_after(cluster: Cluster, first: int, meetings: Sequence[int], step: int) -> bool:

@@ -24,6 +24,7 @@ from netpart.launch.watch import Member
 from netpart.program.communication import served
 from netpart.program.rehearse import rehearse
 from netpart.proto.control_pb2 import ClockProto, ControlProto
+from netpart.proto.job_pb2 import Collectives
 from netpart.updaters import AVERAGE
 from netpart.worker.serving import Applied
 
@@ -95,6 +96,7 @@ class Conversation:
     def on_ready(self, member: Member, ready: Any) -> None:
         member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
         member.spoken, member.threads = decode(ready.spoken), ready.threads
+        member.communicators = list(ready.communicator)
         if any(m.address is None for m in self.members):
             return
         self.rehearse()
@@ -102,6 +104,7 @@ class Conversation:
         go.go.SetInParent()
         for m in self.members:
             go.go.address.add(rank=m.rank, address=m.address)
+            go.go.communicator.extend(m.communicators)
         self.started = self.metrics.last = monotonic()
         for m in self.members:
             self.send(m, go)
@@ -122,7 +125,7 @@ class Conversation:
             spoken = [self.members[rank].spoken for rank in self.cluster.ranks(group)]
             for number in range(self.cluster.workers, len(spoken)):
                 spoken[number] = {"train": spoken[number][served(group)]}
-            rehearse(spoken)
+            rehearse(spoken, together=self.partition.job.collectives == Collectives.NCCL)
         for m in self.members:
             m.spoken = {}
 

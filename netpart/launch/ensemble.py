@@ -26,7 +26,8 @@ from netpart.spec import Region, Shape, relative, whole
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
 from netpart.updaters import updater
-from netpart.worker.player import Player, Waiting
+from netpart.worker.player import Player
+from netpart.worker.waiting import Waiting
 
 Values = np.ndarray[Any, Any]
 Pick = Callable[[Values, Values], Values]

@@ -27,7 +27,8 @@ from netpart.launch.files import LOCAL, Files, Reader
 from netpart.program.instructions import Way
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.spec import extent
-from netpart.worker.player import Player, Waiting
+from netpart.worker.player import Player
+from netpart.worker.waiting import Waiting
 
 if TYPE_CHECKING:
     from netpart.launch.averages import Averages
@@ -156,10 +157,15 @@ class Loop:
             for waiting in self.averages.after(step):
                 self.wait(waiting, step)
         if self.pauses(step + 1) or self.reports(step + 1):
-            self.player.synchronize()  # so that what its device still does counts as training
+            self.finish("train", step)  # so that what its device still does counts as training
         self.step_seconds.append(perf_counter() - started)
         self.train_seconds += self.step_seconds[-1]
         self.batches += 1
+
+    def finish(self, phase: str, step: int) -> None:
+        """Blocks until its device has done what it was told."""
+        for waiting in self.player.finish(phase):
+            self.wait(waiting, step)
 
     def reports(self, done: int) -> bool:
         """True if it is time to report the metrics, ``done`` steps in."""
@@ -201,12 +207,13 @@ class Loop:
                 "deadline with --set deadline=SECONDS"
             )
         began = monotonic()
-        if not self.transport.wait(min(LOOK_UP_SECONDS, left)):
+        if not self.transport.wait(min(LOOK_UP_SECONDS, left, waiting.look)):
             self.control.check()
         self.waited += min(monotonic() - began, 2 * LOOK_UP_SECONDS)
 
     def report(self, phase: str, step: int, batches: int) -> None:
         """Sends the metrics since the last report."""
+        self.finish(phase, step)
         message = ControlProto()
         report = message.report
         report.rank, report.phase, report.step, report.batches = self.control.rank, phase, step, batches

@@ -18,13 +18,14 @@ from netpart.launch.cores import threads_of
 from netpart.launch.devices import placed
 from netpart.launch.files import LOCAL, Files, RemoteFiles
 from netpart.launch.loop import Loop, meetings
-from netpart.proto.control_pb2 import ControlProto, GoProto, ReadyProto, WelcomeProto
+from netpart.proto.control_pb2 import CommunicatorProto, ControlProto, GoProto, ReadyProto, WelcomeProto
 from netpart.transport.transport import Transport
 from netpart.units import bytes_text
 
 if TYPE_CHECKING:
     from netpart.graph.partition import Partition
     from netpart.program.program import WorkerProgram
+    from netpart.worker.nccl import Communicators
     from netpart.worker.player import Player
 
 Connect = Callable[[WelcomeProto], Transport]
@@ -66,8 +67,11 @@ def play(
     welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO, away: Away | None
 ) -> bool:
     """Prepares and plays; an error reaches the coordinator before anything is closed."""
+    from netpart.worker.nccl import Communicators
+
+    communicators = Communicators(control.rank)
     try:
-        loop = prepare(welcome, transport, control, listen, log, away)
+        loop = prepare(welcome, transport, communicators, control, listen, log, away)
         with np.errstate(all="ignore"):  # what is not a number shows in the metrics, and ends the run there
             play_job(loop)
         finished(control, loop)
@@ -81,6 +85,8 @@ def play(
     except Exception as error:
         failed(control, error, log)
         return False
+    finally:
+        communicators.close()
 
 
 def play_job(loop: Loop) -> None:
@@ -93,8 +99,9 @@ def play_job(loop: Loop) -> None:
 
 
 def prepare(
-    welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO, away: Away | None
-) -> Loop:
+    welcome: WelcomeProto, transport: Transport, communicators: Communicators, control: Control, listen: str,
+    log: TextIO, away: Away | None,
+) -> Loop:  # fmt: skip
     """Compiles and binds this worker's Programs, then meets the other workers."""
     from netpart.graph.subgraph import decode
     from netpart.kernels.device import array_module
@@ -112,7 +119,8 @@ def prepare(
     xp, device = array_module(place)
     program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
     control.status.doing = lambda: "allocating memory"
-    player = Player(program, transport, xp, rule if serving or not cluster.servers else None, welcome.seed)
+    applied = rule if serving or not cluster.servers else None
+    player = Player(program, transport, xp, applied, welcome.seed, communicators=communicators)
     control.status.doing = lambda: player.doing
     loop = looped(player, transport, control, partition, welcome, RemoteFiles(control) if away else LOCAL)
     loop.fill()
@@ -122,7 +130,10 @@ def prepare(
     ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
     ready.threads = threads_of(os.environ)
     ready.spoken.extend(encode(communications(program)))
-    meet(control, transport, ready)
+    ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
+    meet(control, transport, communicators, ready, welcome.deadline)
+    for ranks in communicators.found:
+        print(f"worker {rank}: NCCL among workers {', '.join(map(str, ranks))}", file=log, flush=True)
     return loop
 
 
@@ -160,12 +171,15 @@ def looped(
     return loop
 
 
-def meet(control: Control, transport: Transport, ready: ReadyProto) -> None:
+def meet(
+    control: Control, transport: Transport, communicators: Communicators, ready: ReadyProto, deadline: float
+) -> None:  # fmt: skip
     """Tells the coordinator where this worker listens and what it will say, and waits until everybody has."""
     control.send(ControlProto(ready=ready))
     control.status.doing = waiting(control.status.doing, "waiting for the other workers to get ready")
     go: GoProto = control.receive("go").go
     transport.connect({a.rank: a.address for a in go.address if a.rank != control.rank})
+    communicators.connect({tuple(c.rank): c.id for c in go.communicator}, deadline)
 
 
 def waiting(doing: Callable[[], str], words: str) -> Callable[[], str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from netpart.graph.cluster import alone
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
+from netpart.launch.nccl import settle_collectives
 from netpart.launch.notes import Notes
 from netpart.launch.run import lead, make_options, places_of
 from netpart.launch.tracing import decode, memory_of
@@ -56,7 +57,9 @@ def profile(
         cut = partition(proto, workers or default_workers(proto), job.folder, phases=("train",))
         check_ready(cut)
         settle(cut.job)
-        options = replace(options, transport=choose(transport, launcher, places_of(options, cut, launcher)))
+        places = places_of(options, cut, launcher)
+        options = replace(options, transport=choose(transport, launcher, places))
+        settle_collectives(cut, places)
         notes = Notes(options.workspace, None)
         try:
             members = lead(cut, options, launcher, notes)

@@ -26,6 +26,7 @@ from netpart.launch.events import Listener, Summary
 from netpart.launch.loop import updater_file
 from netpart.launch.meeting import JoinTeam, Meeting
 from netpart.launch.mpi import MpiTeam
+from netpart.launch.nccl import settle_collectives
 from netpart.launch.notes import Notes
 from netpart.launch.processes import ProcessTeam
 from netpart.launch.summary import summarise
@@ -69,7 +70,9 @@ def run(
     check_ready(cut)
     kernels = settle(cut.job)
     options = replace(make_options(job, workspace), kernels=str(kernels))
-    options = replace(options, transport=choose(transport, launcher, places_of(options, cut, launcher)))
+    places = places_of(options, cut, launcher)
+    options = replace(options, transport=choose(transport, launcher, places))
+    settle_collectives(cut, places)
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         began = time.monotonic()

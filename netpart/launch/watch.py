@@ -37,6 +37,7 @@ class Member:
     device: str = ""
     threads: int = 0
     spoken: Phases = field(default_factory=dict)
+    communicators: list[Any] = field(default_factory=list)
     finished: Any = None
     trace: Any = None
 

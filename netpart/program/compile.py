@@ -122,7 +122,8 @@ class PhaseCompiler:
         if not self.trains:
             return found
         read = self.parameters.read_by_updates()
-        return early(buffers, soon(buffers, found, read), read)
+        found = soon(buffers, found, read)
+        return found if self.kernels.gathers else early(buffers, found, read)
 
     def planned(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
         """Which buffers lie in the place of another; the offsets of all; bytes of the arena."""

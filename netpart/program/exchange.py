@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.collectives import Schedule, blocks_of, choose, pieces, returned, schedule
+from netpart.collectives import NCCL, Schedule, blocks_of, choose, pieces, returned, schedule
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
@@ -37,10 +37,15 @@ class Exchange:
         found = schedule(self.kind, self.algorithm, len(self.members))
         return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
 
+    @property
+    def messages(self) -> Schedule:
+        """Those that need memory on their way: NCCL has its own."""
+        return () if self.algorithm == NCCL else self.schedule
+
     @cached_property
     def staying(self) -> frozenset[int]:
         """The messages that may stay with their senders: what answers them says that they have been read."""
-        return frozenset(i for i in returned(self.schedule + self.answer) if i < len(self.schedule))
+        return frozenset(i for i in returned(self.schedule + self.answer) if i < len(self.messages))
 
     def elements(self, blocks: tuple[int, ...]) -> int:
         """Elements of a message."""

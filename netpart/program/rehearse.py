@@ -43,8 +43,9 @@ class Act(NamedTuple):
     text: str | Communication
 
 
-def rehearse(workers: Sequence[Phases]) -> None:
-    """Plays what all workers say and hear, phase by phase.
+def rehearse(workers: Sequence[Phases], together: bool = False) -> None:
+    """Plays what all workers say and hear, phase by phase; ``together``: who starts a collective goes on when all its
+    members have, as streams of GPUs do in NCCL.
 
     Raises ProgramRefused for a message without its other end, and for workers that would wait for each other for ever.
     """
@@ -56,13 +57,16 @@ def rehearse(workers: Sequence[Phases]) -> None:
             more = sum(1 for _ in found)
             lines = [*mistakes, f"and {more} more"] if more else mistakes
             raise ProgramRefused("\n  ".join([f"{phase}: the workers' Programs do not fit together; {REPORT}", *lines]))
-        Rehearsal(spoken).play(phase)
+        Rehearsal(spoken, together=together).play(phase)
 
 
 class Rehearsal:
     """All workers of one phase: where each is, what has been counted, and who sleeps until something is."""
 
-    def __init__(self, spoken: Sequence[list[Communication]], steps: int = AHEAD + 1) -> None:
+    def __init__(
+        self, spoken: Sequence[list[Communication]], steps: int = AHEAD + 1, together: bool = False
+    ) -> None:  # fmt: skip
+        self.together = together
         self.steps = steps + max((c.lag for each in spoken for c in each), default=0)
         self.members = {channel: [w for w, _ in found] for channel, found in collectives(spoken).items()}
         self.acts = [list(self.acts_of(worker, found)) for worker, found in enumerate(spoken)]
@@ -78,8 +82,11 @@ class Rehearsal:
         for c in spoken:
             if c.verb == Verb.RECEIVE:
                 yield Act(c.channel, 1, c.lag, c)
-            else:
-                yield Act(c.channel, len(self.members[c.channel]) if c.verb == Verb.WAIT else 0, 0, c)
+                continue
+            if c.verb != Verb.WAIT:
+                yield Act(c.channel, 0, 0, c)
+            if c.verb == Verb.WAIT or (c.verb == Verb.START and self.together):
+                yield Act(c.channel, len(self.members[c.channel]), 0, c)
         yield Act(worker, 0, 0, "the end of the step")
 
     def play(self, phase: str) -> None:
@@ -88,7 +95,7 @@ class Rehearsal:
         while ready:
             ready += self.go(ready.pop())
         if any(step < self.steps for step in self.step):
-            raise ProgramRefused(f"{phase}: {self.cycle()}\n{REPORT}")
+            raise ProgramRefused(f"{phase}: {self.cycle()}" + ("" if self.together else f"\n{REPORT}"))
 
     def go(self, worker: int) -> list[int]:
         """Lets a worker go as far as it can; returns whom that wakes."""

@@ -76,7 +76,7 @@ def message_bytes(program: WorkerProgram, start: CollectiveStart) -> Iterator[tu
         start.exchange.place(program.worker),
         item_size(start.dtype, program.float_size),
     )
-    for m in found.schedule:
+    for m in found.messages:
         nbytes = found.elements(m.blocks) * item
         if place in (m.source, m.target):
             yield nbytes * (m.source == place), nbytes * (m.target == place)
@@ -102,7 +102,7 @@ def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tupl
     found, place = start.exchange, start.exchange.place(program.worker)
     if found.kind != ALL_REDUCE and not is_half(program, start):
         return
-    for index, m in enumerate(found.schedule):
+    for index, m in enumerate(found.messages):
         blocks = [b for b in m.blocks if found.sizes[b]]
         view = start.target[blocks[0]] if len(blocks) == 1 and m.target == place and not m.add else None
         if view is not None and lasts(program, view):

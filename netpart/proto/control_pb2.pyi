@@ -37,20 +37,30 @@ class HelloProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., pid: _Optional[int] = ..., token: _Optional[bytes] = ..., version: _Optional[str] = ...) -> None: ...
 
 class ReadyProto(_message.Message):
-    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads")
+    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads", "communicator")
     RANK_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     DEVICE_FIELD_NUMBER: _ClassVar[int]
     SPOKEN_FIELD_NUMBER: _ClassVar[int]
     THREADS_FIELD_NUMBER: _ClassVar[int]
+    COMMUNICATOR_FIELD_NUMBER: _ClassVar[int]
     rank: int
     address: str
     memory_bytes: int
     device: str
     spoken: _containers.RepeatedCompositeFieldContainer[SpokenProto]
     threads: int
-    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ...) -> None: ...
+    communicator: _containers.RepeatedCompositeFieldContainer[CommunicatorProto]
+    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ...) -> None: ...
+
+class CommunicatorProto(_message.Message):
+    __slots__ = ("rank", "id")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    rank: _containers.RepeatedScalarFieldContainer[int]
+    id: bytes
+    def __init__(self, rank: _Optional[_Iterable[int]] = ..., id: _Optional[bytes] = ...) -> None: ...
 
 class SpokenProto(_message.Message):
     __slots__ = ("phase", "communication", "legs")
@@ -89,10 +99,12 @@ class LegsProto(_message.Message):
     def __init__(self, number: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GoProto(_message.Message):
-    __slots__ = ("address",)
+    __slots__ = ("address", "communicator")
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    COMMUNICATOR_FIELD_NUMBER: _ClassVar[int]
     address: _containers.RepeatedCompositeFieldContainer[AddressProto]
-    def __init__(self, address: _Optional[_Iterable[_Union[AddressProto, _Mapping]]] = ...) -> None: ...
+    communicator: _containers.RepeatedCompositeFieldContainer[CommunicatorProto]
+    def __init__(self, address: _Optional[_Iterable[_Union[AddressProto, _Mapping]]] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ...) -> None: ...
 
 class AddressProto(_message.Message):
     __slots__ = ("rank", "address")

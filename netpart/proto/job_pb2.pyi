@@ -354,11 +354,13 @@ class Collectives(_message.Message):
         DOUBLING: _ClassVar[Collectives.Algorithm]
         TREE: _ClassVar[Collectives.Algorithm]
         DIRECT: _ClassVar[Collectives.Algorithm]
+        NCCL: _ClassVar[Collectives.Algorithm]
     AUTO: Collectives.Algorithm
     RING: Collectives.Algorithm
     DOUBLING: Collectives.Algorithm
     TREE: Collectives.Algorithm
     DIRECT: Collectives.Algorithm
+    NCCL: Collectives.Algorithm
     def __init__(self) -> None: ...
 
 class Sharding(_message.Message):

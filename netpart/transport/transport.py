@@ -138,6 +138,10 @@ class Transport(ABC):
     def close(self) -> None:
         """Lets go of threads, sockets and names; what was sent still leaves. May be called twice."""
 
+    def count(self, channel: Channel, payload: int) -> None:
+        """Counts bytes of ``channel`` that go another way."""
+        self._count(channel, payload, 0)
+
     def _count(self, channel: Channel, payload: int, header: int) -> None:
         self.counts[channel] = self.counts.get(channel, 0) + payload
         self.header_bytes += header

@@ -20,7 +20,8 @@ from netpart.kernels.op import Array
 from netpart.program.average import AVERAGE, averaged
 from netpart.program.wire import ahead
 from netpart.worker.bind import Running
-from netpart.worker.player import Player, Waiting
+from netpart.worker.player import Player
+from netpart.worker.waiting import Waiting
 
 if TYPE_CHECKING:
     from netpart.graph.cluster import Cluster

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netpart.collectives import Progress
+from netpart.collectives import NCCL, Progress
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
 from netpart.layers.elementwise import Elementwise
 from netpart.layers.layer import Call, Following, Layer, ParamSpec
 from netpart.program.buffers import View
+from netpart.program.communication import exchange_legs
 from netpart.program.instructions import (
     PHASE_CODES,
     Add,
@@ -40,6 +41,7 @@ from netpart.worker.machine import Machine
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
+    from netpart.worker.nccl import Communicators, NcclCall
 
 RUN, SEND, RECEIVE, START, WAIT = range(5)
 
@@ -49,6 +51,7 @@ class Running:
     """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, the ranks of
     its members, and what is done as soon as it is complete (``then_replayed``: when nobody traces).
 
+    Of one that is a ``call``, the bytes of its messages count by their channels as ``counted``, and none is sent.
     ``number`` is that of its messages, since it was started; ``delay`` that of its mini-batch then.
     """
 
@@ -60,6 +63,8 @@ class Running:
     then_replayed: list[Action] = field(default_factory=list)
     number: int = 0
     delay: int = 0
+    call: NcclCall | None = None
+    counted: list[tuple[Channel, int]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -91,12 +96,14 @@ class Bound:
     running: list[Running] = field(default_factory=list)
 
 
-def bind(machine: Machine, phase: str, transport: Transport | None) -> Bound:
+def bind(
+    machine: Machine, phase: str, transport: Transport | None, communicators: Communicators | None = None
+) -> Bound:  # fmt: skip
     """Binds one phase of a Machine, for each mini-batch that may be under way, and tells the transport what to
-    expect."""
+    expect. ``communicators`` are those of NCCL."""
     program = machine.program.phases[phase]
     period, metrics = program.period, machine.xp.zeros(sum(len(slot.names) for slot in program.metrics), np.float64)
-    binders = [Binder(machine, phase, transport, metrics, mini) for mini in range(period)]
+    binders = [Binder(machine, phase, transport, metrics, mini, communicators) for mini in range(period)]
     bound = [[binder.action(i) for i in program.instructions] for binder in binders]
     delays = [i.delay for i in program.instructions]
     turns = [[(d, bound[(turn - d) % period][at]) for at, d in enumerate(delays)] for turn in range(period)]
@@ -108,9 +115,10 @@ class Binder:
     """Binds one phase of a Machine for one mini-batch of those that are under way."""
 
     def __init__(
-        self, machine: Machine, phase: str, transport: Transport | None, metrics: Array, mini: int
+        self, machine: Machine, phase: str, transport: Transport | None, metrics: Array, mini: int,
+        communicators: Communicators | None = None,
     ) -> None:  # fmt: skip
-        self.machine, self.transport, self.metrics = machine, transport, metrics
+        self.machine, self.transport, self.metrics, self.communicators = machine, transport, metrics, communicators
         self.program = machine.program.phases[phase]
         self.code = PHASE_CODES[self.program.phase]
         self.arrays, self.before = machine.arrays(phase, mini), machine.arrays(phase, mini - 1)
@@ -180,15 +188,21 @@ class Binder:
         local, target = ([v and lying[v] for v in views] for views in (start.local, start.target))
         progress = Progress(found.schedule, place, found.sizes, local, target, self.array(start.pack))
         ranks = tuple(map(self.program.rank, found.members))
-        places = {index: lying[view] for index, view in overwritten(self.machine.program, start)}
-        for peer, index, shape in progress.messages:
-            channel, element = start.channel._replace(chunk=index), self.machine.element(start.dtype)
-            most, stays = ahead(found, start.channel.way), index in found.staying
-            self.expect(channel, ranks[peer], shape, element, most, places.get(index), stays)
-        self.keep(start, lying)
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
         running = Running(start.name, progress, channels, ranks, list(map(self.action, start.then)))
         self.running[start.channel] = running
+        element = np.dtype(self.machine.element(start.dtype))
+        if self.communicators is not None and self.machine.xp is not np and found.algorithm == NCCL:
+            running.call = self.communicators.call(self.machine.xp, found, ranks, local, target, element)
+            self.machine.wire_bytes += running.call.nbytes
+            legs = exchange_legs(found, place)
+            running.counted = [(channels[leg.message], leg.sent * element.itemsize) for leg in legs if leg.sent]
+            return running
+        places = {index: lying[view] for index, view in overwritten(self.machine.program, start)}
+        for peer, index, shape in progress.messages:
+            most, stays = ahead(found, start.channel.way), index in found.staying
+            self.expect(channels[index], ranks[peer], shape, element, most, places.get(index), stays)
+        self.keep(start, lying)
         return running
 
     def keep(self, start: CollectiveStart, lying: Mapping[View, Array]) -> None:

@@ -34,29 +34,18 @@ from netpart.worker.bind import (
 from netpart.worker.machine import ALIGN, Machine
 from netpart.worker.replay import Turn, replays
 from netpart.worker.staging import Staging
+from netpart.worker.waiting import Marks, Waiting
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
     from netpart.updaters import Updater
+    from netpart.worker.nccl import Communicators
 
 WINDOW = 2
-"""Steps that a sender may run ahead of a receiver."""
+"""Steps that a sender may run ahead of a receiver, and a host ahead of a GPU that waits for others."""
 STEP = "step"
 PHRASES = {START: "start ", WAIT: "wait "}
 """What a trace says before the name of a collective."""
-
-
-class Waiting(NamedTuple):
-    """Why a player cannot go on: what it waits for, from whom, on which channel."""
-
-    name: str
-    peer: int
-    phase: str
-    step: int
-    channel: Channel
-
-    def __str__(self) -> str:
-        return f"{self.name} (edge {self.channel.edge}) from worker {self.peer} in {self.phase} step {self.step}"
 
 
 class Traced(NamedTuple):
@@ -78,20 +67,23 @@ class Player:
 
     ``trace``, if it is a list, gets every action, every message of a collective, every wait and, behind all that, the
     step, by the clock ``now``; ``doing`` names the action that is being played, for whoever asks meanwhile.
+    ``communicators`` get those that collectives by NCCL need; they are there before a step is played.
     """
 
     def __init__(
         self, program: WorkerProgram, transport: Transport | None, xp: Any = np, updater: Updater | None = None,
-        seed: int = 1, poison: bool = False,
+        seed: int = 1, poison: bool = False, communicators: Communicators | None = None,
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
         self.staging = None if xp is np else Staging(xp)
         self.machine = Machine(program, xp, updater, seed, poison, transport)
-        self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport) for p in program.phases}
+        self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport, communicators) for p in program.phases}
         self.workspace_bytes = self.attach_workspace()
         self.device = self.machine.kernels.device
         self.replayed: dict[str, list[Turn]] = self.replays()
         self.running: list[Running] = []
+        joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
+        self.marks = Marks(xp, transport.rank if transport is not None else 0, joint, self.machine.clock)
         self.seen = -1
         self.trace: list[Traced] | None = None
         self.now: Callable[[], float] = perf_counter
@@ -181,6 +173,7 @@ class Player:
         turns = self.replayed[phase] if trace is None else self.bound[phase].turns
         number, turn = self.sequence[phase], mini + late
         yield from self.wait_for_readers(phase, number)
+        yield from self.marks.wait(phase, WINDOW - 1)
         for delay, action in turns[turn % len(turns)]:
             if not late <= delay <= turn:
                 continue
@@ -196,6 +189,7 @@ class Player:
             if trace is not None:
                 self.note(PHRASES.get(action.kind, "") + action.name, started, action.channel, delay - late)
         self.tell_writers(phase, number)
+        self.marks.make()
         self.sequence[phase] = number + 1
 
     def compute(self, action: Action) -> None:
@@ -208,8 +202,9 @@ class Player:
         if self.trace is not None:
             self.device.stream.synchronize()
 
-    def synchronize(self) -> None:
+    def finish(self, phase: str) -> Iterator[Waiting]:
         """Waits until the device has done all that it was told; kernels of a CPU are done when they return."""
+        yield from self.marks.wait(phase)
         if self.device is not None:
             self.device.stream.synchronize()
 
@@ -223,6 +218,9 @@ class Player:
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
+            if self.through_host(action.peer):
+                self.marks.make()
+                yield from self.marks.wait(phase)
             self.send(action.channel, step, action.peer, action.array)
         elif action.kind == RECEIVE:
             began = self.now()
@@ -241,12 +239,28 @@ class Player:
     def start(self, running: Running, number: int) -> None:
         """Starts a collective, whose messages have this ``number``; it goes on with whatever is played."""
         running.number, running.delay = number, self.late
+        if running.call is not None:
+            return self.call(running)
         self.running.append(running)
         self.seen = -1  # its first message may be here already
         self.pass_on(running, running.progress.start())
 
+    def call(self, running: Running) -> None:
+        """Lets NCCL begin a collective, and counts what its messages would move."""
+        assert running.call is not None
+        assert self.transport is not None
+        running.call.start()
+        for channel, nbytes in running.counted:
+            self.transport.count(channel, nbytes)
+
     def complete(self, running: Running, phase: str) -> Iterator[Waiting]:
-        """Waits until a collective that was started is complete."""
+        """Waits until a collective that was started is complete; of one of NCCL, only the device waits."""
+        if running.call is not None:
+            running.call.wait()
+            if self.trace is not None:
+                self.marks.make()
+                yield from self.marks.wait(phase)
+            return self.follow(running)
         self.advance()
         while (expected := running.progress.expects()) is not None:
             place, index = expected
@@ -294,9 +308,14 @@ class Player:
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         """Sends an array of the device, through the host if the peer takes no others."""
         assert self.transport is not None
-        if self.staging is not None and peer not in self.transport.device_peers:
+        if self.staging is not None and self.through_host(peer):
             array = self.staging.to_host(array)
         self.transport.send(channel, step, peer, array)
+
+    def through_host(self, peer: int) -> bool:
+        """True if what ``peer`` is sent must leave the device, which lets the host wait for it."""
+        assert self.transport is not None
+        return self.staging is not None and peer not in self.transport.device_peers
 
     def on_device(self, arrived: Array) -> Array:
         """What has arrived, on the device for what is done before something else arrives."""

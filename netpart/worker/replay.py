@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import groupby
 from typing import Any
@@ -16,7 +17,7 @@ class Replay:
     """``actions`` as one: played one by one at first, which loads their kernels, then captured, then replayed."""
 
     def __init__(self, device: Any, actions: list[Action]) -> None:
-        self.device, self.actions = device, actions
+        self.device, self.actions, self.runs = device, actions, runs(actions)
         self.loaded = False
         self.graph: Any = None
 
@@ -31,9 +32,8 @@ class Replay:
 
     def play(self) -> None:
         """Enqueues the kernels."""
-        for action in self.actions:
-            assert action.run is not None
-            action.run()
+        for run in self.runs:
+            run()
 
     def captured(self) -> Any:
         """The graph of all that they enqueue; nothing of it is done yet."""
@@ -46,6 +46,15 @@ class Replay:
                 stream.end_capture()
             raise
         return stream.end_capture()
+
+
+def runs(actions: list[Action]) -> list[Callable[[], None]]:
+    """What to call for ``actions``; those that follow each other and are rows of one ``table`` are one call."""
+    found: list[Callable[[], None]] = []
+    for table, group in groupby((a.run for a in actions if a.run), key=lambda run: getattr(run, "table", None)):
+        calls = list(group)
+        found += calls if table is None else [table.gather(calls)]
+    return found
 
 
 def replays(device: Any, turn: Turn) -> Turn:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from netpart.program.server import UPDATE, pull, push
-from netpart.worker.player import Player, Waiting
+from netpart.worker.player import Player
+from netpart.worker.waiting import Waiting
 
 if TYPE_CHECKING:
     from netpart.graph.cluster import Cluster

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from netpart.cli.common import COLLECTIVES, SHARDING
-from netpart.collectives import ALGORITHMS
+from netpart.collectives import ALGORITHMS, NCCL
 from netpart.proto.job_pb2 import Collectives
 from tests.cli.conftest import Netpart
 
 
 def test_an_algorithm_has_one_name_everywhere() -> None:
     named = [name.lower() for name, _ in Collectives.Algorithm.items()]
-    assert sorted(COLLECTIVES) == sorted(named) == sorted(("auto", *ALGORITHMS))
+    assert sorted(COLLECTIVES) == sorted(named) == sorted(("auto", NCCL, *ALGORITHMS))
 
 
 @pytest.mark.parametrize("name", COLLECTIVES)

@@ -12,11 +12,11 @@ from safetensors.numpy import load_file
 from netpart.kernels.device import gpus
 from netpart.launch.devices import set_devices
 from netpart.launch.ensemble import Ensemble
-from netpart.launch.events import Event, Started
+from netpart.launch.events import Event, Started, Summary
 from netpart.launch.run import run
 from netpart.plan.partition import partition
 from netpart.program.kernels import kernels_of
-from netpart.proto.job_pb2 import JobProto, Scheme
+from netpart.proto.job_pb2 import Collectives, JobProto, Scheme, Sharding
 from netpart.proto.reader import Job
 from tests.cuda.module import ON_GPU, provide
 from tests.laws.test_kernel_sets import job_of
@@ -67,8 +67,35 @@ def test_processes_on_gpus_compute_what_one_worker_does(
     job = Job(lenet(devices, scheme), None, "job", "")
     summary = run(job, workers, workspace=tmp_path, transport=wanted, listener=heard.append)
     assert [event.transport for event in heard if isinstance(event, Started)] == [through]
-    assert summary.bytes_counted == summary.bytes_predicted
     assert {device.partition(":")[0] for device in summary.devices} == {d.partition(":")[0] for d in devices.split(",")}
+    check(summary)
+
+
+@pytest.mark.parametrize(
+    ("workers", "scheme", "collectives", "wanted"),
+    [
+        (2, DATA, "auto", "auto"), (4, DATA, "nccl", "auto"), (4, AS_WRITTEN, "nccl", "cuda-ipc"),
+        (2, DATA, "nccl", "zeromq"),
+    ],
+)  # fmt: skip
+def test_workers_with_a_gpu_each_share_collectives_of_nccl(
+    workers: int, scheme: Scheme, collectives: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provide(monkeypatch, gpus=workers)
+    if ON_GPU and gpus() < workers:
+        pytest.skip(f"needs {workers} GPUs, and there are {gpus()}")
+    job = Job(lenet("cuda", scheme), None, "job", "")
+    job.proto.collectives = getattr(Collectives, collectives.upper())
+    job.proto.shard_updates = Sharding.YES
+    summary = run(job, workers, workspace=tmp_path, transport=wanted)
+    assert len(set(summary.devices)) == workers
+    assert all("NCCL among workers 0, 1" in file.read_text() for file in (tmp_path / "log").iterdir())
+    check(summary)
+
+
+def check(summary: Summary) -> None:
+    """It moved what was predicted, and trained what one worker trains."""
+    assert summary.bytes_counted == summary.bytes_predicted > 0
     found = load_file(summary.checkpoint)
     assert found.keys() == expected().keys()
     for name, value in expected().items():

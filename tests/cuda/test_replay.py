@@ -22,8 +22,8 @@ from tests.cuda.nets import NETS
 pytestmark = pytest.mark.usefixtures("device")
 
 
-def player(name: str = "mlp") -> Player:
-    job = loads(NETS[name]).proto
+def player(name: str = "mlp", clip: str = "clip_norm: 1") -> Player:
+    job = loads(NETS[name].replace("clip_norm: 1", clip)).proto
     rule = updater(job.updater)
     program = compile_worker(partition_job(job, 1), 0, len(rule.states), keep=True, kernels=named("cuda"))
     found = Player(program, None, cupy(), rule, job.seed)
@@ -77,6 +77,16 @@ def test_a_trace_tells_of_every_kernel_and_computes_the_same() -> None:
     assert all(replay.graph is None for replay in replayed(traced))
     for holding in range(len(plain.program.holdings)):
         np.testing.assert_array_equal(traced.parameter(holding).get(), plain.parameter(holding).get())
+
+
+@pytest.mark.parametrize("clip", ["", "clip_norm: 1"])
+def test_updates_are_one_launch_at_the_end(clip: str) -> None:
+    worker = player(clip=clip)
+    (found,) = replayed(worker)
+    updates = [action.name.startswith("update ") for action in found.actions]
+    assert updates == sorted(updates)
+    assert sum(updates) == 4
+    assert len(found.runs) == len(updates) - 3
 
 
 def test_messages_delays_and_what_the_host_does_divide_graphs() -> None:

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.cuda.updates import CHUNK
 from netpart.kernels.op import Array, Clock, Op, chain
 from netpart.kernels.reference import Kernels
 from netpart.updaters import AVERAGE, UPDATERS, Scale, Updater, updater
+from netpart.worker.bind import RUN, Action
+from netpart.worker.replay import runs
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal
@@ -90,6 +93,28 @@ def test_of_any_shape_and_order(kind: str, more: str, shape: list[int], order: s
     pair.step(0)
     pair.step(3)
     pair.check()
+
+
+def test_many_in_one_launch_are_each_what_they_are_alone() -> None:
+    """Of any shape, also of several chunks, each with rates of its own; nothing and another rule come between."""
+    rule, other = ruled("kAdam", "weight_decay: 0.25"), ruled("kAdaGrad", "")
+    shapes: list[tuple[int, ...]] = [(3, 7), (), (0, 2), (2 * CHUNK + 5,), (5, 4)]
+    scales = [Scale(lr=1 + k, wd=k) for k in range(len(shapes))]
+    pairs = [Pair(rule, s, "float64", ("crop", "last"), scale) for s, scale in zip(shapes, scales, strict=True)]
+    pairs += [
+        Pair(other, (3,), "float64", ("plain",) * 2, Scale()),
+        Pair(rule, (2,), "float64", ("plain",) * 2, Scale()),
+    ]
+    together = runs([Action(RUN, "update", run=pair.op.run) for pair in pairs])
+    assert len(together) == 5
+    for number in (0, 3):
+        for pair in pairs:
+            pair.op = Op(lambda: None)
+            pair.step(number)
+        for run in together:
+            run()
+    for pair in pairs:
+        pair.check()
 
 
 def test_every_rule_has_a_kernel() -> None:

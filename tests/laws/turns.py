@@ -20,8 +20,9 @@ from netpart.spec import relative, whole
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import updater
 from netpart.worker.averaging import Averaging
-from netpart.worker.player import Player, Waiting
+from netpart.worker.player import Player
 from netpart.worker.serving import Applied, Serving
+from netpart.worker.waiting import Waiting
 
 Values = np.ndarray[Any, Any]
 

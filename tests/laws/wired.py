@@ -12,7 +12,7 @@ import pytest
 from netpart.graph.partition import Partition
 from netpart.launch.ensemble import Ensemble
 from netpart.transport.transport import Transport
-from netpart.worker.player import Waiting
+from netpart.worker.waiting import Waiting
 from tests.laws.groups import DEADLINE, GROUPS, Group, release
 
 WIRES = ("shm", "zeromq-ipc")

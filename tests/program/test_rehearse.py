@@ -92,6 +92,19 @@ def test_every_placement_can_be_played(placed: Placed) -> None:
     rehearse(spoken(placed.partition()))
 
 
+def test_starts_in_different_orders_end_unless_all_must_come_together() -> None:
+    first = [start(name, edge, 1) for name, edge in (("a", 1), ("b", 2))]
+    waits = [wait("a", 1), wait("b", 2)]
+    for order in (first, first[::-1]):
+        other = [start(c.name.split()[-1], c.channel.edge, 0) for c in order]
+        workers = [{"train": [*first, *waits]}, {"train": [*other, *waits]}]
+        rehearse(workers)
+        if order is first:
+            rehearse(workers, together=True)
+    with pytest.raises(ProgramRefused, match=r"worker 0 stands at start all-reduce a .* until worker 1 comes to"):
+        rehearse(workers, together=True)
+
+
 def test_a_missing_receive() -> None:
     workers = three()
     workers[1].remove(next(c for c in workers[1] if c.verb == Verb.RECEIVE and c.peer == 0 and "slice-below" in c.name))

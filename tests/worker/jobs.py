@@ -14,7 +14,8 @@ from netpart.program.compile import compile_worker
 from netpart.proto.reader import loads
 from netpart.transport.transport import Transport
 from netpart.updaters import updater
-from netpart.worker.player import Player, Waiting
+from netpart.worker.player import Player
+from netpart.worker.waiting import Waiting
 
 LENET = """
 name: "lenet" train_steps: 30 seed: 1

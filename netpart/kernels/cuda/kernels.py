@@ -54,4 +54,5 @@ class Kernels(
     """Takes arrays of any strides; tensors with space are best given channels-last. Work is enqueued on the stream of
     ``device``, by Ops that a CUDA graph may repeat."""
 
+    gathers: ClassVar[bool] = True
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh", "stanh", "softplus")

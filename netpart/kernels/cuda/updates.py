@@ -1,24 +1,75 @@
-"""Updates of parameters: one kernel reads and writes each array once."""
+"""Updates of parameters: one kernel reads and writes each array once, and does many parameters in one launch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from netpart.kernels import updates
-from netpart.kernels.cuda.launch import Fast, views
+from netpart.kernels.cuda.launch import DTYPE, Fast, Launch, views
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.updates import Numbers
-from netpart.kernels.verbs import place
+from netpart.kernels.verbs import NOTHING, place
 
 FILE = "updates.cu"
 RULE = np.dtype([(name, "f8") for name in ("first", "second", "most", "low", "high", "decay")])
 """struct Rule of updates.cu."""
 SLOTS = np.dtype([(name, "u8") for name in Numbers._fields])
 """struct Slots of updates.cu."""
+
+
+ROW = np.dtype(
+    [(name, DTYPE) for name in ("w", "g", "h", "u", "mean")]
+    + [("norm", "u8"), ("rule", RULE), ("slots", SLOTS), ("averages", "i8"), ("size", "i8")]
+)
+"""struct Row of updates.cu."""
+CHUNK = 8192
+"""Elements that a block updates."""
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """One update, bound: a row of the table that a launch works off, and the arrays in it. Called, it is done alone.
+
+    Those with the same ``table`` may be done together.
+    """
+
+    table: Table
+    row: np.ndarray[Any, Any]
+    alive: tuple[Any, ...]
+
+    @cached_property
+    def alone(self) -> Callable[[], None]:
+        return self.table.gather([self])
+
+    def __call__(self) -> None:
+        self.alone()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Updates by the kernel ``name``."""
+
+    kernels: Fast
+    name: str
+
+    def gather(self, updates: list[Update]) -> Callable[[], None]:
+        """One launch that does all ``updates``, each block a chunk of one of them."""
+        xp, rows = self.kernels.xp, np.array([each.row for each in updates], ROW)
+        chunks = [(k, start) for k, row in enumerate(rows) for start in range(0, int(row["size"]), CHUNK)]
+        table, work = xp.asarray(rows.view(np.uint8)), xp.asarray(np.array(chunks, np.int64))
+        launch = self.kernels.bound(FILE, self.name, len(chunks), table, work, grid=len(chunks))
+        assert launch is not None
+        return partial(done, launch, updates)
+
+
+def done(launch: Launch, updates: list[Update]) -> None:
+    """Launches; ``updates`` are alive as long as this is."""
+    launch({})
 
 
 @dataclass(frozen=True)
@@ -45,10 +96,12 @@ class Updates(updates.Updates, Fast):
         own = len(updater.slots)
         h, u, mean = ([*state[:own], w, w][:2] + [*state[own:], w])[:3]
         name, *_ = updater.formula
-        tensors, told = views(w, g, h, u, mean), self._told(updater, scale)
-        return self.launch(
-            FILE, name, w.size, *tensors, norm, _rule(updater, scale), told, len(state) > own, int(w.size)
-        )
+        if w.size == 0:
+            return NOTHING
+        tensors = tuple(view.value for view in views(w, g, h, u, mean))
+        address, told = 0 if norm is None else place(norm), self._told(updater, scale)
+        row = np.array((*tensors, address, _rule(updater, scale), told, len(state) > own, w.size), ROW)
+        return Op(Update(Table(self, name), row, (w, g, h, u, mean, norm)))
 
     def follow_mean(self, w: Array, g: Array, keep: float) -> Op:
         """w <- w + (1 - keep) g."""

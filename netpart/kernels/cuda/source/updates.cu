@@ -1,4 +1,5 @@
-// One kernel for each update rule: clips the gradient, decays, updates and averages; see netpart/updaters for formulas.
+// One kernel for each update rule, which updates many parameters: clips the gradient, decays, updates and averages; see
+// netpart/updaters for formulas.
 // What changes from step to step is read from slots.
 #include "view.cuh"
 
@@ -16,28 +17,44 @@ __device__ inline REAL clipped(REAL x, REAL low, REAL high) { return x < low ? l
 
 __device__ inline REAL larger(REAL x, REAL y) { return x < y ? y : x; }
 
+// One parameter: what a launch does to each is a row of a table.
+struct Row {
+    View w, g, h, u, mean;  // its values, gradient, what the rule keeps, and their average
+    const double *norm;
+    Rule rule;
+    Slots slots;
+    long long averages, size;
+};
+
+// What one block does: CHUNK elements of a row, from start on.
+struct Work {
+    long long row, start;
+};
+constexpr long long CHUNK = 8192, WORDS = sizeof(Row) / sizeof(long long);
+
 struct State {
     REAL w, g, h, u;
 };
 
-template <class Apply>
-__device__ void update(const View &w, const View &g, const View &h, const View &u, const View &mean, const double *norm,
-                       const Rule &rule, const Slots &slots, int states, int averages, long long size, Apply apply) {
-    const double length = norm ? sqrt(*norm) : 0;
+template <class Apply> __device__ void update(const Row &row, long long start, int states, Apply apply) {
+    const Rule &rule = row.rule;
+    const double length = row.norm ? sqrt(*row.norm) : 0;
     const REAL factor = length <= rule.most ? REAL(1) : REAL(rule.most / length);
-    const REAL shrink = slots.shrink ? REAL(*slots.shrink) : REAL(1);
-    const REAL keep = averages ? REAL(*slots.keep) : REAL(0), rest = averages ? REAL(1 - *slots.keep) : REAL(0);
-    for (long long i = first(); i < size; i += step()) {
-        State s = {at(w, i), at(g, i), states > 0 ? at(h, i) : REAL(0), states > 1 ? at(u, i) : REAL(0)};
-        if (norm) s.g *= factor;
+    const REAL shrink = row.slots.shrink ? REAL(*row.slots.shrink) : REAL(1);
+    const REAL keep = row.averages ? REAL(*row.slots.keep) : REAL(0);
+    const REAL rest = row.averages ? REAL(1 - *row.slots.keep) : REAL(0);
+    const long long end = start + CHUNK < row.size ? start + CHUNK : row.size;
+    for (long long i = start + threadIdx.x; i < end; i += blockDim.x) {
+        State s = {at(row.w, i), at(row.g, i), states > 0 ? at(row.h, i) : REAL(0), states > 1 ? at(row.u, i) : REAL(0)};
+        if (row.norm) s.g *= factor;
         if (rule.low < rule.high) s.g = clipped(s.g, REAL(rule.low), REAL(rule.high));
         if (rule.decay > 0) s.g += s.w * REAL(rule.decay);
-        if (slots.shrink) s.w *= shrink;
+        if (row.slots.shrink) s.w *= shrink;
         apply(s);
-        at(w, i) = s.w;
-        if (states > 0) at(h, i) = s.h;
-        if (states > 1) at(u, i) = s.u;
-        if (averages) at(mean, i) = at(mean, i) * keep + s.w * rest;
+        at(row.w, i) = s.w;
+        if (states > 0) at(row.h, i) = s.h;
+        if (states > 1) at(row.u, i) = s.u;
+        if (row.averages) at(row.mean, i) = at(row.mean, i) * keep + s.w * rest;
     }
 }
 
@@ -47,11 +64,17 @@ struct Numbers {
 };
 
 #define UPDATE(name, states, statement)                                                                                \
-    extern "C" __global__ void name(View w, View g, View h, View u, View mean, const double *norm, Rule rule,          \
-                                    Slots slots, int averages, long long size) {                                       \
-        const Numbers n = {REAL(*slots.rate), REAL(*slots.delta), REAL(rule.first), REAL(rule.second),                 \
+    extern "C" __global__ void name(const Row *rows, const Work *work) {                                               \
+        __shared__ long long words[WORDS];                                                                             \
+        const Work mine = work[blockIdx.x];                                                                            \
+        const long long *source = reinterpret_cast<const long long *>(rows + mine.row);                                \
+        for (long long i = threadIdx.x; i < WORDS; i += blockDim.x) words[i] = source[i];                              \
+        __syncthreads();                                                                                               \
+        const Row &row = *reinterpret_cast<const Row *>(words);                                                        \
+        const Rule &rule = row.rule;                                                                                   \
+        const Numbers n = {REAL(*row.slots.rate), REAL(*row.slots.delta), REAL(rule.first), REAL(rule.second),         \
                            REAL(1 - rule.first), REAL(1 - rule.second)};                                               \
-        update(w, g, h, u, mean, norm, rule, slots, states, averages, size, [&](State &s) statement);                  \
+        update(row, mine.start, states, [&](State &s) statement);                                                      \
     }
 
 UPDATE(sgd, 0, { s.w -= n.rate * s.g; })

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from threading import local
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -42,17 +43,18 @@ class CUDARuntimeError(RuntimeError):
     """What the CUDA runtime refuses."""
 
 
-CURRENT = [0]
+CURRENT = local()
 
 
 def getDevice() -> int:
-    return CURRENT[0]
+    """That of this thread."""
+    return getattr(CURRENT, "device", 0)
 
 
 def setDevice(device: int) -> None:
     if not 0 <= device < max(1, getDeviceCount()):
         raise CUDARuntimeError(f"cudaSetDevice: invalid device ordinal {device}")
-    CURRENT[0] = device
+    CURRENT.device = device
 
 
 def getDeviceCount() -> int:

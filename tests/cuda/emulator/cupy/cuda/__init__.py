@@ -144,7 +144,9 @@ class Event:
 
     @property
     def done(self) -> bool:
-        return bool(self.waited[0])
+        """Whoever asks lets the device get there."""
+        reach(self.waited)
+        return True
 
     def synchronize(self) -> None:
         reach(self.waited)
@@ -218,4 +220,4 @@ def __getattr__(name: str) -> Any:
     """Libraries, loaded when they are first mentioned."""
     if name != "cublas":
         raise AttributeError(name)
-    return import_module(".cublas", __package__)
+    return import_module("cupy.cublas")
