@@ -17,6 +17,10 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 test check laws cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
 test check laws cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
 test check laws cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
+# Neighbours share fixtures, compiled kernels and imports: each core begins with a run of them, and steals at its end.
+ON_ALL_CORES := -n auto --dist worksteal
+# Tests start hundreds of processes: each would compile netpart anew where bytecode is not kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: bench-simulator help env demo test check laws lint fix cover test-gpu sanitize-gpu proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
@@ -45,14 +49,14 @@ demo: env ## train LeNet on handwritten digits with 3 workers, and draw it
 	@echo 'The partitioned net is drawn in out/conv.svg; the figures of the run are in out/summary.json.'
 
 test: env ## run every test
-	@$(BIN)/python -m pytest -m 'not slow' -n auto
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m 'not alone' $(ON_ALL_CORES)
+	@$(BIN)/python -m pytest -m alone
 
 check: lint ## lint, types, floors and the fast tests: before every commit
-	$(BIN)/python -m pytest -m 'not slow' -n auto
+	$(BIN)/python -m pytest -m 'not slow' $(ON_ALL_CORES)
 
 laws: env ## every law, with all kernels and transports; ARGS=--hypothesis-profile=hunt for more examples
-	$(BIN)/python -m pytest tests/laws tests/end2end/test_law.py -n auto $(ARGS)
+	$(BIN)/python -m pytest tests/laws tests/end2end/test_law.py $(ON_ALL_CORES) $(ARGS)
 
 lint: env ## format, lint, types and floors, without tests
 	$(BIN)/ruff format --check --quiet

@@ -12,12 +12,13 @@ THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 """What tells libraries, while they are imported, how many threads they have."""
 GEMM = """
 import os
+import sys
 import numpy as np
 import torch
 from time import perf_counter
 from netpart.kernels.choose import choose, named
 torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-n = 2048
+n = int(sys.argv[1])
 a, b, c = (np.random.default_rng(1).random((n, n), np.float32) for _ in range(3))
 tensors = [torch.from_numpy(each) for each in (a, b, c)]
 def seconds(product):
@@ -55,9 +56,9 @@ def again_on_one_thread(module: str) -> int | None:
     return subprocess.run(call, env=environment(1), check=False).returncode
 
 
-def gemm(threads: int) -> float:
+def gemm(threads: int, size: int = 2048) -> float:
     """FLOPs per second of a float32 product of square matrices: the best of a dozen each by NumPy, PyTorch, netpart."""
-    return float(printed(GEMM, threads))
+    return float(printed(GEMM, threads, size))
 
 
 def imported() -> int:
@@ -65,9 +66,9 @@ def imported() -> int:
     return int(printed(IMPORTED, 1)) * 1024
 
 
-def printed(program: str, threads: int) -> str:
+def printed(program: str, threads: int, *arguments: object) -> str:
     """What a Python program prints."""
-    call = [sys.executable, "-c", program]
+    call = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.run(call, env=environment(threads), stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -81,10 +82,16 @@ def held(buffers: Sequence[Buffer], b: int) -> int:
     return b
 
 
+@cache
+def names(kind: type[Instruction]) -> tuple[str, ...]:
+    """The fields of a kind of instruction."""
+    return tuple(f.name for f in fields(kind))
+
+
 def views(instruction: Instruction) -> Iterator[View]:
     """Every view an instruction reads or writes."""
-    for f in fields(instruction):
-        value = getattr(instruction, f.name)
+    for name in names(type(instruction)):
+        value = getattr(instruction, name)
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, View):
                 yield each

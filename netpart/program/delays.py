@@ -16,7 +16,7 @@ buffer is needed once for each mini-batch that is between the first and the last
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from netpart.graph.partition import Partition
@@ -66,7 +66,7 @@ def agreed(delays: dict[str, int], together: Sequence[Collection[str]]) -> dict[
 
 
 def copies(
-    buffers: Sequence[Buffer], instructions: Iterable[Instruction], read: Sequence[Sequence[View]],
+    buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]],
     places: Mapping[int, int],
 ) -> Copies:  # fmt: skip
     """The buffers of which each mini-batch that is under way needs one of its own.
@@ -75,6 +75,8 @@ def copies(
     another.
     """
     touched: dict[int, set[int]] = {}
+    if len({instruction.delay for instruction in instructions}) < 2:
+        return {}
     for instruction in instructions:
         more = read[instruction.holding] if isinstance(instruction, Update) else ()
         for view in chain(views(instruction), more):

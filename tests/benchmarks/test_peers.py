@@ -20,7 +20,7 @@ from netpart.launch.run import run
 from netpart.proto.reader import load
 from tests.house.tree import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 STEPS = 6
 WORKS = [
     Work((9, 12, 8, 12, 10), 6, 2, STEPS, rate=0.1),

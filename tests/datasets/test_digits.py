@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from netpart.data.record import Record, decode_record
 from netpart.data.store import open_store
 from netpart.errors import NetpartError
 
-pytest.importorskip("sklearn")
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs scikit-learn")
 
 
 @pytest.fixture(scope="module")

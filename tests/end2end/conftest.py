@@ -1,4 +1,4 @@
-"""Real processes take real seconds: every test here is slow, `make check` leaves them to `make test`."""
+"""Real processes take real seconds and all cores: `make check` leaves every test here to `make test`, at its end."""
 
 from __future__ import annotations
 
@@ -11,3 +11,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.alone)

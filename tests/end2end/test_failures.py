@@ -28,7 +28,8 @@ def moments(seed: int, count: int) -> Iterator[tuple[int, int, str]]:
         yield i % WORKERS, 1 if i == 0 else random.randint(2, 12 if i % 2 else 200), ("shm", "zeromq")[i // 2 % 2]
 
 
-MOMENTS = 20
+MOMENTS = 12
+"""Every worker over every transport, at both kinds of moment."""
 KILLS, STOPS, PARENTS = (list(moments(seed, MOMENTS)) for seed in (1, 2, 3))
 
 

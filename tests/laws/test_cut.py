@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.testing.laws import cut_law
@@ -11,12 +11,9 @@ from netpart.testing.play import make_data
 from tests.laws.cases import ALL
 from tests.laws.cuts import cuts
 
-EXAMPLES = 200
-
 
 @pytest.mark.parametrize("name", ALL)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=EXAMPLES)
 def test_the_parts_make_the_whole(name: str, data: st.DataObject, seed: int) -> None:
     layer = data.draw(ALL[name]).layer()
     cut_law(layer, make_data(layer, seed), data.draw(cuts(layer)))

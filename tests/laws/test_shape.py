@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.layers import layer_class, names
@@ -27,6 +27,7 @@ def test_the_whole_output_needs_all_of_every_input_and_parameter(name: str, data
 
 @pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
+@settings(max_examples=settings().max_examples // 5)
 def test_a_type_has_a_gradient_unless_the_table_says_otherwise(name: str, data: st.DataObject) -> None:
     assert has_gradient(data.draw(ALL[name]).layer()) == (name not in NO_GRADIENT)
 

@@ -10,8 +10,6 @@ from netpart.kernels.op import Clock
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters import Scale, updater
 
-torch = pytest.importorskip("torch")
-
 CONF = """
 type: kAdamW weight_decay: 0.25 clip_norm: 1.5 adamw_conf { beta1: 0.75 beta2: 0.875 } delta: 0.0009765625
 learning_rate { type: kFixed base_lr: 0.125 }
@@ -19,6 +17,7 @@ learning_rate { type: kFixed base_lr: 0.125 }
 
 
 def test_ten_steps_are_those_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
     rule, random, clock = updater(text_format.Parse(CONF, UpdaterProto())), np.random.default_rng(1), Clock()
     w, g, norm = random.normal(size=(4, 3)), np.zeros((4, 3)), np.zeros(1)
     other = torch.nn.Parameter(torch.from_numpy(w.copy()))

@@ -16,7 +16,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[2] / "netpart/kernels/cuda/source"
-COMMAND = ["g++", "-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE"]
+COMMAND = ["g++", "-std=c++17", "-Og", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE"]
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*$', re.M)
 NOT_OURS = re.compile(r"^[ \t]*#[ \t]*(?:include[ \t]+<|pragma).*$", re.M)

@@ -113,14 +113,14 @@ template <class T, class U> T exchange(T *p, U value) {
     *p = T(value);
     return old;
 }
-template <class T> T atomicAdd(T *p, std::type_identity_t<T> v) { return exchange(p, *p + v); }
-template <class T> T atomicSub(T *p, std::type_identity_t<T> v) { return exchange(p, *p - v); }
-template <class T> T atomicMax(T *p, std::type_identity_t<T> v) { return exchange(p, *p < v ? v : *p); }
-template <class T> T atomicMin(T *p, std::type_identity_t<T> v) { return exchange(p, v < *p ? v : *p); }
-template <class T> T atomicOr(T *p, std::type_identity_t<T> v) { return exchange(p, *p | v); }
-template <class T> T atomicAnd(T *p, std::type_identity_t<T> v) { return exchange(p, *p & v); }
-template <class T> T atomicExch(T *p, std::type_identity_t<T> v) { return exchange(p, v); }
-template <class T> T atomicCAS(T *p, std::type_identity_t<T> old, std::type_identity_t<T> v) {
+template <class T> T atomicAdd(T *p, std::common_type_t<T> v) { return exchange(p, *p + v); }
+template <class T> T atomicSub(T *p, std::common_type_t<T> v) { return exchange(p, *p - v); }
+template <class T> T atomicMax(T *p, std::common_type_t<T> v) { return exchange(p, *p < v ? v : *p); }
+template <class T> T atomicMin(T *p, std::common_type_t<T> v) { return exchange(p, v < *p ? v : *p); }
+template <class T> T atomicOr(T *p, std::common_type_t<T> v) { return exchange(p, *p | v); }
+template <class T> T atomicAnd(T *p, std::common_type_t<T> v) { return exchange(p, *p & v); }
+template <class T> T atomicExch(T *p, std::common_type_t<T> v) { return exchange(p, v); }
+template <class T> T atomicCAS(T *p, std::common_type_t<T> old, std::common_type_t<T> v) {
     return exchange(p, *p == old ? v : *p);
 }
 // Wraps to 0 after `last`.

@@ -11,7 +11,7 @@ from pathlib import Path
 from cupy import runtime
 
 SOURCE = Path(__file__).parents[1] / "cublas.cpp"
-COMMAND = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-Wl,-soname,libcublas.so.13"]
+COMMAND = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-Wl,-soname,libcublas.so.13"]
 
 
 def built() -> Path:
