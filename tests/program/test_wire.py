@@ -24,7 +24,7 @@ from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Array
 from netpart.transport.transport import Channel as TransportChannel
 from netpart.worker.bind import WAIT
-from netpart.worker.player import Waiting
+from netpart.worker.waiting import Waiting
 from tests.laws import groups
 from tests.laws.wired import Wired
 from tests.worker.jobs import LENET, partition
