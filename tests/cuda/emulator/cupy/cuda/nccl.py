@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from struct import Struct
 from threading import local
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ class NcclCommunicator:
         while (self.told[:, column] < self.round).any():
             if self.aborted or monotonic() > end:
                 raise NcclError(f"NCCL_ERROR_SYSTEM_ERROR: in call {self.round} of {self.told[:, column].tolist()}")
-            sleep(1e-4)
+            os.sched_yield()
 
     def collect(
         self, kind: int, send: int, receive: int, counts: tuple[int, int], element: int, more: int, stream: int,
