@@ -9,8 +9,6 @@ time ─▶   conv1.y ████████████████
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
-from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -82,15 +80,9 @@ def held(buffers: Sequence[Buffer], b: int) -> int:
     return b
 
 
-@cache
-def names(kind: type[Instruction]) -> tuple[str, ...]:
-    """The fields of a kind of instruction."""
-    return tuple(f.name for f in fields(kind))
-
-
 def views(instruction: Instruction) -> Iterator[View]:
     """Every view an instruction reads or writes."""
-    for name in names(type(instruction)):
+    for name in instruction.__match_args__:
         value = getattr(instruction, name)
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, View):
