@@ -18,8 +18,8 @@ from benchmarks.prepare import WARM_UP, Prepared
 
 PLAIN, LAST = "plain", "channels last"
 """How the tensors of a peer may lie in memory."""
-LOOK_SECONDS = 0.05
-"""How often the memory of workers is looked at."""
+LOOK_SECONDS = 0.25
+"""How often the memory of workers is looked at: seldom, as it takes a millisecond of a core that they need."""
 DEADLINE = 900.0
 """Seconds after which a run has failed."""
 

@@ -90,7 +90,7 @@ class Simulation:
 @dataclass
 class Priced(Simulation):
     """A simulation that computes nothing: forward and backward take the FLOPs of their part at ``speeds``, which are in
-    FLOPs a second, and all else within a worker takes no time. ``predict`` has the same model."""
+    FLOPs a second, and all else within a worker takes no time. ``predict`` has the same prices."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

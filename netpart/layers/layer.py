@@ -159,7 +159,8 @@ class Layer(ABC):
     adds: ClassVar[bool] = False
     """True if backward can add the gradients of its inputs to what is there, in the pass in which it makes them."""
     halves: ClassVar[bool] = False
-    """True if backward makes the gradients of inputs and those of parameters apart, neither from the other."""
+    """True if backward, called for the gradients of inputs alone and then for those of parameters, makes what it makes
+    when it is called for both. It gets one ``Call`` twice, so it takes its arrays from that when it is called."""
     rereads: str = "xy"
     """What backward reads again: "x" its inputs, "y" its outputs; parameters and ``aux`` always."""
     reuse: tuple[Reuse, Reuse] = (Reuse.NONE, Reuse.NONE)

@@ -4,8 +4,9 @@
     backward conv2: dx ─ backward norm1 ─ start sum ─ backward conv2: dw ─ wait ─ backward moments1 ..
 
 What others wait for leaves earlier, and what this worker waits for has that long to come. Zero-bubble pipelines
-(Qi et al. 2023, arXiv:2401.10241) have the same two halves; here the second stays with its layer, so no more than one
-gradient of an activation is held for longer.
+(Qi et al. 2023, arXiv:2401.10241) have the same two halves; here the second stays near its layer, so that no more is
+held for longer than what one layer read and the gradient of what it made. Sums of gradients of parameters make nobody
+wait before the end of the pass: they stay as early as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from math import prod
 
 from netpart.program.arena import views
 from netpart.program.buffers import ALIAS, Buffer, View
-from netpart.program.instructions import Backward, CollectiveStart, CollectiveWait, Instruction, Receive, Send
+from netpart.program.instructions import Backward, CollectiveStart, CollectiveWait, Instruction, Receive, Send, Way
 from netpart.program.sharing import Layers, only_read
 
 Span = tuple[int, int, int]
@@ -60,8 +61,14 @@ def parted(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> Sequence[In
         else:
             meanwhile.append(instruction)
     changed = spans(buffers, (view for each in meanwhile for view in written(each)))
-    leaves = any(isinstance(each, Send | CollectiveStart) for each in meanwhile)
-    return [first, *meanwhile, *behind] if leaves and not meet(changed, spans(buffers, only_read(second))) else run
+    pays = any(map(leaves, meanwhile)) and not meet(changed, spans(buffers, only_read(second)))
+    return [first, *meanwhile, *behind] if pays else run
+
+
+def leaves(instruction: Instruction) -> bool:
+    """True if it sends what others wait for before they go on with backward."""
+    summed = isinstance(instruction, CollectiveStart) and instruction.channel.way != Way.BUCKET
+    return summed or isinstance(instruction, Send)
 
 
 def written(instruction: Instruction) -> Iterator[View]:

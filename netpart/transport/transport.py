@@ -82,7 +82,8 @@ class Transport(ABC):
         return ""
 
     def connect(self, addresses: Mapping[int, str]) -> None:
-        """Connects to the peers that this rank sends to, given what their ``bind`` returned."""
+        """Connects to the peers that this rank sends to, or reads from (``expect`` with ``stays``), given what their
+        ``bind`` returned; before anything is received."""
         return
 
     @abstractmethod

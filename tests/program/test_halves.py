@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,11 +15,13 @@ from netpart.layers.layer import Layer
 from netpart.layers.relu import ReLU
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
+from netpart.program.exchange import exchange
 from netpart.program.halves import halved
 from netpart.program.instructions import (
     Add,
     Backward,
     Channel,
+    CollectiveStart,
     CollectiveWait,
     Copy,
     Instruction,
@@ -82,6 +85,14 @@ def test_it_stays_whole(before: tuple[Instruction, ...]) -> None:
     assert changed(*before) == [*before]
 
 
+def test_sums_of_gradients_of_parameters_wait_for_nobody() -> None:
+    found = exchange("all-reduce", (0, 1), (((0, 4),),), (((0, 4),),), "direct", 4)
+    start = CollectiveStart(found, (DV,), (DV,), None, "float", Channel(1, Way.BUCKET, 0, 0), "bucket")
+    assert changed(BOTH, start) == [BOTH, start]
+    moments = replace(start, channel=Channel(1, Way.REDUCE, 0, 0))
+    assert changed(BOTH, moments) == [FIRST, moments, SECOND]
+
+
 def test_a_layer_that_cannot_stays_whole() -> None:
     assert changed(BOTH, SEND, RECEIVE, kind=ReLU) == [BOTH, SEND, RECEIVE]
 
@@ -105,7 +116,9 @@ RESIDUAL = "\n".join(
         layer("n1", "kBM", "c1", params=2),
         layer("c2", "kConvolution", "n1", CONVOLUTION, 2),
         layer("n2", "kBM", "c2", params=2),
-        layer("sum", "kAdd", "n1 n2"),
+        layer("u3", "kTransposedConvolution", "n2", CONVOLUTION, 2),
+        layer("n3", "kBM", "u3", params=2),
+        layer("sum", "kAdd", "n1 n3"),
         layer("ip", "kInnerProduct", "sum", "innerproduct_conf { num_output: 3 }", 2),
         layer("loss", "kSoftmaxLoss", "ip data"),
         "}",
@@ -121,7 +134,8 @@ def test_gradients_of_weights_are_made_while_moments_are_summed() -> None:
         for before, after in pairwise(program.instructions)
         if isinstance(before, Backward) and isinstance(after, CollectiveWait) and not any(before.dx)
     }
-    assert found == {("ip-00", "all-reduce d(moments-n2)"), ("c2-00", "all-reduce d(moments-n1)")}
+    before = {"n3": "ip-00", "n2": "u3-00", "n1": "c2-00"}
+    assert found == {(part, f"all-reduce d(moments-{norm})") for norm, part in before.items()}
 
 
 def trained(workers: int) -> dict[str, np.ndarray[Any, Any]]:

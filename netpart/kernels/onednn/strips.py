@@ -22,10 +22,12 @@ Strip = tuple[Array, Array, Window]
 
 
 def strips(x: Array, y: Array, w: Array, window: Window) -> list[Strip]:
-    """What is read, what is made of it and how, as views; only one where that is as well."""
+    """What is read, what is made of it and how, as views, but for what reads padding alone; only one where that is as
+    well."""
     lines = min(_cached(x, y, w), MOST // prod(y.shape[3:]) if x.shape[1] < LEAST else len(y) * y.shape[2])
     images, spans = _even(len(y), lines // y.shape[2]), _even(y.shape[2], lines)
-    return [_strip(x[i:j], y[i:j], window, *span) for (i, j), span in product(images, spans)]
+    found = [_strip(x[i:j], y[i:j], window, *span) for (i, j), span in product(images, spans)]
+    return [strip for strip in found if strip[0].size] or found
 
 
 def _cached(x: Array, y: Array, w: Array) -> int:
