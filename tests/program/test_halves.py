@@ -86,7 +86,7 @@ def test_it_stays_whole(before: tuple[Instruction, ...]) -> None:
 
 
 def test_sums_of_gradients_of_parameters_wait_for_nobody() -> None:
-    found = exchange("all-reduce", (0, 1), (((0, 4),),), (((0, 4),),), "direct", 4)
+    found = exchange("all-reduce", (0, 1), ((0, 4),), (((0, 4),),), "direct", 4)
     start = CollectiveStart(found, (DV,), (DV,), None, "float", Channel(1, Way.BUCKET, 0, 0), "bucket")
     assert changed(BOTH, start) == [BOTH, start]
     moments = replace(start, channel=Channel(1, Way.REDUCE, 0, 0))
