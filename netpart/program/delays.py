@@ -74,9 +74,9 @@ def copies(
     ``read[h]`` are the views that the update of holding h touches; ``places`` says which buffers lie in the place of
     another.
     """
-    touched: dict[int, set[int]] = {}
     if len({instruction.delay for instruction in instructions}) < 2:
         return {}
+    touched: dict[int, set[int]] = {}
     for instruction in instructions:
         more = read[instruction.holding] if isinstance(instruction, Update) else ()
         for view in chain(views(instruction), more):
