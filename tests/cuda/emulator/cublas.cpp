@@ -1,4 +1,5 @@
 // What netpart calls of cuBLAS, in plain loops. Products are enqueued: what they read is read when the stream gets there.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -71,6 +72,20 @@ static bool fits(const Side &side, int rows, int columns) {
 
 extern "C" {
 void emulator_enqueue_by(Enqueue by) { enqueue = by; }
+
+// Of each side its address, bytes of an element, extents (matrices, rows, columns) and their distances in bytes; then
+// whether c is read.
+void emulator_sides(const void *work, long long *to) {
+    const Product &p = *static_cast<const Product *>(work);
+    const long long item = p.compute == DOUBLE ? 8 : 4;
+    auto tell = [&](const Side &side, long long rows, long long columns) {
+        const long long down = side.turned ? side.leading : 1, right = side.turned ? 1 : side.leading;
+        const long long found[] = {(long long)side.data, item, p.count, rows, columns, side.step * item, down * item, right * item};
+        to = std::copy(found, found + 8, to);
+    };
+    tell(p.a, p.m, p.k), tell(p.b, p.k, p.n), tell(p.c, p.m, p.n);
+    *to = p.beta != 0;
+}
 
 void emulator_work(void *work) {
     const Product *product = static_cast<Product *>(work);

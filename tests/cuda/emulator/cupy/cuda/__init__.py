@@ -1,6 +1,8 @@
 """Streams, events, graphs and memory of the emulated device.
 
-What is enqueued on a stream is done when somebody waits for it, and no sooner: a wait that is missing shows.
+What is enqueued on a stream is done when somebody waits for it, and no sooner: a wait that is missing shows. And memory
+knows which works of all streams come before each: what two do to it with no event between them is an error, also if it
+happens to be done in the right order.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from itertools import count
 from threading import RLock, local
 from typing import Any
 
-from cupy import ipc, runtime
+from cupy import ipc, memory, runtime
 from cupy.runtime import CUDARuntimeError
 
 HERE = local()
@@ -23,6 +25,16 @@ NUMBERS = count(1)
 WORKING = RLock()
 """Held by whoever does what was enqueued: a thread may wait for what is on the stream of another."""
 Work = Callable[[], None]
+Known = dict[int, int]
+"""By stream: how many of its works come before something."""
+HOST: Known = {}
+"""What hosts have waited for. What one enqueues comes behind it, whichever did: they tell each other in their ways."""
+
+
+def join(known: Known, more: Known) -> None:
+    """Adds what ``more`` knows to ``known``."""
+    for stream, number in list(more.items()):
+        known[stream] = max(number, known.get(stream, 0))
 
 
 def is_available() -> bool:
@@ -50,13 +62,47 @@ class Stream:
 
     def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int = 0) -> None:
         self.ptr, self.device_id = (0 if null else next(NUMBERS)), 0
-        self.queue: deque[Work] = deque()
+        self.queue: deque[tuple[Work, int, Known]] = deque()
+        self.number, self.known = 0, Known()
         self.captured: list[Work] | None = None
         self.before: list[Stream] = []
         runtime.STREAMS[self.ptr] = self
 
+    def __del__(self) -> None:
+        HOST.pop(self.ptr, None)
+        memory.forget(self.ptr)
+
     def enqueue(self, work: Work) -> None:
-        (self.queue if self.captured is None else self.captured).append(work)
+        if self.captured is None:
+            self.queue.append((work, *self.place()))
+        else:
+            self.captured.append(work)
+
+    def place(self) -> tuple[int, Known]:
+        """The number of its next work, and what comes before that."""
+        join(self.known, HOST)
+        self.number += 1
+        self.known[self.ptr] = self.number
+        self.known = {stream: number for stream, number in self.known.items() if stream in runtime.STREAMS}
+        return self.number, dict(self.known)
+
+    def begin(self) -> None:
+        """What is done to memory from here on is its next work."""
+        memory.begin(self.ptr, *self.place())
+
+    def step(self) -> None:
+        """Does the first work that is enqueued."""
+        work, *place = self.queue.popleft()
+        memory.begin(self.ptr, *place)
+        work()
+
+    def drain(self) -> None:
+        """Does all that is enqueued. To those that enqueue more nothing has been said."""
+        with WORKING:
+            while self.queue:
+                self.step()
+            if not any(stream.queue for stream in list(runtime.STREAMS.values())):
+                runtime.bury()
 
     def use(self) -> Stream:
         HERE.stream = self
@@ -75,11 +121,8 @@ class Stream:
 
     def synchronize(self) -> None:
         self.refuse_while_capturing("cudaStreamSynchronize")
-        with WORKING:
-            while self.queue:
-                self.queue.popleft()()
-            if not any(stream.queue for stream in list(runtime.STREAMS.values())):
-                runtime.GRAVES.clear()
+        self.drain()
+        join(HOST, self.known)
 
     def refuse_while_capturing(self, what: str) -> None:
         if self.captured is not None:
@@ -108,6 +151,7 @@ class Stream:
     def wait_event(self, event: Event) -> None:
         """For what was recorded last before this call, whatever is recorded after it."""
         mark = event.waited
+        join(self.known, event.known)
         self.enqueue(lambda: reach(mark))
 
 
@@ -129,6 +173,7 @@ class Event:
             raise ValueError("Timing must be disabled for interprocess events")
         self.ptr, self.interprocess = next(NUMBERS), interprocess
         self.waited: list[Any] = [True, None]
+        self.known = Known()
         ipc.EVENTS[self.ptr] = self
 
     def record(self, stream: Stream | None = None) -> None:
@@ -139,17 +184,19 @@ class Event:
             mark[0] = True
 
         stream.enqueue(reached)
+        self.known = dict(stream.known)
         if self.interprocess and not ipc.ALONE[0]:
             stream.synchronize()
 
     @property
     def done(self) -> bool:
         """Whoever asks lets the device get there."""
-        reach(self.waited)
+        self.synchronize()
         return True
 
     def synchronize(self) -> None:
         reach(self.waited)
+        join(HOST, self.known)
 
 
 def reach(mark: list[Any]) -> None:
@@ -157,7 +204,7 @@ def reach(mark: list[Any]) -> None:
     with WORKING:
         while not mark[0]:
             mark[1].refuse_while_capturing("cudaEventSynchronize")
-            mark[1].queue.popleft()()
+            mark[1].step()
 
 
 def get_elapsed_time(start: Event, end: Event) -> float:
