@@ -75,11 +75,15 @@ static bool clashes(Deed other, Deed me, Deed since) {
     return other < base ? !comes_before(other) : !follows(doers[other - base]);
 }
 
-static unsigned doer_of(Deed deed) { return deed < base ? ~0u : doers[deed - base].thread; }
+static bool of_one_thread(Deed one, Deed other) {
+    if (one < base || other < base) return false;
+    const Doer &a = doers[one - base], &b = doers[other - base];
+    return a.block == b.block && a.thread == b.thread;
+}
 
 static void read_by(Cell &cell, Deed me) {
     if (cell.read[0] == me) return;
-    if (cell.read[0] < base || doer_of(cell.read[0]) != doer_of(me)) cell.read[1] = cell.read[0];
+    if (!of_one_thread(cell.read[0], me)) cell.read[1] = cell.read[0];
     cell.read[0] = me;
 }
 

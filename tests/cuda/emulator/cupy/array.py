@@ -96,8 +96,7 @@ class ndarray(NDArrayOperatorsMixin):
         if callable(found):
             if name in VIEWS:
                 return lambda *args, **kwargs: wrapped(found(*args, **kwargs))
-            reads, writes = ([], [self._host]) if name in FILLS else ([self._host], [])
-            return lambda *args, **kwargs: called(found, args, kwargs, reads, writes)
+            return lambda *args, **kwargs: called(found, args, kwargs, [self._host])
         return wrapped(found)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -115,6 +114,12 @@ class ndarray(NDArrayOperatorsMixin):
             return
         target = np.asarray(self._host[index]) if basic(index) else self._host
         called(self._host.__setitem__, (index, value), {}, (), [target])
+
+    def fill(self, value: Any) -> None:
+        """Bytes that are filled with rubbish are as good as never written."""
+        called(self._host.fill, (value,), {}, (), [self._host])
+        if self._host.dtype == np.uint8 and value == runtime.RUBBISH:
+            memory.enroll(self._host.__array_interface__["data"][0], self._host.nbytes)
 
     def __len__(self) -> int:
         return len(self._host)
@@ -168,8 +173,6 @@ class ndarray(NDArrayOperatorsMixin):
 
 VIEWS = {"reshape", "transpose", "view", "ravel", "swapaxes", "squeeze"}
 """Methods that compute nothing where they are asked for what needs no copy."""
-FILLS = {"fill"}
-"""Those that write their array and do not read it."""
 
 
 def basic(index: Any) -> bool:
@@ -242,7 +245,8 @@ def called(
         stream.drain()
         stream.begin()
         for array in (*reads, *arrays(args), *arrays([v for name, v in kwargs.items() if name != "out"])):
-            memory.reads(array)
+            if not any(array is each for each in writes):
+                memory.reads(array)
         found = function(*unwrapped(tuple(args)), **given)
         for array in (*writes, *arrays(outs)):
             memory.writes(array)
@@ -265,6 +269,8 @@ def function(name: str) -> Any:
         return found
     if name in ("dtype", "result_type", "can_cast"):
         return found
+    if name == "copyto":
+        return lambda dst, src, **kwargs: called(found, (dst, src), kwargs, (), [dst._host])
     return lambda *args, **kwargs: called(found, args, kwargs)
 
 
