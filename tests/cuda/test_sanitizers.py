@@ -174,13 +174,13 @@ def test_what_was_given_back_is_not_used(call: Callable[..., None]) -> None:
     place["address"] = x.data.ptr
     call("follow", y, place)
     del x
-    with pytest.raises(RuntimeError, match="follow: .* thread . of block 0 uses 4 bytes that are in no array"):
+    with pytest.raises(RuntimeError, match=r"follow: .* thread \d+ of block 0 uses 4 bytes that are in no array"):
         call("follow", y, place)
 
 
 def test_launches_come_in_many_orders(call: Callable[..., None]) -> None:
     found = []
-    for _ in range(4):
+    for _ in range(8):
         place, count = ones(2 * SIZE), cupy().zeros(1, np.int32)
         call("order", place, count, blocks=2)
         found.append(place.get().tolist())
@@ -188,7 +188,7 @@ def test_launches_come_in_many_orders(call: Callable[..., None]) -> None:
     assert all(sorted(each) == numbers for each in found)
     assert numbers in found
     assert numbers[::-1] in found
-    assert len(set(map(tuple, found))) == 4
+    assert len(set(map(tuple, found))) > 4
 
 
 class Streams:

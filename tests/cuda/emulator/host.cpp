@@ -53,17 +53,19 @@ static std::vector<Cell> shared_cells;  // of static memory, then of dynamic
 static Deed block_began;
 static const Launch *launched;
 
-// --- Orders: of blocks, and of threads that may run. By turns forward, backward and twice random.
+// --- Orders: of blocks, and of threads that may run. Each launch has another: forward, backward, or at random.
 
 static unsigned random_state;
+static enum { FORWARD, BACKWARD, RANDOM, AS_RANDOM } manner;
 
-static unsigned seed() {
+// Neighbouring launches differ, and so do those of another EMULATED_ORDER.
+static void choose_order() {
     static const char *given = std::getenv("EMULATED_ORDER");
-    return given ? unsigned(std::atoi(given)) : 0;
+    random_state = (launches++ + (given ? std::atoi(given) : 0)) * 0x9e3779b9u;
+    manner = decltype(manner)(random_state >> 30);
 }
 
-static bool backwards() { return (launches + seed()) % 4 == 1; }
-static bool at_random() { return (launches + seed()) % 4 > 1; }
+static bool at_random() { return manner >= RANDOM; }
 
 static unsigned some(unsigned count) {
     random_state = random_state * 1664525u + 1013904223u;
@@ -71,7 +73,7 @@ static unsigned some(unsigned count) {
 }
 
 template <class T> static void arrange(std::vector<T> &items) {
-    if (backwards()) std::reverse(items.begin(), items.end());
+    if (manner == BACKWARD) std::reverse(items.begin(), items.end());
     for (unsigned i = items.size(); at_random() && i > 1; i--) std::swap(items[i - 1], items[some(i)]);
 }
 
@@ -362,7 +364,7 @@ static void run_block(std::size_t shared) {
 }
 
 static void run_grid(std::size_t shared) {
-    random_state = 2654435761u * (launches + 1) + seed();
+    choose_order();
     failure.clear();
     begin_launch();
     for (unsigned number : numbers(grid.x * grid.y * grid.z)) {
@@ -371,7 +373,6 @@ static void run_grid(std::size_t shared) {
         run_block(shared);
         if (!failure.empty()) break;
     }
-    launches++;
 }
 
 const char *launch(const Launch &launch, const unsigned *dims, std::size_t shared) {

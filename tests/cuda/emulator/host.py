@@ -135,7 +135,7 @@ def lent(arrays: Iterable[Any]) -> Iterator[None]:
     """Arrays of the host are memory of the device."""
     memory, places = runtime(), {array.ctypes.data: array.nbytes for array in arrays}
     for first, nbytes in places.items():
-        memory.memory_enroll(ctypes.c_size_t(first), ctypes.c_size_t(nbytes), 1)
+        memory.memory_enroll(ctypes.c_size_t(first), ctypes.c_size_t(nbytes), 1, 0)
     try:
         yield
     finally:

@@ -169,12 +169,13 @@ void memory_forget(unsigned stream) {
     latest.erase(stream);
 }
 
-// Memory that is the device's from here on: the current work has it first. With `written` all of it was written long ago.
-void memory_enroll(std::uintptr_t first, std::size_t bytes, int written) {
+// Memory that is the device's from here on. All of it was `written` long ago, or nobody has; of a `pool` that gives memory
+// in the order of the current stream, whoever uses it comes behind what this stream was told before.
+void memory_enroll(std::uintptr_t first, std::size_t bytes, int written, int pool) {
     std::lock_guard<std::mutex> guard(lock);
     std::shared_ptr<Cell> cells(static_cast<Cell *>(std::calloc(bytes, sizeof(Cell))), std::free);
-    if (!written && next == base) begin({0, 0, 0, 0});
-    const Cell cell = written ? Cell{LONG_AGO, 0, {NONE, NONE}} : Cell{NONE, 0, {next - 1, NONE}};
+    if (pool && next == base) begin({0, 0, 0, 0});
+    const Cell cell = {written ? LONG_AGO : NONE, 0, {pool ? next - 1 : NONE, NONE}};
     std::fill(cells.get(), cells.get() + bytes, cell);
     enroll(first, bytes, cells);
 }

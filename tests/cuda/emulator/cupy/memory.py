@@ -36,10 +36,11 @@ LIBRARY = host().runtime()
 LIBRARY.memory_use.restype = ctypes.c_char_p
 
 
-def enroll(address: int, nbytes: int, written: bool = False) -> None:
-    """These bytes are the device's; until somebody writes them nobody may read them."""
+def enroll(address: int, nbytes: int, written: bool = False, pool: bool = False) -> None:
+    """These bytes are the device's; until somebody writes them nobody may read them. Of a ``pool`` they come in the order
+    of the current stream: until now they may have been something else."""
     if nbytes:
-        LIBRARY.memory_enroll(ctypes.c_size_t(address), ctypes.c_size_t(nbytes), written)
+        LIBRARY.memory_enroll(ctypes.c_size_t(address), ctypes.c_size_t(nbytes), written, pool)
 
 
 def alias(address: int, nbytes: int, of: int) -> None:

@@ -42,7 +42,7 @@ class Block(bytearray):
         self.address = -(-(ctypes.addressof(ctypes.c_char.from_buffer(self)) + 1) // LINE) * LINE
         with WORKING:
             get_current_stream().begin()
-            memory.enroll(self.address, nbytes)
+            memory.enroll(self.address, nbytes, pool=True)
         ctypes.memset(self.address, RUBBISH, nbytes)
 
     def __del__(self) -> None:
