@@ -37,8 +37,10 @@ LIBRARY.memory_use.restype = ctypes.c_char_p
 
 
 def enroll(address: int, nbytes: int, written: bool = False, pool: bool = False) -> None:
-    """These bytes are the device's; until somebody writes them nobody may read them. Of a ``pool`` they come in the order
-    of the current stream: until now they may have been something else."""
+    """These bytes are the device's; until somebody writes them nobody may read them.
+
+    Of a ``pool`` they come in the order of the current stream: until now they may have been something else.
+    """
     if nbytes:
         LIBRARY.memory_enroll(ctypes.c_size_t(address), ctypes.c_size_t(nbytes), written, pool)
 
