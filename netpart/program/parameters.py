@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from netpart.graph.graph import LAYER, Part
+from netpart.graph.holdings import Bucket
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
-from netpart.graph.passes.synchronise import Bucket
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import FIXED, View
 from netpart.program.delays import parameter_delays
