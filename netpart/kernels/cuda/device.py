@@ -96,11 +96,16 @@ class Device:
 
 def stream(xp: Any) -> Any:
     """The stream of this thread on the current GPU, made when first asked for: never the default one, which waits for
-    all others."""
+    all others.
+
+    It is entered for good. Behind each ``with`` of a stream, of which CuPy has some inside, as to fetch what lies in
+    pieces, it goes back to the one that was entered before, whichever was in use.
+    """
     streams = HERE.__dict__.setdefault("streams", {})
     key = xp.__name__, xp.cuda.runtime.getDevice()
     if key not in streams:
         streams[key] = xp.cuda.Stream(non_blocking=True)
+        streams[key].__enter__()
     return streams[key]
 
 

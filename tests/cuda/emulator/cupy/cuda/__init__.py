@@ -52,7 +52,6 @@ class Stream:
         self.ptr, self.device_id = (0 if null else next(NUMBERS)), 0
         self.queue: deque[Work] = deque()
         self.captured: list[Work] | None = None
-        self.before: list[Stream] = []
         runtime.STREAMS[self.ptr] = self
 
     def enqueue(self, work: Work) -> None:
@@ -63,11 +62,13 @@ class Stream:
         return self
 
     def __enter__(self) -> Stream:
-        self.before.append(get_current_stream())
+        entered().append(self)
         return self.use()
 
     def __exit__(self, *_: Any) -> None:
-        self.before.pop().use()
+        """Goes back to the stream that was entered before, as CuPy does, and not to the one that was in use."""
+        entered().pop()
+        entered()[-1].use()
 
     @property
     def done(self) -> bool:
@@ -119,6 +120,12 @@ class ExternalStream(Stream):
 
 
 Stream.null = Stream(null=True)
+
+
+def entered() -> list[Stream]:
+    """The streams that this thread has entered, the default one first."""
+    found: list[Stream] = HERE.__dict__.setdefault("entered", [Stream.null])
+    return found
 
 
 class Event:
