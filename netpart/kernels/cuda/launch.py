@@ -16,6 +16,8 @@ from netpart.kernels.verbs import NOTHING, Verbs, place
 BLOCK = 256
 MOST = 32 * 132
 """Blocks of a launch at most: enough to fill any GPU many times over, and the same on all."""
+NEIGHBOURS = 4
+"""Elements that a thread of an element-wise kernel takes, at least: float32 that one load of each.cuh reads."""
 AXES = 8
 DTYPE = np.dtype([("data", "u8"), ("rank", "i8"), ("shape", "i8", AXES), ("stride", "i8", AXES)])
 """struct Strided of view.cuh."""
@@ -154,6 +156,10 @@ class Fast(Verbs):
             {i: arg for i, arg in enumerate(args) if isinstance(arg, Scratch)},
             args,
         )
+
+    def elements(self, file: str, name: str, size: int, *args: Any) -> Launch | None:
+        """A kernel made of ``each`` of each.cuh, for ``size`` elements; its arguments end with that."""
+        return self.bound(file, name, -(-size // NEIGHBOURS), *args, int(size))
 
     def launches(self, *launches: Bound | None) -> Op:
         """Several launches, one after another, as one Op."""

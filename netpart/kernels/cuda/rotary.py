@@ -18,4 +18,4 @@ class Rotary(rotary.Rotary, Fast):
         xp, pair = self.xp, self.xp.result_type(self.dtype, "complex64")
         turned, points = y.view(pair), x.view(pair)
         turns = xp.broadcast_to(xp.exp(sign * 1j * angles).astype(pair), points.shape)
-        return self.launch("rotary.cu", "rotate", points.size, *views(turned, points, turns), points.size)
+        return self.launches(self.elements("rotary.cu", "rotate", points.size, *views(turned, points, turns)))

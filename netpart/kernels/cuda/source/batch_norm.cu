@@ -62,12 +62,7 @@ __device__ __forceinline__ void normalise(const REAL *__restrict__ x, const Plac
 }
 
 NORMALISE(none)
-NORMALISE(relu)
-NORMALISE(relu6)
-NORMALISE(sigmoid)
-NORMALISE(tanh)
-NORMALISE(stanh)
-NORMALISE(softplus)
+OVERWRITING_KIND(NORMALISE)
 
 // Σ dy, Σ dy · unit of parts.
 extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy,

@@ -1,7 +1,7 @@
 // Normalisation of blocks of neighbouring elements, one by one or several by one thread block.
 #include "columns.cuh"
 #include "reduce.cuh"
-#include "view.cuh"
+#include "each.cuh"
 
 // How scale and shift lie: element i has the one of number i / inner % period.
 struct Spread {
@@ -84,12 +84,11 @@ extern "C" __global__ void products_end(const double *partial, Tile tile, REAL *
 
 // y = unit · w + b, all of one shape, stretched where it must be.
 extern "C" __global__ void scale_shift(View y, View unit, View w, View b, int scaled, int shifted, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        REAL value = at(unit, i);
-        if (scaled) value *= at(w, i);
-        if (shifted) value += at(b, i);
-        at(y, i) = value;
-    }
+    auto scale = [=](REAL &y, REAL unit, REAL w, REAL b) {
+        y = scaled ? unit * w : unit;
+        if (shifted) y += b;
+    };
+    each(size, scale, out(y), in(unit), in(w), in(b));
 }
 
 // d = Σ dy · unit, or Σ dy: one block for each element that is kept, which goes over the rest of the axes.

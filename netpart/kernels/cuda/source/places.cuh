@@ -6,17 +6,6 @@ struct Places {
     long long axes, extent[4], stride[4], step;  // of the rows, in elements; neighbouring columns lie `step` apart
 };
 
-// Leaves the quotient in `i`. Division of 64 bits takes several times as long as of 32, which nearly always do.
-__device__ __forceinline__ long long split(long long &i, long long n) {
-    long long rest;
-    if ((i | n) >> 32) {
-        rest = i % n, i /= n;
-    } else {
-        rest = unsigned(i) % unsigned(n), i = unsigned(i) / unsigned(n);
-    }
-    return rest;
-}
-
 // EVEN: rows lie one behind the other, which leaves no branch between the reads of a loop.
 template <bool EVEN = false>
 __device__ __forceinline__ long long place(const Places &p, long long row, long long column) {
