@@ -6,38 +6,10 @@
 // else elements a grid apart. They are read before any is written: an operand may be written over another that lies
 // alike. The first one is a view, and says how the elements are numbered.
 #pragma once
+#include "pack.cuh"
 #include "view.cuh"
 
-constexpr int WIDE = 16;  // bytes of a load or store at most
 constexpr int TURNS = 2;  // of a thread that are under way: all are read before the first is written
-
-// N neighbours, moved at once.
-template <class T, int N> struct alignas(N * sizeof(T) < WIDE ? N * sizeof(T) : WIDE) Pack {
-    T lane[N];
-};
-
-template <class T> __device__ __forceinline__ bool wide(const T* data) { return (unsigned long long)data % WIDE == 0; }
-
-template <class T, int N> __device__ __forceinline__ void load(const T* from, T* held) {
-    if constexpr (N == 1) {
-        *held = *from;
-    } else {
-        const auto found = *(const Pack<T, N>*)from;
-#pragma unroll
-        for (int n = 0; n < N; ++n) held[n] = found.lane[n];
-    }
-}
-
-template <class T, int N> __device__ __forceinline__ void store(T* to, const T* held) {
-    if constexpr (N == 1) {
-        *to = *held;
-    } else {
-        Pack<T, N> found;
-#pragma unroll
-        for (int n = 0; n < N; ++n) found.lane[n] = held[n];
-        *(Pack<T, N>*)to = found;
-    }
-}
 
 // A view, from N neighbours on in each turn; nothing is done with one that is not `wanted`.
 template <class T, bool READ, bool WRITTEN> struct Operand {

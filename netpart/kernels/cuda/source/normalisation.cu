@@ -69,10 +69,23 @@ extern "C" __global__ void normalise_gradient_in_place(GRADIENT()) {
 // Σ dy, Σ dy · unit for each column of (rows, columns).
 extern "C" __global__ void column_products(const REAL *__restrict__ unit, const REAL *__restrict__ dy, Tile tile,
                                            double *partial) {
-    partial_sums<2, true>(tile, partial, [&](long long row, long long column, double *sums) {
-        const double g = dy[row * tile.columns + column];
-        sums[0] += g, sums[1] += g * unit[row * tile.columns + column];
-    });
+    const Places at = {1, {1, 1, 1, 1}, {tile.columns}, 1};
+    auto sums_of = [&](auto how) {
+        using H = decltype(how);
+        REAL unit_k[2][H::columns], dy_k[2][H::columns];
+        auto read = [&](long long row, long long column, int r) {
+            get<H>(matrix(unit, at), row, column, unit_k[r]), get<H>(matrix(dy, at), row, column, dy_k[r]);
+        };
+        auto add = [&](long long column, int r, double *sums) {
+#pragma unroll
+            for (int k = 0; k < H::columns; k++) {
+                const double g = dy_k[r][k];
+                sums[k] += g, sums[H::columns + k] += g * unit_k[r][k];
+            }
+        };
+        partial_sums<2, 2, H>(tile, partial, read, add);
+    };
+    one_way(tile.few, sums_of, matrix(unit, at), matrix(dy, at));
 }
 
 extern "C" __global__ void products_end(const double *partial, Tile tile, REAL *dw, REAL *db) {
