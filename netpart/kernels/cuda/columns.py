@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.cuda.launch import BLOCK, MOST, Fast, Launch, Scratch
+from netpart.kernels.cuda.launch import BLOCK, MOST, Fast, Launch, Scratch, counted
 from netpart.kernels.op import Array, Op
 
 AXES = 4
@@ -23,8 +23,6 @@ DEEP = 4
 """Rows that a thread should add up before blocks become more; and no more than WIDE of these."""
 WIDE = 1584
 """Three or four blocks at a time on each of 132 multiprocessors: whole waves of an H200 either way."""
-MOST_ROWS = 2**32
-"""Rows are counted in 32 bits."""
 Struct = np.ndarray[Any, Any]
 
 
@@ -81,9 +79,8 @@ class Tile:
 
     @staticmethod
     def of(rows: int, columns: int, segments: int = 1) -> Tile:
-        """As many parts as keep a GPU busy. Raises ValueError for more rows than are counted."""
-        if rows * segments >= MOST_ROWS:
-            raise ValueError(f"columns: expected fewer than {MOST_ROWS} rows, got {rows * segments}; cut the tensor")
+        """As many parts as keep a GPU busy. Raises ValueError for too many rows."""
+        counted(rows * segments, "rows of a tensor")
         few = 1 if columns % FEW else FEW
         lanes = min(LANES // few, 1 << max(0, columns // few - 1).bit_length())
         boxes = segments * max(1, -(-columns // (lanes * few)))

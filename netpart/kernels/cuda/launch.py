@@ -176,6 +176,13 @@ class Fast(Verbs):
         return Op(run, [(s.shape, s.dtype) for s in scratch])
 
 
+def counted(size: int, what: str) -> int:
+    """``size``, if a kernel may count to it in 32 bits, which takes a third of the instructions; else raises ValueError."""
+    if size >= 2**32:
+        raise ValueError(f"kernels for GPUs: expected fewer than {2**32} {what}, got {size}; cut the layer")
+    return size
+
+
 def many(size: Size) -> tuple[int, ...]:
     """A size of a grid or block, axis by axis."""
     return size if isinstance(size, tuple) else (size,)

@@ -32,12 +32,10 @@ template <Kind kind> __device__ __forceinline__ void sum(const View& dst, const 
 TOTAL(none)
 OVERWRITING_KIND(TOTAL)
 
-#define FEW 4
-
 // Each thread takes FEW neighbours at a time, however they lie: the order of a sum is that of its shape.
 extern "C" __global__ void squares(View src, double* parts, long long size) {
     double found = 0;
-    const bool runs = in(src).runs();
+    const bool runs = in(src).runs<FEW>();
     for (long long i = FEW * first(); i < size; i += FEW * step()) {
         real held[FEW] = {};
         if (runs && i + FEW <= size) load<real, FEW>(src.data + i, held);

@@ -21,8 +21,8 @@ template <class T, bool READ, bool WRITTEN> struct Operand {
 
     __device__ __forceinline__ Operand(const Strided<T>& view, bool wanted) : view(view), wanted(wanted) {}
 
-    __device__ __forceinline__ bool runs() const {
-        return !wanted || (view.rank <= 1 && view.stride[0] == 1 && wide(view.data));
+    template <int N> __device__ __forceinline__ bool runs() const {
+        return !wanted || (view.rank <= 1 && view.stride[0] == 1 && packed<N>(view.data));
     }
     template <int N> __device__ __forceinline__ void start(int turn, long long i) { place[turn] = N > 1 ? i * N : 0; }
     __device__ __forceinline__ void go(int turn, int axis, long long i) { place[turn] += i * view.stride[axis]; }
@@ -100,7 +100,7 @@ template <class Body, class... All>
 __device__ __forceinline__ void each_of(long long start, long long end, long long first, long long step, Body body, All... all) {
     constexpr int N = neighbours<All...>();
     if constexpr (N > 1)
-        if ((all.runs() && ...)) {
+        if ((all.template runs<N>() && ...)) {
             sweep<TURNS, N>(start / N + first, step, end / N, body, all...);
             start = end / N * N;
         }

@@ -3,13 +3,17 @@
 #include "real.cuh"
 
 constexpr int WIDE = 16;  // bytes of a load or store at most
+constexpr int FEW = 4;    // neighbouring channels or columns that a thread takes, if there is a multiple of them
 
 // N neighbours, moved at once.
 template <class T, int N> struct alignas(N * sizeof(T) < WIDE ? N * sizeof(T) : WIDE) Pack {
     T lane[N];
 };
 
-template <class T> __device__ __forceinline__ bool wide(const T* data) { return (unsigned long long)data % WIDE == 0; }
+// True if N neighbours may be moved at once.
+template <int N, class T> __device__ __forceinline__ bool packed(const T* data) {
+    return (unsigned long long)data % alignof(Pack<T, N>) == 0;
+}
 
 template <class T, int N> __device__ __forceinline__ void load(const T* from, T* held) {
     if constexpr (N == 1) {

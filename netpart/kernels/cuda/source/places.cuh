@@ -2,8 +2,6 @@
 #pragma once
 #include "pack.cuh"
 
-constexpr int FEW = 4;  // neighbouring columns that a thread takes, if there is a multiple of them
-
 struct Places {
     long long axes, extent[4], stride[4], step;  // of the rows, in elements; neighbouring columns lie `step` apart
 };
@@ -31,7 +29,7 @@ template <class T> struct Matrix {
 
     // True if FEW neighbouring columns may be read and written at once.
     __device__ __forceinline__ bool runs() const {
-        return !data || (at.axes <= 1 && at.step == 1 && at.stride[0] % FEW == 0 && wide(data));
+        return !data || (at.axes <= 1 && at.step == 1 && at.stride[0] % FEW == 0 && packed<FEW>(data));
     }
 };
 

@@ -17,9 +17,9 @@ template <class Join> struct Joined {
 
     __device__ __forceinline__ Joined(const Several& views, int count, Join join) : views(views), count(count), join(join) {}
 
-    __device__ __forceinline__ bool runs() const {
+    template <int N> __device__ __forceinline__ bool runs() const {
         bool all = true;
-        for (int k = 0; k < count; ++k) all = all && in(views.view[k]).runs();
+        for (int k = 0; k < count; ++k) all = all && in(views.view[k]).template runs<N>();
         return all;
     }
     template <int N> __device__ __forceinline__ void start(int turn, long long i) { number[turn] = i * N; }
