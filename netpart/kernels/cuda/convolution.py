@@ -16,7 +16,7 @@ from netpart.kernels import convolution
 from netpart.kernels.activation import Kind
 from netpart.kernels.cuda import dnn
 from netpart.kernels.cuda.geometry import ALIGNED, Geometry, last, packed, wide
-from netpart.kernels.cuda.launch import Bound, Scratch, view
+from netpart.kernels.cuda.launch import Bound, Scratch, counted, view
 from netpart.kernels.cuda.lowered import Lowered, Tensor
 from netpart.kernels.cuda.products import Products
 from netpart.kernels.op import Array, Op, Window, chain
@@ -126,6 +126,8 @@ class Convolution(convolution.Convolution, Products):
         return [frame, pack, *engine.weights(seen, above, made), back]
 
     def _engine(self, kind: str, geometry: Geometry, bias: bool = False, relu: bool = False) -> Engine:
+        for shape in (geometry.x, geometry.w, geometry.y):
+            counted(prod(shape), "elements of a tensor that is convolved")
         if dnn.refusal():
             return Lowered(self, geometry)
         wanted = problem(kind, geometry, self.dtype.name, self.device.precision, bias, relu)

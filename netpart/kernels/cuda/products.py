@@ -23,7 +23,10 @@ class Products(Columns, Moves):
 
     def add_bias(self, y: Array, b: Array | None) -> Op:
         """y (rows, columns), in row-major order, += b."""
-        return NOTHING if b is None else self.launch(FILE, "add_bias", y.size, y, b, y.size, y.shape[1])
+        if b is None:
+            return NOTHING
+        tile = Tile.of(*y.shape)
+        return self.launches(self.along(FILE, "add_bias", tile, y, places(y), b, tile.value) if y.size else None)
 
     def bias_gradient(self, dy: Array, db: Array | None) -> Op:
         """db = the sum of dy (B, C, *S) over all but its channels."""

@@ -21,4 +21,4 @@ class Rotary(rotary.Rotary, Fast):
         turned, points = y.view(pair), x.view(pair)
         turn = np.exp(sign * 1j * xp.asnumpy(angles)).astype(pair)
         turns = xp.broadcast_to(xp.asarray(turn), points.shape)
-        return self.launch("rotary.cu", "rotate", points.size, *views(turned, points, turns), points.size)
+        return self.launches(self.elements("rotary.cu", "rotate", points.size, *views(turned, points, turns)))

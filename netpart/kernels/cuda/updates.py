@@ -27,7 +27,7 @@ ROW = np.dtype(
     + [("norm", "u8"), ("rule", RULE), ("slots", SLOTS), ("averages", "i8"), ("size", "i8")]
 )
 """struct Row of updates.cu."""
-CHUNK = 8192
+CHUNK = 4096
 """Elements that a block updates."""
 
 
@@ -105,12 +105,13 @@ class Updates(updates.Updates, Fast):
 
     def follow_mean(self, w: Array, g: Array, keep: float) -> Op:
         """w <- w + (1 - keep) g."""
-        return self.launch(FILE, "follow_mean", w.size, *views(w, g), float(1 - keep), int(w.size))
+        return self.launches(self.elements(FILE, "follow_mean", w.size, *views(w, g), float(1 - keep)))
 
     def follow_variance(self, w: Array, g: Array, centre: Array, keep: float, count: int) -> Op:
         """w <- keep w + (1 - keep) variance."""
         unbiased = (1 - keep) * count / max(1, count - 1)
-        return self.launch(FILE, "follow_variance", w.size, *views(w, g, centre), float(keep), unbiased, int(w.size))
+        arrays = views(w, g, centre)
+        return self.launches(self.elements(FILE, "follow_variance", w.size, *arrays, float(keep), unbiased))
 
     def _told(self, updater: Any, scale: Any) -> np.ndarray[Any, Any]:
         """Where the numbers of a step are; without decay that stands apart nothing shrinks."""
