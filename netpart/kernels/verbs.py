@@ -22,6 +22,9 @@ class Verbs:
 
     channels_last: ClassVar[bool] = False
     """True for kernels to which tensors with space are given as (batch, space, channels) in memory."""
+    weights_last: ClassVar[bool] = False
+    """True for kernels to which the weights of convolutions are given as (filters, space, channels) in memory, where no
+    other worker has a part in them."""
     fuses: ClassVar[tuple[str, ...]] = ()
     """Kinds of activation that verbs with an argument ``activation`` compute faster than a verb of their own would."""
     gathers: ClassVar[bool] = False

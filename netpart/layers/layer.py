@@ -55,7 +55,8 @@ class ParamSpec:
 
     ``matrix`` is (rows, columns) of the 2-D matrix that initialisers take fan-in from (None: 1-D);
     ``saved`` is the shape written to a checkpoint (same elements, same order). A ``running`` one is not trained: what
-    backward leaves as its gradient is a share of what it follows. The layer adds nothing to a ``read_only`` one.
+    backward leaves as its gradient is a share of what it follows. The layer adds nothing to a ``read_only`` one. One
+    that is ``channels_last`` lies as (axis 0, space, axis 1) where the kernels like that.
     """
 
     key: str
@@ -65,6 +66,7 @@ class ParamSpec:
     saved: Shape = ()
     running: Following | None = None
     read_only: bool = False
+    channels_last: bool = False
 
 
 @dataclass(frozen=True)
