@@ -227,13 +227,19 @@ class ParameterMemory:
         return [*out, *map(CollectiveWait, self.gathers), *pulls]
 
     def updates(self, held: list[int], phase: int, norm: View | None = None) -> list[Instruction]:
-        """Updates holdings, or pushes their gradients to their servers."""
-        own = [h for h in held if self.served is None or self.holdings[h].parameter.spec.running is not None]
+        """Updates holdings, or pushes their gradients to their servers: what is trained first, so that kernels that do
+        updates which follow each other at once do most at once."""
+        held = sorted(held, key=self.follows)
+        own = [h for h in held if self.served is None or self.follows(h)]
         found = [i for h in own for i in self.updated(h, phase, norm)]
         if self.served is not None:
             for h in held:
                 found += self.served.push(self.holdings[h], self.values[h] if h in own else self.gradients[h])
         return found
+
+    def follows(self, h: int) -> bool:
+        """True for a running statistic."""
+        return self.holdings[h].parameter.spec.running is not None
 
     def updated(self, h: int, phase: int, norm: View | None) -> Iterator[Instruction]:
         """Updates a holding, and lets the new values leave where others wait for them."""

@@ -116,16 +116,3 @@ UPDATE(adammax, 2, {
     s.u = larger(s.u * n.second, fabs(s.g)) + n.delta;
     s.w -= s.h / s.u * n.rate;
 })
-
-// w += rest · g.
-extern "C" __global__ void follow_mean(View w, View g, double rest, long long size) {
-    for (long long i = first(); i < size; i += step()) at(w, i) += at(g, i) * REAL(rest);
-}
-
-// w = keep · w + unbiased · (g - centre²), which is at least 0.
-extern "C" __global__ void follow_variance(View w, View g, View centre, double keep, double unbiased, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        const REAL mean = at(centre, i), variance = larger(at(g, i) - mean * mean, REAL(0));
-        at(w, i) = at(w, i) * REAL(keep) + variance * REAL(unbiased);
-    }
-}
