@@ -30,7 +30,7 @@ from benchmarks.nets import NETS, Net, job
 from benchmarks.options import chosen
 from benchmarks.prepare import costs
 from netpart.kernels.choose import named
-from netpart.kernels.cuda import blas, device, dnn, feed, launch, updates
+from netpart.kernels.cuda import blas, device, dnn, epilogues, feed, launch, updates
 from netpart.plan.partition import partition
 from netpart.program.compile import compile_worker
 from netpart.proto.job_pb2 import JobProto
@@ -102,7 +102,7 @@ class Kernel(NamedTuple):
 def noting(asked: list[Asked]) -> ExitStack:
     """While it is open, what is launched is noted in ``asked``, and nothing is done; no engine is measured."""
 
-    def product(one: blas.Product, memory: Any) -> None:
+    def product(one: blas.Product | epilogues.Fused, memory: Any) -> None:
         moved = sum(prod(operand.shape) * operand.dtype.itemsize for operand in one.operands)
         asked.append(Asked(one.name, "cuBLAS", moved, 2 * prod(one.operands[2].shape) * one.operands[1].shape[-1]))
 
@@ -119,6 +119,7 @@ def noting(asked: list[Asked]) -> ExitStack:
         (device.Device, "function", kernel),
         (launch.Launch, "__call__", lambda one, memory: one.function.note(one.grid, one.block, one.alive)),
         (blas.Product, "__call__", product),
+        (epilogues.Fused, "__call__", product),
         (dnn.Convolve, "__call__", convolve),
         (dnn.Dnn, "_timed", lambda self, problem, plans: lambda plan: plan.index),
         (feed.Lane, "upload", lambda self: None),
