@@ -74,6 +74,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
     "batch_norm": _composed,
     "batch_norm_gradient": _composed,
+    "batch_norm_relu": lambda x, mean, rstd, w, b, dy: flops.activation_gradient(dy.size),
     "batch_norm_parameters": lambda x, mean, rstd, dy, dw, db: dy.size * ((dw is not None) + (db is not None)),
     "moment_norm": _composed,
     "moment_norm_gradient": _composed,

@@ -105,7 +105,8 @@ class Call:
     needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
     (None: not wanted), but for those of ``dx`` to which it ``adds`` them; dy: gradients of the outputs (None: integer
     output). aux: buffers of ``aux``.
-    ``activation`` is computed on y in its place (by layers that say so).
+    ``activation`` is computed on y in its place (by layers that say so); ``through``: dy is the gradient of what that
+    activation has made of y.
     ``owned`` is a mask of the elements of region whose loss this part differentiates, and reports if they
     are the first of their row; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
     the micro-batch's row 0; regions count from the micro-batch's row 0.
@@ -124,6 +125,7 @@ class Call:
     aux: list[Array] = field(default_factory=list)
     metrics: Array = None
     activation: Kind | None = None
+    through: Kind | None = None
     owned: Array = None
     rows: int = 0
     first_row: int = 0
@@ -158,6 +160,8 @@ class Layer(ABC):
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
     fuses: ClassVar[bool] = False
     """True if forward computes the ``Call.activation`` of its output as well."""
+    fuses_back: ClassVar[bool] = False
+    """True if backward goes ``Call.through`` that as well."""
     adds: ClassVar[bool] = False
     """True if backward can add the gradients of its inputs to what is there, in the pass in which it makes them."""
     halves: ClassVar[bool] = False

@@ -57,3 +57,4 @@ class Kernels(
     gathers: ClassVar[bool] = True
     weights_last: ClassVar[bool] = True
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh", "stanh", "softplus")
+    fuses_back: ClassVar[tuple[str, ...]] = ("relu",)

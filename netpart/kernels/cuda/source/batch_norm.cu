@@ -8,6 +8,11 @@ __device__ inline REAL variance_of(REAL first, REAL second) {
     return found < 0 ? REAL(0) : found;
 }
 
+// One element of y; whoever asks what a relu did with it must find the same.
+__device__ __forceinline__ REAL normalised(REAL x, REAL centre, REAL factor, REAL scale, REAL shift) {
+    return fma((x - centre) * factor, scale, shift);
+}
+
 // Σ (x - s), Σ (x - s)² of parts.
 extern "C" __global__ void moments(const REAL *__restrict__ x, Places at, const REAL *__restrict__ s, Tile tile,
                                    double *partial) {
@@ -53,7 +58,7 @@ __device__ __forceinline__ void normalise(const REAL *__restrict__ x, const Plac
         auto rows = [&](auto even) {
 #pragma unroll (decltype(even)::value ? 4 : 1)
             for (long long row = first; row < tile.rows; row += stride) {
-                const REAL value = (x[place<decltype(even)::value>(at_x, row, c)] - centre) * factor * scale + shift;
+                const REAL value = normalised(x[place<decltype(even)::value>(at_x, row, c)], centre, factor, scale, shift);
                 y[place<decltype(even)::value>(at_y, row, c)] = activate<kind>(value, REAL(0));
             }
         };
@@ -69,15 +74,17 @@ NORMALISE(tanh)
 NORMALISE(stanh)
 NORMALISE(softplus)
 
-// Σ dy, Σ dy · unit of parts.
+// Σ dy, Σ dy · unit of parts; with `relu` dy is the gradient of the relu of y.
 extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy,
                                          Places at_dy, const REAL *__restrict__ mean, const REAL *__restrict__ rstd,
-                                         Tile tile, double *partial) {
+                                         const REAL *w, const REAL *b, int relu, Tile tile, double *partial) {
     auto sums_of = [&](auto even) {
         partial_sums<2, decltype(even)::value>(tile, partial, [&](long long row, long long c, double *sums) {
-            const double g = dy[place<decltype(even)::value>(at_dy, row, c)];
+            const REAL seen = x[place<decltype(even)::value>(at_x, row, c)];
+            double g = dy[place<decltype(even)::value>(at_dy, row, c)];
+            if (relu && !(normalised(seen, mean[c], rstd[c], w ? w[c] : REAL(1), b ? b[c] : REAL(0)) > 0)) g = 0;
             sums[0] += g;
-            sums[1] += g * (double(x[place<decltype(even)::value>(at_x, row, c)] - mean[c]) * double(rstd[c]));
+            sums[1] += g * (double(seen - mean[c]) * double(rstd[c]));
         });
     };
     either(sums_of, at_x, at_dy);
@@ -101,23 +108,39 @@ extern "C" __global__ void gradient_end(const double *partial, Tile tile, long l
 // dx = what x gets through its moments (with dm) plus what it gets beside them (with dy), or that added to it.
 extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy, Places at_dy,
                                     REAL *__restrict__ dx, Places at_dx, const REAL *s, const REAL *dm, Places at_dm,
-                                    const REAL *rstd, const REAL *w, long long count, int add, Tile tile) {
+                                    const REAL *rstd, const REAL *w, const REAL *mean, const REAL *b, int relu,
+                                    long long count, int add, Tile tile) {
     walk(tile, [&](long long box, long long c, long long first, long long stride) {
         if (c >= tile.columns) return;
         const REAL slope = dy ? (w ? w[c] : REAL(1)) * rstd[c] : REAL(0), centre = dm ? s[c] : REAL(0);
         const REAL constant = dm ? dm[place(at_dm, 0, c)] / REAL(count) : REAL(0);
         const REAL linear = dm ? 2 * dm[place(at_dm, 1, c)] / REAL(count) : REAL(0);
+        const REAL middle = relu ? mean[c] : REAL(0), factor = relu ? rstd[c] : REAL(0);
+        const REAL scale = w ? w[c] : REAL(1), shift = b ? b[c] : REAL(0);
         auto rows = [&](auto even) {
 #pragma unroll (decltype(even)::value ? 4 : 1)
             for (long long row = first; row < tile.rows; row += stride) {
                 const long long at = place<decltype(even)::value>(at_dx, row, c);
                 REAL value = add ? dx[at] : REAL(0);
-                if (dm) value += constant + (x[place<decltype(even)::value>(at_x, row, c)] - centre) * linear;
-                if (dy) value += dy[place<decltype(even)::value>(at_dy, row, c)] * slope;
+                const REAL seen = dm ? x[place<decltype(even)::value>(at_x, row, c)] : REAL(0);
+                if (dm) value += constant + (seen - centre) * linear;
+                const bool passed = !relu || normalised(seen, middle, factor, scale, shift) > 0;
+                if (dy && passed) value += dy[place<decltype(even)::value>(at_dy, row, c)] * slope;
                 dx[at] = value;
             }
         };
         either(rows, at_x, at_dy, at_dx);
+    });
+}
+
+// dy = 0 where y is not above 0.
+extern "C" __global__ void relu(const REAL *__restrict__ x, Places at_x, REAL *__restrict__ dy, Places at_dy,
+                                const REAL *mean, const REAL *rstd, const REAL *w, const REAL *b, Tile tile) {
+    walk(tile, [&](long long box, long long c, long long first, long long stride) {
+        if (c >= tile.columns) return;
+        for (long long row = first; row < tile.rows; row += stride)
+            if (!(normalised(x[place(at_x, row, c)], mean[c], rstd[c], w ? w[c] : REAL(1), b ? b[c] : REAL(0)) > 0))
+                dy[place(at_dy, row, c)] = 0;
     });
 }
 
