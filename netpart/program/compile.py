@@ -43,7 +43,7 @@ def compile_worker(
     """
     width = float_size(partition.job)
     memory = Memory()
-    parameters = ParameterMemory(memory, partition, worker, group)
+    parameters = ParameterMemory(memory, partition, worker, group, kernels)
     phases = {
         phase: PhaseCompiler(phase, micros, worker, memory, parameters, width, kernels).compile(keep)
         for phase, micros in partition.phases.items()

@@ -165,8 +165,8 @@ class Binder:
 
     def name(self, instruction: Forward | Backward) -> str:
         name = self.parts[instruction.micro, instruction.part].name
-        then = instruction.then if isinstance(instruction, Forward) else None
-        return f"{name}+{self.name(then)}" if then else name
+        other = instruction.then if isinstance(instruction, Forward) else instruction.first
+        return f"{name}+{self.name(other)}" if other else name
 
     def op(self, name: str, op: Op) -> Action:
         action = Action(RUN, name, run=op.run, captured=op.captured)
@@ -263,6 +263,7 @@ class Binder:
         call.dy = [self.array(view) for view in instruction.dy]
         call.dx = [self.array(view) for view in instruction.dx]
         call.dw, call.adds = [self.array(view) for view in instruction.dw], instruction.adds
+        call.through = call.activation if instruction.first else None
         return self.layer(instruction).backward(self.kernels, call)
 
     def array(self, view: Any) -> Array:

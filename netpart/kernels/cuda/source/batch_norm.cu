@@ -47,6 +47,9 @@ extern "C" __global__ void moments_end(const double *partial, Tile tile, REAL *m
 // What is done to a column: (x - centre) · factor · scale + shift.
 struct Affine {
     REAL centre, factor, scale, shift;
+
+    // Whoever asks what a relu did with it must find the same: rounded once, whatever the compiler makes of it.
+    __device__ __forceinline__ REAL of(REAL x) const { return fma((x - centre) * factor, scale, shift); }
 };
 
 template <Kind kind>
@@ -73,7 +76,7 @@ __device__ __forceinline__ void normalise(const REAL *__restrict__ x, const Plac
             auto write = [&](long long row, int r) {
 #pragma unroll
                 for (int k = 0; k < H::columns; k++) {
-                    const REAL value = (held[r][k] - a[k].centre) * a[k].factor * a[k].scale + a[k].shift;
+                    const REAL value = a[k].of(held[r][k]);
                     held[r][k] = activate<kind>(value, REAL(0));
                 }
                 put<H>(matrix(y, at_y), row, c, held[r]);
@@ -87,10 +90,10 @@ __device__ __forceinline__ void normalise(const REAL *__restrict__ x, const Plac
 NORMALISE(none)
 OVERWRITING_KIND(NORMALISE)
 
-// Σ dy, Σ dy · unit of parts.
+// Σ dy, Σ dy · unit of parts; with `relu` dy is the gradient of the relu of y.
 extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy,
                                          Places at_dy, const REAL *__restrict__ mean, const REAL *__restrict__ rstd,
-                                         Tile tile, double *partial) {
+                                         const REAL *w, const REAL *b, int relu, Tile tile, double *partial) {
     auto sums_of = [&](auto how) {
         using H = decltype(how);
         REAL x_k[2][H::columns], dy_k[2][H::columns];
@@ -100,9 +103,10 @@ extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x
         auto add = [&](long long c, int r, double *sums) {
 #pragma unroll
             for (int k = 0; k < H::columns; k++) {
-                const double g = dy_k[r][k];
+                const Affine made = {mean[c + k], rstd[c + k], w ? w[c + k] : REAL(1), b ? b[c + k] : REAL(0)};
+                const double g = !relu || made.of(x_k[r][k]) > 0 ? dy_k[r][k] : REAL(0);
                 sums[k] += g;
-                sums[H::columns + k] += g * (double(x_k[r][k] - mean[c + k]) * double(rstd[c + k]));
+                sums[H::columns + k] += g * (double(x_k[r][k] - made.centre) * double(made.factor));
             }
         };
         partial_sums<2, 2, H>(tile, partial, read, add);
@@ -128,24 +132,28 @@ extern "C" __global__ void gradient_end(const double *partial, Tile tile, long l
 // dx = what x gets through its moments (with dm) plus what it gets beside them (with dy), or that added to it.
 extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy, Places at_dy,
                                     REAL *__restrict__ dx, Places at_dx, const REAL *s, const REAL *dm, Places at_dm,
-                                    const REAL *rstd, const REAL *w, long long count, int add, Tile tile) {
+                                    const REAL *rstd, const REAL *w, const REAL *mean, const REAL *b, int relu,
+                                    long long count, int add, Tile tile) {
     auto column = [&](long long c) {
         const REAL slope = dy ? (w ? w[c] : REAL(1)) * rstd[c] : REAL(0), centre = dm ? s[c] : REAL(0);
         const REAL constant = dm ? dm[place<true>(at_dm, 0, c)] / REAL(count) : REAL(0);
         const REAL linear = dm ? 2 * dm[place<true>(at_dm, 1, c)] / REAL(count) : REAL(0);
         return Affine{centre, linear, slope, constant};
     };
+    auto forward = [&](long long c) {
+        return Affine{relu ? mean[c] : REAL(0), relu ? rstd[c] : REAL(0), w ? w[c] : REAL(1), b ? b[c] : REAL(0)};
+    };
     auto all = [&](auto how) {
         using H = decltype(how);
         walk<H::columns>(tile, [&](long long box, long long c, long long first, long long stride) {
             if (c >= tile.columns) return;
-            Affine a[H::columns];
+            Affine a[H::columns], made[H::columns];
 #pragma unroll
-            for (int k = 0; k < H::columns; k++) a[k] = column(c + k);
+            for (int k = 0; k < H::columns; k++) a[k] = column(c + k), made[k] = forward(c + k);
             REAL held[2][H::columns], x_k[2][H::columns], dy_k[2][H::columns];
             auto read = [&](long long row, int r) {
                 if (add) get<H>(matrix(dx, at_dx), row, c, held[r]);
-                if (dm) get<H>(matrix(x, at_x), row, c, x_k[r]);
+                if (dm || relu) get<H>(matrix(x, at_x), row, c, x_k[r]);
                 if (dy) get<H>(matrix(dy, at_dy), row, c, dy_k[r]);
             };
             auto write = [&](long long row, int r) {
@@ -153,7 +161,7 @@ extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, con
                 for (int k = 0; k < H::columns; k++) {
                     REAL value = add ? held[r][k] : REAL(0);
                     if (dm) value += a[k].shift + (x_k[r][k] - a[k].centre) * a[k].factor;
-                    if (dy) value += dy_k[r][k] * a[k].scale;
+                    if (dy && (!relu || made[k].of(x_k[r][k]) > 0)) value += dy_k[r][k] * a[k].scale;
                     held[r][k] = value;
                 }
                 put<H>(matrix(dx, at_dx), row, c, held[r]);
@@ -162,6 +170,17 @@ extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, con
         });
     };
     each_way(tile.few, all, matrix(x, at_x), matrix(dy, at_dy), matrix(dx, at_dx));
+}
+
+// dy = 0 where y is not above 0.
+extern "C" __global__ void relu(const REAL *__restrict__ x, Places at_x, REAL *__restrict__ dy, Places at_dy,
+                                const REAL *mean, const REAL *rstd, const REAL *w, const REAL *b, Tile tile) {
+    walk(tile, [&](long long box, long long c, long long first, long long stride) {
+        if (c >= tile.columns) return;
+        for (long long row = first; row < tile.rows; row += stride)
+            if (!(Affine{mean[c], rstd[c], w ? w[c] : REAL(1), b ? b[c] : REAL(0)}.of(x[place(at_x, row, c)]) > 0))
+                dy[place(at_dy, row, c)] = 0;
+    });
 }
 
 // What a batch adds to running statistics.

@@ -117,16 +117,3 @@ UPDATE(adammax, 2, {
     s.u = larger(s.u * n.second, fabs(s.g)) + n.delta;
     s.w -= s.h / s.u * n.rate;
 })
-
-// w += rest · g.
-extern "C" __global__ void follow_mean(View w, View g, double rest, long long size) {
-    each(size, [=](REAL &w, REAL g) { w += g * REAL(rest); }, both(w), in(g));
-}
-
-// w = keep · w + unbiased · (g - centre²), which is at least 0.
-extern "C" __global__ void follow_variance(View w, View g, View centre, double keep, double unbiased, long long size) {
-    auto follow = [=](REAL &w, REAL g, REAL mean) {
-        w = w * REAL(keep) + larger(g - mean * mean, REAL(0)) * REAL(unbiased);
-    };
-    each(size, follow, both(w), in(g), in(centre));
-}
