@@ -16,7 +16,7 @@ from netpart.layers.relu import ReLU
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
 from netpart.program.exchange import exchange
-from netpart.program.halves import halved
+from netpart.program.halves import apart, halved
 from netpart.program.instructions import (
     Add,
     Backward,
@@ -152,3 +152,10 @@ def test_the_bits_stay(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netpart.program.compile.halved", lambda buffers, instructions, layers: list(instructions))
     for name, values in trained(workers).items():
         np.testing.assert_array_equal(apart[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize(("kind", "found"), [(Convolution, [FIRST, SECOND]), (ReLU, [BOTH])])
+def test_what_makes_both_gradients_is_two_instructions_where_kernels_run_beside_each_other(
+    kind: type[Layer], found: list[Instruction]
+) -> None:
+    assert list(apart([RECEIVE, BOTH, SECOND, SEND], of(kind))) == [RECEIVE, *found, SECOND, SEND]

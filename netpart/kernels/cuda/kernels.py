@@ -55,4 +55,5 @@ class Kernels(
     ``device``, by Ops that a CUDA graph may repeat."""
 
     gathers: ClassVar[bool] = True
+    branches: ClassVar[bool] = True
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh", "stanh", "softplus")
