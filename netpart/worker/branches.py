@@ -9,12 +9,14 @@ A small kernel leaves most of a GPU idle, and a step of small kernels takes as l
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-LANES = 4
-"""Streams at most: more would hardly make the longest chain of a net of the zoo shorter, and each has workspaces."""
+LANES = int(os.environ.get("NETPART_LANES", "4"))
+"""Streams at most: more would hardly make the longest chain of a net of the zoo shorter, and each has workspaces. Of 1
+there are no branches."""
 BEGIN = -1
 
 

@@ -27,14 +27,13 @@ from netpart.worker.bind import (
     Action,
     Bound,
     Running,
-    attach,
     bind,
-    scratch_bytes,
 )  # fmt: skip
 from netpart.worker.machine import ALIGN, Machine
 from netpart.worker.replay import Turn, replays
 from netpart.worker.staging import Staging
 from netpart.worker.waiting import Marks, Waiting
+from netpart.worker.workspaces import attach, scratch_bytes
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport

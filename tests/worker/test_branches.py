@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netpart.worker import branches
 from netpart.worker.branches import BEGIN, LANES, Branches, dealt
 
 
@@ -54,3 +56,8 @@ def test_gradients_of_parameters_are_beside_those_of_data() -> None:
 def test_what_depends_on_nothing_waits_for_the_beginning() -> None:
     assert dealt([[], []], [False] * 2) == Branches([0, 1], [(), (BEGIN,)], [1])
     assert not any(dealt([[], []], [True] * 2).lanes)
+
+
+def test_with_one_lane_there_are_no_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branches, "LANES", 1)
+    assert dealt([[], [], [0]], [False] * 3) == Branches([0, 0, 0], [(), (), ()], [])
