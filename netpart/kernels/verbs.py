@@ -31,6 +31,8 @@ class Verbs:
     """Kinds of which verbs with an argument ``through`` compute the gradient faster than a verb of its own would."""
     gathers: ClassVar[bool] = False
     """True for kernels that do updates which follow each other at once, rather than each while its gradient is near."""
+    branches: ClassVar[bool] = False
+    """True for kernels that may run beside each other where they do not depend on each other."""
     runs_on: ClassVar[str] = "cpu"
     """The device that has their array module, unless another is given."""
 

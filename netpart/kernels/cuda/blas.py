@@ -1,4 +1,4 @@
-"""cuBLAS on one stream, with a workspace of its own: a CUDA graph may hold its products, and not those of CuPy."""
+"""cuBLAS on one stream at a time, with a workspace for each: CUDA graphs may hold its products, not those of CuPy."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Product:
 
 
 class Blas:
-    """A handle on the stream of ``device``, which computes in its precision.
+    """A handle on the stream of ``device``, until it is to ``turn`` to another; it computes in its precision.
 
     ``where`` are the stream and the address of the workspace, for calls that take them.
     """
@@ -86,13 +86,18 @@ class Blas:
         """Raises NetpartError where cuBLAS is missing or refuses."""
         xp, stream = device.xp, device.stream
         self.precision, self.calls = device.precision, library(xp)
-        self.workspace, self.handle = xp.empty(WORKSPACE, "uint8"), Pointer()
+        self.xp, self.handle, self.workspaces = xp, Pointer(), dict[int, Array]()
         self.call("cublasCreate_v2", ctypes.byref(self.handle))
         weakref.finalize(self, self.calls.cublasDestroy_v2, self.handle)
+        self.turn(stream)
+
+    def turn(self, stream: Any) -> None:
+        """Enqueues on ``stream`` from now on. What products on two streams had in common would be no workspace."""
+        if stream.ptr not in self.workspaces:
+            self.workspaces[stream.ptr] = self.xp.empty(WORKSPACE, "uint8")
         self.call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
-        pointer, size = Pointer(self.workspace.data.ptr), ctypes.c_size_t(WORKSPACE)
-        self.call("cublasSetWorkspace_v2", self.handle, pointer, size)
-        self.where = int(stream.ptr), int(self.workspace.data.ptr)
+        self.where = int(stream.ptr), int(self.workspaces[stream.ptr].data.ptr)
+        self.call("cublasSetWorkspace_v2", self.handle, Pointer(self.where[1]), ctypes.c_size_t(WORKSPACE))
 
     def product(
         self, a: Array | Scratch | Operand, b: Array | Scratch | Operand, y: Array | Scratch | Operand,

@@ -188,8 +188,12 @@ class Dnn:
         self.cudnn, self.device, self.plans = frontend(), device, dict[Problem, Plan]()
         self.handle = self.cudnn.create_handle()
         weakref.finalize(self, self.cudnn.destroy_handle, self.handle)
-        self.cudnn.set_stream(handle=self.handle, stream=device.stream.ptr)
+        self.turn(device.stream)
         self.choices = Choices("cudnn", (*self.version, device_name(device.xp)))
+
+    def turn(self, stream: Any) -> None:
+        """Enqueues on ``stream`` from now on."""
+        self.cudnn.set_stream(handle=self.handle, stream=stream.ptr)
 
     @property
     def version(self) -> tuple[str, str]:

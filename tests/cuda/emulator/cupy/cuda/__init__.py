@@ -9,8 +9,10 @@ import ctypes
 import mmap
 from collections import deque
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 from importlib import import_module
 from itertools import count
+from random import Random
 from threading import RLock, local
 from typing import Any
 
@@ -20,6 +22,7 @@ from cupy.runtime import CUDARuntimeError
 HERE = local()
 MemoryPointer: Any
 NUMBERS = count(1)
+LAUNCHES = count()
 WORKING = RLock()
 """Held by whoever does what was enqueued: a thread may wait for what is on the stream of another."""
 Work = Callable[[], None]
@@ -29,15 +32,65 @@ def is_available() -> bool:
     return bool(runtime.getDeviceCount() > 0)
 
 
-class Graph:
-    """What was enqueued while a stream captured."""
+class Capture:
+    """What is enqueued while the stream ``origin`` captures, by that and by ``streams`` that wait for its events: work,
+    and for each the work that it comes after."""
 
-    def __init__(self, work: list[Work]) -> None:
-        self.work = work
+    def __init__(self, origin: Stream) -> None:
+        self.origin, self.streams = origin, [origin]
+        self.work: list[Work] = []
+        self.after: list[set[int]] = []
+
+    def add(self, work: Work, after: set[int]) -> int:
+        self.work.append(work)
+        self.after.append(after)
+        return len(self.work) - 1
+
+    def take(self, stream: Stream) -> None:
+        stream.capture, stream.front = self, set()
+        self.streams.append(stream)
+
+    def end(self) -> None:
+        for stream in self.streams:
+            stream.capture, stream.front = None, set()
+
+    def behind(self, front: set[int]) -> set[int]:
+        """All that comes before ``front``, and that."""
+        found, still = set[int](), set(front)
+        while still:
+            found |= still
+            still = set[int]().union(*(self.after[i] for i in still)) - found
+        return found
+
+
+class Graph:
+    """What was enqueued in a capture. What has no edge is done in another order in every launch: an edge that is
+    missing shows."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.work, self.after = capture.work, capture.after
 
     def launch(self, stream: Stream | None = None) -> None:
-        for work in self.work:
-            (stream or get_current_stream()).enqueue(work)
+        for i in self.order(next(LAUNCHES)):
+            (stream or get_current_stream()).enqueue(self.work[i])
+
+    def order(self, seed: int) -> list[int]:
+        """Of what may come next, now and then what was enqueued last, else anything."""
+        draw, found = Random(seed), list[int]()
+        keys = [-i if seed % 3 == 0 else draw.random() for i in range(len(self.work))]
+        missing, before = list(map(len, self.after)), [list[int]() for _ in self.work]
+        for i, after in enumerate(self.after):
+            for j in after:
+                before[j].append(i)
+        ready = [(keys[i], i) for i, count in enumerate(missing) if not count]
+        heapify(ready)
+        while ready:
+            found.append(heappop(ready)[1])
+            for i in before[found[-1]]:
+                missing[i] -= 1
+                if not missing[i]:
+                    heappush(ready, (keys[i], i))
+        return found
 
     def upload(self, stream: Stream | None = None) -> None:
         pass
@@ -51,11 +104,15 @@ class Stream:
     def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int = 0) -> None:
         self.ptr, self.device_id = (0 if null else next(NUMBERS)), 0
         self.queue: deque[Work] = deque()
-        self.captured: list[Work] | None = None
+        self.capture: Capture | None = None
+        self.front: set[int] = set()
         runtime.STREAMS[self.ptr] = self
 
     def enqueue(self, work: Work) -> None:
-        (self.queue if self.captured is None else self.captured).append(work)
+        if self.capture is None:
+            self.queue.append(work)
+        else:
+            self.front = {self.capture.add(work, self.front)}
 
     def use(self) -> Stream:
         HERE.stream = self
@@ -83,23 +140,28 @@ class Stream:
                 runtime.GRAVES.clear()
 
     def refuse_while_capturing(self, what: str) -> None:
-        if self.captured is not None:
+        if self.capture is not None:
             raise CUDARuntimeError(f"{what}: operation not permitted when stream is capturing")
 
     def begin_capture(self, mode: int | None = None) -> None:
         if self.ptr == 0:
             raise RuntimeError("cannot capture on the default (legacy) stream")
         self.refuse_while_capturing("cudaStreamBeginCapture")
-        self.captured = []
+        self.capture = Capture(self)
 
     def end_capture(self) -> Graph:
-        if self.captured is None:
+        found, front = self.capture, self.front
+        if found is None:
             raise CUDARuntimeError("cudaStreamEndCapture: the stream is not capturing")
-        found, self.captured = Graph(self.captured), None
-        return found
+        if found.origin is not self:
+            raise CUDARuntimeError("cudaErrorStreamCaptureUnmatched: the capture was not begun on this stream")
+        found.end()
+        if len(found.behind(front)) < len(found.work):
+            raise CUDARuntimeError("cudaErrorStreamCaptureUnjoined: what another stream enqueued is not waited for")
+        return Graph(found)
 
     def is_capturing(self) -> bool:
-        return self.captured is not None
+        return self.capture is not None
 
     def record(self, event: Event | None = None) -> Event:
         event = event or Event()
@@ -108,8 +170,23 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         """For what was recorded last before this call, whatever is recorded after it."""
+        if event.captured is not None:
+            return self.wait_captured(*event.captured)
+        self.refuse_while_capturing("cudaErrorStreamCaptureIsolation: cudaStreamWaitEvent for what is not captured")
         mark = event.waited
         self.enqueue(lambda: reach(mark))
+
+    def wait_captured(self, capture: Capture, front: set[int]) -> None:
+        """The stream captures as well from now on."""
+        if capture.origin.capture is not capture:
+            raise CUDARuntimeError(
+                "cudaErrorCapturedEvent: cudaStreamWaitEvent for an event of a capture that has ended"
+            )
+        if self.capture is None:
+            capture.take(self)
+        if self.capture is not capture:
+            raise CUDARuntimeError("cudaErrorStreamCaptureMerge: cudaStreamWaitEvent for an event of another capture")
+        self.front = self.front | front
 
 
 class ExternalStream(Stream):
@@ -136,10 +213,14 @@ class Event:
             raise ValueError("Timing must be disabled for interprocess events")
         self.ptr, self.interprocess = next(NUMBERS), interprocess
         self.waited: list[Any] = [True, None]
+        self.captured: tuple[Capture, set[int]] | None = None
         ipc.EVENTS[self.ptr] = self
 
     def record(self, stream: Stream | None = None) -> None:
         stream = stream or get_current_stream()
+        self.captured = None if stream.capture is None else (stream.capture, stream.front)
+        if self.captured is not None:
+            return
         self.waited = mark = [False, stream]
 
         def reached() -> None:
@@ -152,10 +233,12 @@ class Event:
     @property
     def done(self) -> bool:
         """Whoever asks lets the device get there."""
-        reach(self.waited)
+        self.synchronize()
         return True
 
     def synchronize(self) -> None:
+        if self.captured is not None:
+            raise CUDARuntimeError("cudaErrorCapturedEvent: operation not permitted on an event of a capture")
         reach(self.waited)
 
 
