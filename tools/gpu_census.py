@@ -29,6 +29,7 @@ from benchmarks.gpu import PRECISIONS, sized
 from benchmarks.nets import NETS, Net, job
 from benchmarks.options import chosen
 from benchmarks.prepare import costs
+from netpart.data.source import RowSource
 from netpart.kernels.choose import named
 from netpart.kernels.cuda import blas, device, dnn, epilogues, feed, launch, updates
 from netpart.plan.partition import partition
@@ -123,6 +124,7 @@ def noting(asked: list[Asked]) -> ExitStack:
         (dnn.Convolve, "__call__", convolve),
         (dnn.Dnn, "_timed", lambda self, problem, plans: lambda plan: plan.index),
         (feed.Lane, "upload", lambda self: None),
+        (RowSource, "read", lambda *_: None),
     ):  # fmt: skip
         stack.enter_context(patch.object(owner, name, stand_in))
     return stack
