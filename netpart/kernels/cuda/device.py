@@ -108,8 +108,8 @@ def stream(xp: Any, lane: int = 0) -> Any:
     """The stream of this thread on the current GPU, and those beside it, made when first asked for: never the default
     one, which waits for all others.
 
-    The first is entered for good. Behind each ``with`` of a stream, of which CuPy has some inside, as to fetch what lies
-    in pieces, it goes back to the one that was entered before, whichever was in use.
+    The first is entered for good. Behind each ``with`` of a stream, of which CuPy has some inside, as to fetch what
+    lies in pieces, it goes back to the one that was entered before, whichever was in use.
     """
     streams = HERE.__dict__.setdefault("streams", {})
     key = xp.__name__, xp.cuda.runtime.getDevice(), lane
