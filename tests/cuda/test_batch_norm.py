@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
+from netpart.kernels.cuda.columns import Tile
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, play
+from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
 
 EPSILON = 1e-3
@@ -143,3 +145,23 @@ def test_many_rows_are_shared_out() -> None:
         return kernels.moments(x, s, m, x.size // 2)
 
     agree(bind, x, normal(2, 2), rubbish(1, 2, 2), order="last")
+
+
+def test_more_rows_than_are_counted_are_refused() -> None:
+    assert Tile.of(2**32 - 1, 4).few == 4
+    with pytest.raises(
+        ValueError, match="expected fewer than 4294967296 rows of a tensor, got 4294967296; cut the layer"
+    ):
+        Tile.of(2**30, 4, 4)
+
+
+@pytest.mark.parametrize("channels", [6, 8, 36])
+def test_the_order_of_sums_is_that_of_the_shape_however_a_tensor_lies(channels: int) -> None:
+    x, xp = normal(1, 30, channels, 3, 4).astype("float32"), cupy()
+    found = []
+    for order in ("plain", "last", "crop"):
+        s, m = xp.zeros(channels, "float32"), xp.zeros((1, channels, 2), "float32")
+        play(fast("float32").moments(lying(x, order), s, m, 360))
+        found.append(m.get())
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])

@@ -177,7 +177,7 @@ class Fast(Verbs):
 
 
 def counted(size: int, what: str) -> int:
-    """``size``, if a kernel may count to it in 32 bits, a third of the instructions. Else raises ValueError."""
+    """``size``, if a kernel can count to it in 32 bits; else raises ValueError. 64 bits take far longer to divide."""
     if size >= 2**32:
         raise ValueError(f"kernels for GPUs: expected fewer than {2**32} {what}, got {size}; cut the layer")
     return size

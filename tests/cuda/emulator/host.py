@@ -17,10 +17,7 @@ import numpy as np
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[2] / "netpart/kernels/cuda/source"
 COMMAND = ["g++", "-std=c++17", "-Og", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE"]
-COMMAND += [
-    "-fsanitize=alignment",
-    "-fsanitize-undefined-trap-on-error",
-]  # as a GPU, it reads nothing that is not aligned
+COMMAND += ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]  # GPUs refuse what is not aligned
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*$', re.M)
 NOT_OURS = re.compile(r"^[ \t]*#[ \t]*(?:include[ \t]+<|pragma).*$", re.M)

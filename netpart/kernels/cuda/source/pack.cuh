@@ -2,8 +2,8 @@
 #pragma once
 #include "real.cuh"
 
-constexpr int WIDE = 16;  // bytes of a load or store at most
-constexpr int FEW = 4;    // neighbouring channels or columns that a thread takes, if there is a multiple of them
+#define WIDE 16  // bytes of a load or store at most
+#define FEW 4    // neighbouring channels or columns that a thread takes, if there is a multiple of them
 
 // N neighbours, moved at once.
 template <class T, int N> struct alignas(N * sizeof(T) < WIDE ? N * sizeof(T) : WIDE) Pack {
