@@ -44,6 +44,13 @@ def test_kernels_of_a_thread_enqueue_on_one_stream_and_compile_a_source_once() -
     assert one.function("arrays.cu", "squares", "float32") is other.function("arrays.cu", "squares", "float32")
 
 
+def test_what_lies_in_pieces_is_fetched_and_the_stream_is_still_the_current_one() -> None:
+    device, xp = kernels().device, cupy()
+    device.use()
+    assert xp.zeros((3, 4)).swapaxes(0, 1).get().shape == (4, 3)
+    assert xp.cuda.get_current_stream().ptr == device.stream.ptr
+
+
 def test_a_source_has_its_headers_inside_once() -> None:
     found = text("arrays.cu")
     assert '#include "' not in found
