@@ -23,7 +23,7 @@ ON_ALL_CORES := -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test check laws lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test check laws lint fix cover test-gpu test-cupy sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -76,6 +76,9 @@ cover: env ## run every test and list the lines that none of them reached
 
 test-gpu: $(GPU_STAMP) ## run the tests of the GPU path on a GPU; GPU_PYTHON=python3 takes that Python as it is
 	NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda $(ARGS)
+
+test-cupy: $(GPU_STAMP) ## run them with CuPy's own wheel where there is no GPU, on a CUDA runtime of ours
+	PYTHONPATH=$(CURDIR)/tests/cuda/runtime/found:$(CURDIR) NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda $(ARGS)
 
 SANITIZED = $(or $(NETS),halo/conv-rows alexnet/alexnet-small vit/vit-b16-small resattnet/resnet3d18-small)
 sanitize-gpu: $(GPU_STAMP) ## look for bad accesses and races in three steps on a GPU; NETS=halo/conv-rows TOOLS=racecheck

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -50,6 +50,14 @@ class Found:
     def median(self) -> float:
         """Seconds of the median step."""
         return median(self.seconds)
+
+
+@dataclass
+class Timed:
+    """What each contender took for ``work``."""
+
+    work: Work
+    found: dict[str, Found] = field(default_factory=dict)
 
 
 class Bench:

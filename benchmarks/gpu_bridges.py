@@ -28,6 +28,7 @@ from typing import Any
 from benchmarks.gpu_results import surroundings
 from benchmarks.machine import ROOT, environment
 from benchmarks.rows import RESULTS, Row, finish
+from netpart.kernels.cuda.device import stream
 from netpart.transport.cuda_ipc import CudaIpcTransport
 from netpart.transport.transport import WINDOW, Channel
 from netpart.units import bytes_text
@@ -48,8 +49,7 @@ class End:
 
     def __init__(self, rank: int, large: int) -> None:
         self.xp: Any = import_module("cupy")
-        self.stream = self.xp.cuda.Stream(non_blocking=True)
-        self.stream.use()
+        self.stream = stream(self.xp).use()
         self.transport = CudaIpcTransport(rank, RUN, 2, self.xp, (0, 1))
         self.peer = 1 - rank
         self.channels: dict[str, Channel] = {}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks import rows
-from benchmarks.contenders import MPI, TORCH, WARM_UP, Found
+from benchmarks.contenders import MPI, TORCH, WARM_UP, Found, Timed
 from benchmarks.crossovers import Pair, Sweep, crossing, verdict
 from benchmarks.rows import CORES, Row
 from netpart.units import bytes_text, seconds_text
-
-if TYPE_CHECKING:
-    from benchmarks.schemes import Timed
 
 RESULTS = rows.RESULTS / "schemes.json"
 PACKAGES = ("netpart", "numpy", "pyzmq", "mpi4py", "mpich", "torch")

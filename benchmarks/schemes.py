@@ -17,11 +17,11 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from benchmarks.contenders import CONTENDERS, WARM_UP, Bench, Found
+from benchmarks.contenders import CONTENDERS, WARM_UP, Bench, Timed
 from benchmarks.crossovers import QUICK, SWEEPS, Sweep, square
 from benchmarks.mlp import Work
 from benchmarks.report import RESULTS, missed, print_crossover, print_work, write
@@ -32,14 +32,6 @@ ROUNDS = 2
 SECONDS, FEWEST, MOST = 1.0, 6, 200
 """How long a run's steps are to take, and how many there are at least and at most."""
 LOSS_TOLERANCE = 1e-3
-
-
-@dataclass
-class Timed:
-    """What each contender took for ``work``."""
-
-    work: Work
-    found: dict[str, Found] = field(default_factory=dict)
 
 
 def grid(full: bool) -> Iterator[Work]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Graph, Part
+from netpart.graph.holdings import Cell
 from netpart.graph.net import Parameter
-from netpart.graph.passes.synchronise import Cell
 from netpart.spec import RECORD, Region, contains, intersect, size, subtract, whole
 
 

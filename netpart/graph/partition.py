@@ -14,6 +14,7 @@ from netpart.errors import ConfigError
 from netpart.graph.build import build_net
 from netpart.graph.cluster import Cluster, cluster_of
 from netpart.graph.graph import Graph
+from netpart.graph.holdings import Bucket, Holding, Piece
 from netpart.graph.invariants import check_graph
 from netpart.graph.net import Net, Parameter
 from netpart.graph.notebook import Shown
@@ -24,9 +25,8 @@ from netpart.graph.passes.expand import expand
 from netpart.graph.passes.norm import Norm, share_norm
 from netpart.graph.passes.place import place
 from netpart.graph.passes.placer import Fallback, ranges
-from netpart.graph.passes.serve import Piece
 from netpart.graph.passes.shard import least_elements
-from netpart.graph.passes.synchronise import Bucket, Holding, synchronise
+from netpart.graph.passes.synchronise import synchronise
 from netpart.graph.passes.teams import join_teams, one_team
 from netpart.graph.passes.totals import ask_with_totals
 from netpart.graph.scheme import refuse_scheme

@@ -11,12 +11,11 @@ from google.protobuf.message import DecodeError
 from netpart.errors import NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.graph import Collective, Feed, Graph, Part, Teams
+from netpart.graph.holdings import Bucket, Cell, Holding, Piece
 from netpart.graph.net import Net, Parameter
 from netpart.graph.partition import Micro, Partition
 from netpart.graph.passes.expand import expand_nodes
 from netpart.graph.passes.norm import Norm
-from netpart.graph.passes.serve import Piece
-from netpart.graph.passes.synchronise import Bucket, Cell, Holding
 from netpart.graph.passes.totals import insert_totals
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.plan_pb2 import (

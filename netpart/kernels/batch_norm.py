@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from netpart.kernels.activation import Activation, Kind
 from netpart.kernels.normalisation import Box, Normalisation
 from netpart.kernels.op import Array, Op, chain
@@ -40,9 +42,16 @@ class BatchNorm(Normalisation, Activation):
     def batch_norm_gradient(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
         dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
-        epsilon: float,
+        epsilon: float, b: Array | None = None, through: Kind | None = None,
     ) -> Op:  # fmt: skip
-        """Overwrites dw, db and dx of ``batch_norm``; dm is room for the gradient of its moments."""
+        """Overwrites dw, db and dx of ``batch_norm``; dm is room for the gradient of its moments.
+
+        ``through`` "relu", which b is for, dy is the gradient of the relu of y, and may be overwritten.
+        """
+        if through:
+            arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
+            rest = self.batch_norm_gradient(*arrays, own, epsilon)
+            return chain(self.batch_norm_relu(x[own], mean, rstd, w, b, dy), rest)
         upper = self.moment_norm_gradient(
             x[own], m, mean, variance, w, rstd, dy, None if dx is None else dm, dw, db, None, epsilon
         )
@@ -53,6 +62,23 @@ class BatchNorm(Normalisation, Activation):
             self.moments_gradient(x, s, dm, dx, _elements(x)),
             self.batch_normalise_gradient(rstd, w, dy, dx[own], add=True),
         )
+
+    def batch_norm_relu(self, x: Array, mean: Array, rstd: Array, w: Array | None, b: Array | None, dy: Array) -> Op:
+        """dy = 0 where y = unit · w + b is not above 0."""
+        if not dy.size:
+            return NOTHING
+        xp, (w_c, b_c) = self.xp, (None if a is None else _channels(a, x.ndim) for a in (w, b))
+
+        def run(y: Array, above: Array) -> None:
+            self._unit(x, mean, rstd, y)
+            if w_c is not None:
+                xp.multiply(y, w_c, out=y)
+            if b_c is not None:
+                xp.add(y, b_c, out=y)
+            xp.greater(y, 0, out=above)
+            xp.multiply(dy, above, out=dy)
+
+        return Op(run, [(x.shape, self.dtype), (x.shape, np.bool_)])
 
     def moment_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,

@@ -39,7 +39,9 @@ PRICES: dict[str, Callable[..., int]] = {
     "convolution_weights": lambda x, dy, dw, db, window, groups=1: flops.convolution(
         dy.size, _weights(dw), db is not None
     ),
-    "inner_product": lambda x, w, b, y, transpose: flops.inner_product(y.size, prod(x.shape[1:]), b is not None),
+    "inner_product": lambda x, w, b, y, transpose, activation=None: flops.inner_product(
+        y.size, prod(x.shape[1:]), b is not None
+    ),
     "inner_product_data": lambda dy, w, dx, transpose: flops.inner_product(dy.size, prod(dx.shape[1:]), False),
     "inner_product_weights": lambda x, dy, dw, db, transpose: flops.inner_product(
         dy.size, prod(x.shape[1:]), db is not None
@@ -72,6 +74,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
     "batch_norm": _composed,
     "batch_norm_gradient": _composed,
+    "batch_norm_relu": lambda x, mean, rstd, w, b, dy: flops.activation_gradient(dy.size),
     "batch_norm_parameters": lambda x, mean, rstd, dy, dw, db: dy.size * ((dw is not None) + (db is not None)),
     "moment_norm": _composed,
     "moment_norm_gradient": _composed,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, Verbs, matrix
+from netpart.kernels.activation import Activation, Kind
+from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.verbs import NOTHING, matrix
 
 
-class InnerProduct(Verbs):
+class InnerProduct(Activation):
     """x (B, *F), w (O, *F) or, with ``transpose``, (*F, O), b (O,), y (B, O)."""
 
-    def inner_product(self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool) -> Op:
-        """y = x wᵀ + b."""
+    def inner_product(
+        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
+    ) -> Op:
+        """y = activation(x wᵀ + b)."""
         if not y.size:
             return NOTHING
         xp, x_bf, w_fo = self.xp, matrix(x), features_by_outputs(w, transpose)
@@ -20,7 +23,7 @@ class InnerProduct(Verbs):
             if b is not None:
                 xp.add(y, b, out=y)
 
-        return Op(run)
+        return chain(Op(run), *([self.activation(activation, y, y)] if activation else []))
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
         """Overwrites dx = dy w."""

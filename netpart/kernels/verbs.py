@@ -22,10 +22,17 @@ class Verbs:
 
     channels_last: ClassVar[bool] = False
     """True for kernels to which tensors with space are given as (batch, space, channels) in memory."""
+    weights_last: ClassVar[bool] = False
+    """True for kernels to which the weights of convolutions are given as (filters, space, channels) in memory, where no
+    other worker has a part in them."""
     fuses: ClassVar[tuple[str, ...]] = ()
     """Kinds of activation that verbs with an argument ``activation`` compute faster than a verb of their own would."""
+    fuses_back: ClassVar[tuple[str, ...]] = ()
+    """Kinds of which verbs with an argument ``through`` compute the gradient faster than a verb of its own would."""
     gathers: ClassVar[bool] = False
     """True for kernels that do updates which follow each other at once, rather than each while its gradient is near."""
+    branches: ClassVar[bool] = False
+    """True for kernels that may run beside each other where they do not depend on each other."""
     runs_on: ClassVar[str] = "cpu"
     """The device that has their array module, unless another is given."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from importlib import import_module
+from warnings import catch_warnings
 
 from netpart.errors import ConfigError, ProgramRefused
 from netpart.graph.partition import Partition
@@ -26,13 +27,14 @@ def settle_collectives(partition: Partition, places: Sequence[str]) -> None:
     job that asks for NCCL where it cannot be.
     """
     job = partition.job
-    if job.collectives not in (Collectives.AUTO, Collectives.NCCL):
+    wanted = [Collectives.NCCL] if partition.workers == 1 else [Collectives.NCCL, Collectives.AUTO]
+    if job.collectives not in wanted:
         return
     why = refusal(partition, places)
     if why and job.collectives == Collectives.NCCL:
-        wanted = "workers in processes of one host, each with a GPU of its own"
-        raise ConfigError("--collectives nccl", wanted, why, "use --collectives auto")
-    if not why and partition.workers > 1:
+        needed = "workers in processes of one host, each with a GPU of its own"
+        raise ConfigError("--collectives nccl", needed, why, "use --collectives auto")
+    if not why:
         job.collectives = Collectives.NCCL
 
 
@@ -60,7 +62,8 @@ def named(ranks: Sequence[int]) -> str:
 def missing() -> str:
     """What CuPy needs for NCCL and has not; "" if it has all."""
     xp, _ = array_module("cuda")
-    found = import_module(f"{xp.__name__}.cuda.nccl")
+    with catch_warnings(action="ignore"):  # where it is missing CuPy warns, at length
+        found = import_module(f"{xp.__name__}.cuda.nccl")
     return "" if found.available else "no NCCL: pip install -e '.[nccl13]', or '.[nccl12]' with CUDA 12"
 
 

@@ -34,6 +34,7 @@ class BatchNorm(Layer):
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = "x"
     fuses: ClassVar[bool] = True
+    fuses_back: ClassVar[bool] = True
     inner: ClassVar[str] = "moments"
 
     def infer(self) -> tuple[Spec, ...]:
@@ -123,14 +124,15 @@ class BatchNorm(Layer):
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s, _), (*gradients, dmean, dvariance), dy = call.w, call.dw, call.dy[0]
         (rstd, *kept), x, dx = call.aux, call.x[0], wanted(call.dx, 0)
-        w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
+        (w, b), dw, db = (*affine, None, None)[:2], *(*gradients, None, None)[:2]
         if not self.training:
             ops = [kernels.batch_norm_parameters(x, s, rstd, dy, dw, db)]
             return chain(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
         m, dm, mean, variance = kept
         share, own = self._count(call) / (call.rows * prod(self.output.shape[2:])), self._own(call)
+        arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
         return chain(
-            kernels.batch_norm_gradient(x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, self.epsilon),
+            kernels.batch_norm_gradient(*arrays, own, self.epsilon, b, call.through),
             kernels.moments_share(m, share, dmean, dvariance),
         )
 

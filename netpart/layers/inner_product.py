@@ -26,6 +26,7 @@ class InnerProduct(Layer):
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
     halves: ClassVar[bool] = True
     rereads = "x"
+    fuses: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.innerproduct_conf
@@ -60,7 +61,7 @@ class InnerProduct(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         x, y = self._rows(call.x[0]), self._rows(call.y[0])
-        return kernels.inner_product(x, call.w[0], bias(call, call.w), y, self.transpose)
+        return kernels.inner_product(x, call.w[0], bias(call, call.w), y, self.transpose, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         ops, dx, dw, dy = [], wanted(call.dx, 0), wanted(call.dw, 0), self._rows(call.dy[0])

@@ -55,7 +55,8 @@ class ParamSpec:
 
     ``matrix`` is (rows, columns) of the 2-D matrix that initialisers take fan-in from (None: 1-D);
     ``saved`` is the shape written to a checkpoint (same elements, same order). A ``running`` one is not trained: what
-    backward leaves as its gradient is a share of what it follows. The layer adds nothing to a ``read_only`` one.
+    backward leaves as its gradient is a share of what it follows. The layer adds nothing to a ``read_only`` one. One
+    that is ``channels_last`` lies as (axis 0, space, axis 1) where the kernels like that.
     """
 
     key: str
@@ -65,6 +66,7 @@ class ParamSpec:
     saved: Shape = ()
     running: Following | None = None
     read_only: bool = False
+    channels_last: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ class Call:
     needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
     (None: not wanted), but for those of ``dx`` to which it ``adds`` them; dy: gradients of the outputs (None: integer
     output). aux: buffers of ``aux``.
-    ``activation`` is computed on y in its place (by layers that say so).
+    ``activation`` is computed on y in its place (by layers that say so); ``through``: dy is the gradient of what that
+    activation has made of y.
     ``owned`` is a mask of the elements of region whose loss this part differentiates, and reports if they
     are the first of their row; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
     the micro-batch's row 0; regions count from the micro-batch's row 0.
@@ -122,6 +125,7 @@ class Call:
     aux: list[Array] = field(default_factory=list)
     metrics: Array = None
     activation: Kind | None = None
+    through: Kind | None = None
     owned: Array = None
     rows: int = 0
     first_row: int = 0
@@ -156,6 +160,8 @@ class Layer(ABC):
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
     fuses: ClassVar[bool] = False
     """True if forward computes the ``Call.activation`` of its output as well."""
+    fuses_back: ClassVar[bool] = False
+    """True if backward goes ``Call.through`` that as well."""
     adds: ClassVar[bool] = False
     """True if backward can add the gradients of its inputs to what is there, in the pass in which it makes them."""
     halves: ClassVar[bool] = False

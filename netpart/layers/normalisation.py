@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import fault
@@ -21,6 +21,7 @@ class Normalisation(Layer):
     A subclass says which blocks, and on which axes scale and shift lie (``axes``).
     """
 
+    halves: ClassVar[bool] = True
     axes: range
     centred: bool = True
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from netpart.kernels import flops
 from netpart.kernels.op import Array
 from netpart.layers.checks import fault
-from netpart.layers.layer import Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
 from netpart.spec import Region, Shape
 
 
@@ -23,7 +23,8 @@ def weight_and_bias(
         names = [f'param {{ name: "{layer.name}_{kind}" }}' for kind in "wb"][: max(blocks)]
         expected = f"{' or '.join(map(str, blocks))} param blocks (weight, bias)"
         raise fault(layer, expected, str(len(protos)), f"write {' '.join(names)}", "param")
-    weight = ParamSpec("weight", shape, protos[0], matrix, saved)
+    last = layer.memory_order == MemoryOrder.CHANNELS_LAST
+    weight = ParamSpec("weight", shape, protos[0], matrix, saved, channels_last=last)
     return (weight, *(ParamSpec("bias", matrix[:1], proto, None, matrix[:1]) for proto in protos[1:]))
 
 

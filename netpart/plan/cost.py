@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
+from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
-from netpart.graph.passes.synchronise import Holding
 from netpart.layers.layer import Cost
 from netpart.plan.ledger import Entry
 from netpart.program.buffers import item_size

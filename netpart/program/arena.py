@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netpart.program.buffers import ALIAS, ARENA, Buffer, View
-from netpart.program.instructions import CollectiveStart, Instruction
+from netpart.program.instructions import CollectiveStart, Forward, Instruction
 
 ALIGN = 64
 NONE: Mapping[int, int] = MappingProxyType({})
@@ -23,13 +23,14 @@ NONE: Mapping[int, int] = MappingProxyType({})
 
 def plan_arena(
     buffers: list[Buffer], instructions: list[Instruction], float_size: int, places: Mapping[int, int] = NONE,
-    copies: Mapping[int, int] = NONE,
+    copies: Mapping[int, int] = NONE, linger: int = 0,
 ) -> tuple[dict[int, int], int]:  # fmt: skip
     """Offsets in bytes of all arena buffers that ``instructions`` touch, and the arena's size.
 
-    ``places`` says which buffers lie in the place of another, ``copies`` of which there are several, side by side.
+    ``places`` says which buffers lie in the place of another, ``copies`` of which there are several, side by side;
+    ``linger`` as in ``lifetimes``.
     """
-    lives = lifetimes(buffers, instructions, places, copies)
+    lives = lifetimes(buffers, instructions, places, copies, linger)
     sizes = {b: copies.get(b, 1) * aligned(buffers[b].nbytes(float_size)) for b in lives}
     order = sorted(lives, key=lambda b: (-sizes[b], lives[b][0], b))
     placed = np.empty((len(order), 4), np.int64)
@@ -58,19 +59,20 @@ def lowest_gap(taken: npt.NDArray[np.int64], nbytes: int) -> int:
 
 def lifetimes(
     buffers: list[Buffer], instructions: list[Instruction], places: Mapping[int, int] = NONE,
-    copies: Mapping[int, int] = NONE,
+    copies: Mapping[int, int] = NONE, linger: int = 0,
 ) -> dict[int, tuple[int, int]]:  # fmt: skip
     """First and last instruction that touches each arena buffer, or what lies in its place: of one of which there are
-    ``copies``, the first and the last of all, for it lives from step to step."""
-    lives: dict[int, tuple[int, int]] = {}
+    ``copies``, the first and the last of all, for it lives from step to step. Lives end ``linger`` later."""
+    lives, end = dict[int, tuple[int, int]](), len(instructions) - 1
     for time, instruction in enumerate(instructions):
+        until = min(time + linger, end)
         for view in views(instruction):
             b = held(buffers, view.buffer)
             b = places.get(b, b)
             if buffers[b].kind == ARENA:
-                first, _ = lives.get(b, (time, time))
-                lives[b] = (first, time)
-    return lives | {b: (0, len(instructions) - 1) for b in copies if b in lives}
+                first, last = lives.get(b, (time, until))
+                lives[b] = (first, max(last, until))
+    return lives | {b: (0, end) for b in copies if b in lives}
 
 
 def held(buffers: Sequence[Buffer], b: int) -> int:
@@ -87,5 +89,5 @@ def views(instruction: Instruction) -> Iterator[View]:
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, View):
                 yield each
-            elif isinstance(each, CollectiveStart):
+            elif isinstance(each, CollectiveStart | Forward):
                 yield from views(each)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from netpart.graph.partition import Micro, Partition
@@ -18,7 +19,7 @@ from netpart.program.delays import Copies, copies
 from netpart.program.early import early
 from netpart.program.forward import ForwardCompiler
 from netpart.program.fusion import fused
-from netpart.program.halves import halved
+from netpart.program.halves import apart, halved
 from netpart.program.instructions import PHASE_CODES, Instruction
 from netpart.program.kernels import precision_of
 from netpart.program.memory import Memory
@@ -30,6 +31,10 @@ from netpart.program.schedule import DELAYED, Stages, order_of, stages_of, turns
 from netpart.program.sharing import Sharing, layers_of
 from netpart.program.soon import soon
 from netpart.proto.element import float_size
+
+LINGER, ROOM = 4, 64 << 20
+"""Instructions for which a buffer stays although nobody needs it, where kernels run beside each other, so that what is
+made meanwhile has no need to wait; and bytes that this may take: kernels of larger buffers fill the device alone."""
 
 
 def compile_worker(
@@ -43,7 +48,7 @@ def compile_worker(
     """
     width = float_size(partition.job)
     memory = Memory()
-    parameters = ParameterMemory(memory, partition, worker, group)
+    parameters = ParameterMemory(memory, partition, worker, group, kernels)
     phases = {
         phase: PhaseCompiler(phase, micros, worker, memory, parameters, width, kernels).compile(keep)
         for phase, micros in partition.phases.items()
@@ -119,6 +124,8 @@ class PhaseCompiler:
         buffers = self.memory.buffers
         played = (halved(buffers, i, self.layers) if turn.backward else i for turn, i in passes)
         found = [*self.before, *chain.from_iterable(played), *self.behind]
+        if self.kernels.branches:
+            found = list(apart(found, self.layers))
         if not self.trains:
             return found
         read = self.parameters.read_by_updates()
@@ -129,7 +136,12 @@ class PhaseCompiler:
         """Which buffers lie in the place of another; the offsets of all; bytes of the arena."""
         buffers = self.memory.buffers
         places = Sharing(buffers, instructions, self.layers).find()
-        return places, *plan_arena(buffers, instructions, self.width, places, self.copies(instructions, places))
+        plan = partial(plan_arena, buffers, instructions, self.width, places, self.copies(instructions, places))
+        offsets, size = plan()
+        if self.kernels.branches:
+            wider, more = plan(linger=LINGER)
+            offsets, size = (wider, more) if more <= size + ROOM else (offsets, size)
+        return places, offsets, size
 
     def copies(self, instructions: list[Instruction], places: Mapping[int, int]) -> Copies:
         """What is held for several mini-batches."""

@@ -8,7 +8,7 @@ from math import isqrt
 from netpart.collectives import GRADIENT
 from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from netpart.graph.graph import Collective
-from netpart.graph.passes.synchronise import Bucket
+from netpart.graph.holdings import Bucket
 from netpart.program.buffers import Order, View, item_size
 from netpart.program.exchange import Blocks, Exchange, exchange
 from netpart.program.instructions import Channel, CollectiveStart, Way

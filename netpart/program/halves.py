@@ -39,6 +39,21 @@ def halved(buffers: Sequence[Buffer], backward: Sequence[Instruction], layers: L
     return found if at is None else [*found[:at], *parted(buffers, found[at:])]
 
 
+def apart(instructions: Iterable[Instruction], layers: Layers) -> Iterator[Instruction]:
+    """``instructions``, each Backward that can be as two, which may be done beside each other."""
+    for instruction in instructions:
+        if isinstance(instruction, Backward) and in_halves(instruction, layers):
+            yield from halves(instruction)
+        else:
+            yield instruction
+
+
+def halves(whole: Backward) -> tuple[Backward, Backward]:
+    """The gradients of inputs, then those of parameters."""
+    without = (None,) * len(whole.dx)
+    return replace(whole, dw=(None,) * len(whole.dw)), replace(whole, dx=without, adds=())
+
+
 def in_halves(instruction: Backward, layers: Layers) -> bool:
     """True if it makes gradients of both, inputs and parameters, and can make them apart."""
     both = any(instruction.dx) and any(instruction.dw)
@@ -50,7 +65,7 @@ def parted(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> Sequence[In
     nothing leave earlier, or if the second half would then read what is no longer there."""
     whole = run[0]
     assert isinstance(whole, Backward)
-    first, second = replace(whole, dw=(None,) * len(whole.dw)), replace(whole, dx=(None,) * len(whole.dx), adds=())
+    first, second = halves(whole)
     meanwhile, behind = list[Instruction](), list[Instruction]([second])
     touched = spans(buffers, (view for view in second.dw if view is not None))
     for instruction in run[1:]:

@@ -72,7 +72,8 @@ class Backward(Told):
     """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted, or ``adds`` to ``dx``.
 
     ``x`` are the inputs if backward may look at them again, else (); ``reads`` the other views of forward that it may
-    look at. Both must outlive it.
+    look at. Both must outlive it. ``first`` is the backward of the activation behind it, in the place of dy, which the
+    kernel does as well, if there is one.
     """
 
     micro: int
@@ -83,6 +84,7 @@ class Backward(Told):
     x: tuple[View | None, ...]
     reads: tuple[View | None, ...]
     adds: tuple[bool, ...] = ()
+    first: Backward | None = None
 
 
 @dataclass(frozen=True)

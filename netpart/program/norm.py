@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from netpart.graph.holdings import Holding
 from netpart.graph.passes.norm import Norm
-from netpart.graph.passes.synchronise import Holding
 from netpart.program.buffers import View
 from netpart.program.exchanges import Exchanges
 from netpart.program.instructions import (

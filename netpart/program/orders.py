@@ -24,14 +24,27 @@ def orders(net: Net, kernels: type[Kernels]) -> Orders:
 
 
 def wished(net: Net, node: Node, before: Orders) -> Order:
-    """The order of one node, given those of its sources."""
-    if node.layer.memory_order == MemoryOrder.CHANNELS_LAST:
+    """The order of one node, given those of its sources; rows are put where those that read them want them."""
+    if node.layer.memory_order == MemoryOrder.CHANNELS_LAST or (node.layer.is_input and read_last(net, node)):
         return channels_last(node.layer.output.rank)
     if node.layer.memory_order == MemoryOrder.PLAIN or not node.sources:
         return ()
     alike = (source for source in node.sources if net.spec(source).shape == node.layer.output.shape)
     first = next(alike, node.sources[0])
     return ordered(before[first.node], net.spec(first).shape)
+
+
+def read_last(net: Net, node: Node) -> bool:
+    """True if all that read the rows of an input want them with the channels last."""
+    rank = node.layer.output.rank
+    readers = [
+        each.layer
+        for each in net.nodes
+        for source in each.sources
+        if source.node == node.index and net.spec(source).rank == rank
+    ]
+    wishes = {layer.memory_order if layer.output.rank == rank else MemoryOrder.PLAIN for layer in readers}
+    return wishes == {MemoryOrder.CHANNELS_LAST}
 
 
 def channels_last(rank: int) -> Order:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from netpart.graph.graph import LAYER, Part
+from netpart.graph.holdings import Bucket, Holding
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
-from netpart.graph.passes.synchronise import Bucket
+from netpart.kernels.reference import Kernels
 from netpart.program.accumulate import Accumulator
-from netpart.program.buffers import FIXED, View
+from netpart.program.buffers import FIXED, Order, View
 from netpart.program.delays import parameter_delays
 from netpart.program.exchanges import Exchanges
 from netpart.program.instructions import (
@@ -26,6 +27,7 @@ from netpart.program.instructions import (
 )
 from netpart.program.memory import Memory
 from netpart.program.norm import NormCompiler
+from netpart.program.orders import channels_last
 from netpart.program.served import Served
 from netpart.spec import FLOAT, Region, contains, extent, size, whole
 
@@ -39,11 +41,17 @@ class ParameterMemory:
     ``shared`` are the holdings of which this worker updates a part, by their bucket; ``gathers`` bring the rest.
     """
 
-    def __init__(self, memory: Memory, partition: Partition, worker: int, group: int = 0) -> None:
+    def __init__(
+        self, memory: Memory, partition: Partition, worker: int, group: int = 0, kernels: type[Kernels] = Kernels
+    ) -> None:
         self.memory, self.partition, self.worker = memory, partition, worker
         self.holdings = partition.holdings[worker]
         self.buckets = [(b, bucket) for b, bucket in enumerate(partition.buckets) if worker in bucket.workers]
-        self.values = [memory.new(h.parameter.name, extent(h.box), FLOAT, FIXED) for h in self.holdings]
+        self.orders = [self.order(h) if kernels.weights_last else () for h in self.holdings]
+        self.values = [
+            memory.new(h.parameter.name, extent(h.box), FLOAT, FIXED, order)
+            for h, order in zip(self.holdings, self.orders, strict=True)
+        ]
         self.flat = {
             b: memory.new(f"bucket {b}", (bucket.elements,), FLOAT, FIXED)
             for b, bucket in self.buckets
@@ -84,7 +92,13 @@ class ParameterMemory:
         for h, holding in enumerate(self.holdings):
             if self.gradients[h] is None and holding.parameter.name in self.partition.trained:
                 name = f"d({holding.parameter.name})"
-                self.gradients[h] = self.memory.new(name, extent(holding.box), FLOAT, FIXED)
+                self.gradients[h] = self.memory.new(name, extent(holding.box), FLOAT, FIXED, self.orders[h])
+
+    def order(self, holding: Holding) -> Order:
+        """How a holding and its gradient lie in memory: as written where others have a part in them."""
+        name, spec = holding.parameter.name, holding.parameter.spec
+        alone = not self.partition.servers and all(c.parameter.name != name for _, b in self.buckets for c in b.cells)
+        return channels_last(len(spec.shape)) if spec.channels_last and alone else ()
 
     def holding(self, name: str, box: Region) -> int:
         """Index of the holding that contains ``box`` of a parameter."""
@@ -102,11 +116,13 @@ class ParameterMemory:
     def packed(self, h: int, box: Region, phase: int, out: list[Instruction]) -> View:
         """``box`` of a holding as one run of memory: itself, or a copy that all micro-batches of a step share."""
         view = self.values[h].crop(box, self.holdings[h].box)
-        if self.memory.contiguous(view):
+        if self.memory.contiguous(view, self.orders[h]):
             return view
         copy = self.copied.get((phase, h, box))
         if copy is None:
-            copy = self.copied[phase, h, box] = self.memory.new(self.holdings[h].parameter.name, view.shape)
+            copy = self.copied[phase, h, box] = self.memory.new(
+                self.holdings[h].parameter.name, view.shape, order=self.orders[h]
+            )
             out.append(Copy(copy, view))
         return copy
 
@@ -152,10 +168,10 @@ class ParameterMemory:
             target, total = whole.crop(box, self.holdings[h].box), self.sums[h]
             if total.must_zero(key):
                 before.append(Zero(whole))
-            if total.overwrites(key) and self.memory.contiguous(target):
+            if total.overwrites(key) and self.memory.contiguous(target, self.orders[h]):
                 targets[slot] = target
                 continue
-            targets[slot] = aside = self.memory.new(f"{part.name}.dw{slot}", extent(box))
+            targets[slot] = aside = self.memory.new(f"{part.name}.dw{slot}", extent(box), order=self.orders[h])
             after.append(Copy(target, aside) if total.overwrites(key) else Add(target, aside))
         return targets, after
 
@@ -211,13 +227,19 @@ class ParameterMemory:
         return [*out, *map(CollectiveWait, self.gathers), *pulls]
 
     def updates(self, held: list[int], phase: int, norm: View | None = None) -> list[Instruction]:
-        """Updates holdings, or pushes their gradients to their servers."""
-        own = [h for h in held if self.served is None or self.holdings[h].parameter.spec.running is not None]
+        """Updates holdings, or pushes their gradients to their servers: what is trained first, so that kernels that do
+        updates which follow each other at once do most at once."""
+        held = sorted(held, key=self.follows)
+        own = [h for h in held if self.served is None or self.follows(h)]
         found = [i for h in own for i in self.updated(h, phase, norm)]
         if self.served is not None:
             for h in held:
                 found += self.served.push(self.holdings[h], self.values[h] if h in own else self.gradients[h])
         return found
+
+    def follows(self, h: int) -> bool:
+        """True for a running statistic."""
+        return self.holdings[h].parameter.spec.running is not None
 
     def updated(self, h: int, phase: int, norm: View | None) -> Iterator[Instruction]:
         """Updates a holding, and lets the new values leave where others wait for them."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import lcm
 
+from netpart.graph.holdings import Holding
 from netpart.graph.partition import Micro
-from netpart.graph.passes.synchronise import Holding
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.instructions import CollectiveStart, CollectiveWait, Instruction, Receive, Send, Way

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from netpart.graph.holdings import Holding, Piece
 from netpart.graph.partition import Partition
-from netpart.graph.passes.serve import Piece
-from netpart.graph.passes.synchronise import Holding
 from netpart.program.buffers import View
 from netpart.program.instructions import PHASE_CODES, Channel, Receive, Send, Way
 from netpart.spec import contains

@@ -3,8 +3,8 @@ them, the same for all, the updates."""
 
 from __future__ import annotations
 
+from netpart.graph.holdings import Piece
 from netpart.graph.partition import Partition
-from netpart.graph.passes.serve import Piece
 from netpart.program.buffers import FIXED, View
 from netpart.program.instructions import Instruction, Receive, Send, Update
 from netpart.program.memory import Memory

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
 from netpart.layers.elementwise import Elementwise
 from netpart.layers.layer import Call, Following, Layer, ParamSpec
+from netpart.program.arena import views
 from netpart.program.buffers import View
 from netpart.program.communication import exchange_legs
 from netpart.program.instructions import (
@@ -34,10 +33,13 @@ from netpart.program.instructions import (
     Zero,
 )  # fmt: skip
 from netpart.program.program import Program
+from netpart.program.sharing import only_read
 from netpart.program.wire import AHEAD, ahead, left, overwritten, staying
 from netpart.spec import contains, extent, relative
 from netpart.updaters import Scale
 from netpart.worker.machine import Machine
+from netpart.worker.touched import Span, Spans, span
+from netpart.worker.workspaces import nbytes
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
@@ -70,7 +72,8 @@ class Running:
 @dataclass(slots=True)
 class Action:
     """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; a graph may repeat
-    what is ``captured``."""
+    what is ``captured``. ``touched`` is the memory of a GPU that it reads and writes, None if that is not known; of
+    ``scratch`` bytes it has those of its ``lane``."""
 
     kind: int
     name: str
@@ -80,6 +83,9 @@ class Action:
     channel: Channel | None = None
     running: Running | None = None
     captured: bool = True
+    touched: Spans | None = None
+    scratch: int = 0
+    lane: int = 0
 
 
 @dataclass
@@ -132,6 +138,35 @@ class Binder:
 
     def action(self, instruction: Instruction) -> Action:
         """One instruction, bound."""
+        found = self.bound(instruction)
+        if self.kernels.device is not None and found.captured and found.kind == RUN:
+            found.touched = tuple(self.touched(instruction))
+        return found
+
+    def touched(self, instruction: Instruction) -> Iterator[Span]:
+        """The memory of the device that an instruction touches. Left out is what nothing that is captured writes, and
+        complaints, of which each has its own."""
+        left = {id(view) for view in only_read(instruction)}
+        for view in views(instruction):
+            if isinstance(array := self.arrays(view), self.machine.xp.ndarray):
+                yield span(array, id(view) not in left, view)
+        if isinstance(instruction, Update):
+            yield from self.updated(instruction)
+        if isinstance(instruction, Forward) and instruction.metrics is not None:
+            yield span(self.metrics, True)
+
+    def updated(self, update: Update) -> Iterator[Span]:
+        """What an update touches beside its norm."""
+        program, held = self.machine.program, update.holding
+        value, gradient = program.at_home(program.parameters[held], held), program.gradients[held]
+        assert gradient is not None
+        running = self.spec(held).running
+        read = [self.before(value), self.arrays(program.at_home(gradient, held))]
+        read += [] if running is None or not running.mean else [self.arrays(self.centre(running, held))]
+        yield from (span(array, False) for array in read)
+        yield from (span(array, True) for array in (self.arrays(value), *self.machine.state[held].values()))
+
+    def bound(self, instruction: Instruction) -> Action:
         match instruction:
             case Forward():
                 return self.op(f"forward {self.name(instruction)}", self.forward(instruction))
@@ -165,11 +200,11 @@ class Binder:
 
     def name(self, instruction: Forward | Backward) -> str:
         name = self.parts[instruction.micro, instruction.part].name
-        then = instruction.then if isinstance(instruction, Forward) else None
-        return f"{name}+{self.name(then)}" if then else name
+        other = instruction.then if isinstance(instruction, Forward) else instruction.first
+        return f"{name}+{self.name(other)}" if other else name
 
     def op(self, name: str, op: Op) -> Action:
-        action = Action(RUN, name, run=op.run, captured=op.captured)
+        action = Action(RUN, name, run=op.run, captured=op.captured, scratch=nbytes(op))
         if op.scratch:
             self.ops.append((action, op))
         return action
@@ -263,6 +298,7 @@ class Binder:
         call.dy = [self.array(view) for view in instruction.dy]
         call.dx = [self.array(view) for view in instruction.dx]
         call.dw, call.adds = [self.array(view) for view in instruction.dw], instruction.adds
+        call.through = call.activation if instruction.first else None
         return self.layer(instruction).backward(self.kernels, call)
 
     def array(self, view: Any) -> Array:
@@ -306,17 +342,20 @@ class Binder:
 
     def follow(self, running: Following, holding: int, w: Array, g: Array) -> Op:
         """Moves a running statistic by the moments of the mini-batch."""
-        program = self.machine.program
         if not running.mean:
             return self.kernels.follow_mean(w, g, running.keep)
+        centre, count = self.arrays(self.centre(running, holding)), self.program.micros[-1].rows[1] * running.elements
+        return self.kernels.follow_variance(w, g, centre, running.keep, count)
+
+    def centre(self, running: Following, holding: int) -> View:
+        """Where the moments lie that those of a running variance are relative to."""
+        program = self.machine.program
         box = program.holdings[holding].box
-        centres = [
+        return next(
             gradient.crop(box, held.box)
             for held, gradient in zip(program.holdings, program.gradients, strict=True)
             if held.parameter.name == running.mean and gradient is not None and contains(held.box, box)
-        ]
-        count = self.program.micros[-1].rows[1] * running.elements
-        return self.kernels.follow_variance(w, g, self.arrays(centres[0]), running.keep, count)
+        )
 
 
 def after(first: Op, second: Op) -> Op:
@@ -329,27 +368,4 @@ def after(first: Op, second: Op) -> Op:
     return Op(run, second.scratch, first.captured and second.captured)
 
 
-def scratch_bytes(ops: list[tuple[Action, Op]]) -> int:
-    """Size of the workspace that all ``ops`` can share, one after another."""
-    return max((sum(_nbytes(s, d) for s, d in op.scratch) for _, op in ops), default=0)
-
-
-def attach(bound: Bound, workspace: Array) -> None:
-    """Hands every Op its slices of the workspace."""
-    for action, op in bound.scratch:
-        action.run = partial(op.run, *_slices(op, workspace))
-
-
-def _slices(op: Op, workspace: Array) -> Iterator[Array]:
-    start = 0
-    for shape, dtype in op.scratch:
-        count = prod(shape) * int(np.dtype(dtype).itemsize)
-        yield workspace[start : start + count].view(dtype).reshape(shape)
-        start += _nbytes(shape, dtype)
-
-
-def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
-    return -(-prod(shape) * int(np.dtype(dtype).itemsize) // 64) * 64
-
-
-__all__ = ["Action", "Bound", "Running", "attach", "bind", "scratch_bytes"]
+__all__ = ["Action", "Bound", "Running", "bind"]

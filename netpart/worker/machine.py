@@ -11,10 +11,10 @@ import numpy as np
 from netpart.errors import MemoryRefused
 from netpart.kernels.op import Array, Clock
 from netpart.program.arena import aligned
-from netpart.program.buffers import ALIAS, FIXED, Buffer, View, item_size
+from netpart.program.buffers import ALIAS, FIXED, Buffer, Order, View, item_size
 from netpart.program.program import WorkerProgram
 from netpart.program.wire import read_by_peers, wire_bytes, written_by_peers
-from netpart.spec import FLOAT, RECORD, extent
+from netpart.spec import FLOAT, RECORD, Shape, extent
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
 from netpart.worker.limits import RESERVE, available_memory
@@ -54,7 +54,8 @@ class Machine:
         self.poisoned = poison
         slots = updater.states if updater else ()
         self.state: list[dict[str, Array]] = [
-            {slot: xp.zeros(extent(holding.home), self.dtype) for slot in slots} for holding in program.holdings
+            {slot: self.zeros(view.buffer, extent(holding.home)) for slot in slots}
+            for holding, view in zip(program.holdings, program.parameters, strict=True)
         ]
 
     def shared(self, transport: Transport) -> dict[int, Array]:
@@ -67,14 +68,15 @@ class Machine:
         starts = [0, *accumulate(-(-nbytes // ALIGN) * ALIGN for nbytes in sizes)]
         memory = transport.allocate(starts[-1])
         return {
-            b: memory[start : start + nbytes].view(self.element(buffer.dtype)).reshape(buffer.shape)
+            b: ordered(memory[start : start + nbytes].view(self.element(buffer.dtype)), buffer.shape, buffer.order)
             for (b, buffer), start, nbytes in zip(buffers.items(), starts, sizes, strict=False)
         }
 
-    def zeros(self, b: int) -> Array:
-        """Memory for a buffer."""
+    def zeros(self, b: int, shape: Shape | None = None) -> Array:
+        """Memory for a buffer, or of another ``shape`` that lies like it."""
         buffer = self.program.buffers[b]
-        return self.xp.zeros(buffer.shape, self.element(buffer.dtype))
+        shape = buffer.shape if shape is None else shape
+        return ordered(self.xp.zeros(prod(shape), self.element(buffer.dtype)), shape, buffer.order)
 
     def refuse_unless_fits(self, coming: int, workspace: int = 0) -> None:
         """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""
@@ -139,6 +141,12 @@ def boxed(view: View) -> tuple[slice, ...]:
     return tuple(slice(lo, hi) for lo, hi in view.box)
 
 
+def ordered(flat: Array, shape: Shape, order: Order) -> Array:
+    """Memory as an array of ``shape`` that lies in ``order``."""
+    order = order or tuple(range(len(shape)))
+    return flat.reshape([shape[axis] for axis in order]).transpose([order.index(axis) for axis in range(len(order))])
+
+
 class PhaseArrays:
     """Turns views into arrays, with the arena laid out for one phase; those of mini-batch ``mini`` counted from when no
     other was under way."""
@@ -170,9 +178,7 @@ class PhaseArrays:
             return [None]
         if buffer.kind == FIXED:
             return self.machine.versions[b][self.mini % self.copies.get(b, 1)]
-        order = buffer.order or tuple(range(len(buffer.shape)))
-        lying = self.flat(b, buffer).reshape([buffer.shape[axis] for axis in order])
-        return lying.transpose([order.index(axis) for axis in range(len(order))])
+        return ordered(self.flat(b, buffer), buffer.shape, buffer.order)
 
     def flat(self, b: int, buffer: Buffer) -> Array:
         """The elements of a buffer in the order of memory."""

@@ -27,14 +27,13 @@ from netpart.worker.bind import (
     Action,
     Bound,
     Running,
-    attach,
     bind,
-    scratch_bytes,
 )  # fmt: skip
 from netpart.worker.machine import ALIGN, Machine
 from netpart.worker.replay import Turn, replays
 from netpart.worker.staging import Staging
 from netpart.worker.waiting import Marks, Waiting
+from netpart.worker.workspaces import attach, scratch_bytes
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
@@ -78,9 +77,9 @@ class Player:
         self.staging = None if xp is np else Staging(xp)
         self.machine = Machine(program, xp, updater, seed, poison, transport)
         self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport, communicators) for p in program.phases}
-        self.workspace_bytes = self.attach_workspace()
         self.device = self.machine.kernels.device
         self.replayed: dict[str, list[Turn]] = self.replays()
+        self.workspace_bytes = self.attach_workspaces()
         self.running: list[Running] = []
         joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
         self.marks = Marks(xp, transport.rank if transport is not None else 0, joint, self.machine.clock)
@@ -94,15 +93,20 @@ class Player:
         self.readers = {phase: self.finished_by_readers(phase) for phase in program.phases}
         self.writers = {phase: self.finished_for_writers(phase) for phase in program.phases}
 
-    def attach_workspace(self) -> int:
-        """Gives all kernels one workspace, as large as the hungriest of them needs; returns its bytes."""
-        need = max((scratch_bytes(b.scratch) for b in self.bound.values()), default=0)
-        self.machine.refuse_unless_fits(need, workspace=need)
-        memory = self.xp.empty(need + ALIGN, np.uint8)
-        base = -memory.__array_interface__["data"][0] % ALIGN if self.xp is np else 0
+    def attach_workspaces(self) -> int:
+        """Gives all kernels of a lane one workspace, as large as the hungriest of them needs; returns their bytes."""
+        needs = scratch_bytes(action for bound in self.bound.values() for action, _ in bound.scratch)
+        total = sum(needs.values())
+        self.machine.refuse_unless_fits(total, workspace=total)
+        workspaces = {lane: self.workspace(need) for lane, need in needs.items()}
         for bound in self.bound.values():
-            attach(bound, memory[base:])
-        return need
+            attach(bound, workspaces)
+        return total
+
+    def workspace(self, need: int) -> Array:
+        """Memory of ``need`` bytes."""
+        memory = self.xp.empty(need + ALIGN, np.uint8)
+        return memory[-memory.__array_interface__["data"][0] % ALIGN if self.xp is np else 0 :]
 
     def replays(self) -> dict[str, list[Turn]]:
         """By phase, the turns as they are played when nobody traces: on a GPU by graphs."""

@@ -4,57 +4,103 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
 
 from netpart.worker.bind import RUN, Action
+from netpart.worker.branches import Branches, dealt
+from netpart.worker.touched import dependences
+from netpart.worker.trial import Trial
 
 Turn = list[tuple[int, Action]]
 """The actions of a step, each behind its delay."""
+WIDE = 64 << 20
+"""Bytes of scratch with which an action is not worth a workspace beside the first: its kernels fill the device."""
 
 
 class Replay:
-    """``actions`` as one: played one by one at first, which loads their kernels, then captured, then replayed."""
+    """``actions`` as one: played one by one at first, which loads their kernels, then captured, then replayed.
+
+    They are captured twice where some of them can run beside each other: dealt to lanes, and one after another. The
+    faster graph stays.
+    """
 
     def __init__(self, device: Any, actions: list[Action]) -> None:
-        self.device, self.actions, self.runs = device, actions, runs(actions)
+        """Says of each action on which lane it is."""
+        self.device, self.actions, self.groups = device, actions, together(actions)
+        self.branches = branches(self.groups)
+        for lane, group in zip(self.branches.lanes, self.groups, strict=True):
+            for action in group:
+                action.lane = lane
         self.loaded = False
         self.graph: Any = None
 
     def __call__(self) -> None:
         if self.graph is None and self.loaded:
-            self.graph = self.captured()
+            self.graph = self.made()
         if self.graph is None:
             self.play()
             self.loaded = True
         else:
             self.graph.launch(self.device.stream)
 
+    @cached_property
+    def runs(self) -> list[Callable[[], None]]:
+        """What to call, once actions have their scratch."""
+        return list(map(call, self.groups))
+
     def play(self) -> None:
-        """Enqueues the kernels."""
+        """Enqueues the kernels one after another."""
         for run in self.runs:
             run()
 
-    def captured(self) -> Any:
-        """The graph of all that they enqueue; nothing of it is done yet."""
+    def made(self) -> Any:
+        """The graph, or those of which the faster one is to be found."""
+        if not any(self.branches.lanes):
+            return self.captured(self.play)
+        for lane in range(max(self.branches.lanes), -1, -1):
+            self.device.turn(lane)  # what it takes is allocated here, as nothing can be in a capture
+        beside = self.captured(partial(self.branches.enqueue, self.device, self.runs))
+        return Trial(self.device.xp, [beside, self.captured(self.play)])
+
+    def captured(self, play: Callable[[], None]) -> Any:
+        """The graph of all that ``play`` enqueues; nothing of it is done yet."""
         stream = self.device.stream
         stream.begin_capture()
         try:
-            self.play()
+            play()
         except BaseException:
             with suppress(Exception):  # a capture that failed says so again, and less well
                 stream.end_capture()
+            self.device.turn(0)
             raise
         return stream.end_capture()
 
 
-def runs(actions: list[Action]) -> list[Callable[[], None]]:
-    """What to call for ``actions``; those that follow each other and are rows of one ``table`` are one call."""
-    found: list[Callable[[], None]] = []
-    for table, group in groupby((a.run for a in actions if a.run), key=lambda run: getattr(run, "table", None)):
+def together(actions: list[Action]) -> list[list[Action]]:
+    """Those that have something to call, one by one; but all that follow each other and are rows of one ``table``."""
+    found: list[list[Action]] = []
+    for table, group in groupby((a for a in actions if a.run), key=lambda action: getattr(action.run, "table", None)):
         calls = list(group)
-        found += calls if table is None else [table.gather(calls)]
+        found += [[action] for action in calls] if table is None else [calls]
     return found
+
+
+def call(group: list[Action]) -> Callable[[], None]:
+    """What to call for those that are ``together``."""
+    runs: list[Any] = [action.run for action in group]
+    return runs[0] if getattr(runs[0], "table", None) is None else runs[0].table.gather(runs)  # type: ignore[no-any-return]
+
+
+def branches(groups: list[list[Action]]) -> Branches:
+    """How to deal them to lanes."""
+    touched = []
+    for group in groups:
+        known = [action.touched for action in group if action.touched is not None]
+        touched.append(tuple(span for spans in known for span in spans) if len(known) == len(group) else None)
+    fixed = [any(action.scratch > WIDE for action in group) for group in groups]
+    return dealt(dependences(touched), fixed)
 
 
 def replays(device: Any, turn: Turn) -> Turn:

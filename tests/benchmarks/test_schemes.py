@@ -10,10 +10,10 @@ from typing import cast
 import pytest
 
 from benchmarks import report
-from benchmarks.contenders import CONTENDERS, MPI, TORCH, WARM_UP, Bench, Found
+from benchmarks.contenders import CONTENDERS, MPI, TORCH, WARM_UP, Bench, Found, Timed
 from benchmarks.crossovers import Sweep, square
 from benchmarks.mlp import Work
-from benchmarks.schemes import BATCHES, MOST, WIDTHS, Timed, grid, sized, sweep, time
+from benchmarks.schemes import BATCHES, MOST, WIDTHS, grid, sized, sweep, time
 
 WORK = square(64, 8)
 COSTS = {name: float(n) for n, name in enumerate(CONTENDERS, start=1)}

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from netpart.kernels.cuda.device import stream
 from tests.cuda.emulator.host import missing as unemulated
-from tests.cuda.module import ON_GPU, missing, provide
+from tests.cuda.module import ON_GPU, cupy, missing, provide
 
 HERE = Path(__file__).parent
 
@@ -21,6 +22,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.gpu)
             if why:
                 item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _stream() -> None:
+    """What a test asks CuPy for comes before the kernels: on their stream, and not on the default one."""
+    if ON_GPU:
+        stream(cupy())
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
 from netpart.kernels.op import Array, Op, chain
-from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying, play
+from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
 
@@ -63,3 +63,25 @@ def test_squares_are_added_up_in_float64(dtype: str, shape: tuple[int, ...]) -> 
     play(chain(fast(dtype).add_squares(dst, device), fast(dtype).add_squares(dst, device[::2])))
     expected = 0.5 + sum(float((view.astype(np.float64) ** 2).sum()) for view in (src, src[::2]))
     np.testing.assert_allclose(dst.get()[0], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 1023, 2500])
+@pytest.mark.parametrize("starts", [(0, 0, 0), (0, 1, 0), (3, 2, 1), (4, 8, 4)])
+def test_runs_may_begin_anywhere_and_have_any_length(dtype: str, size: int, starts: tuple[int, ...]) -> None:
+    hosts = [normal(i, size + 8).astype(dtype) for i in range(3)]
+    wholes = [cupy().asarray(host) for host in hosts]
+    y, a, b = (whole[start : start + size] for whole, start in zip(wholes, starts, strict=True))
+    first, second = (host[start : start + size] for host, start in zip(hosts[1:], starts[1:], strict=True))
+    kernels = fast(dtype)
+    for op, expected in (
+        (kernels.total(y, [a, b]), first + second),
+        (kernels.total(y, [y, a, b], "relu"), np.maximum(first + second + first + second, 0)),
+        (kernels.multiply(y, [a, b]), first * second),
+    ):
+        play(op)
+        near(wholes[0].get()[starts[0] :][:size], expected, TOLERANCE[dtype])
+    assert np.array_equal(
+        np.delete(wholes[0].get(), range(starts[0], starts[0] + size)),
+        np.delete(hosts[0], range(starts[0], starts[0] + size)),
+    )

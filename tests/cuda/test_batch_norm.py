@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
+from netpart.kernels.cuda.columns import Tile
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, play
+from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
 
 EPSILON = 1e-3
@@ -27,15 +29,19 @@ def vectors(channels: int, affine: int) -> list[Array | None]:
 
 
 @settings(max_examples=50, deadline=None)
-@given(SPACE, st.integers(0, 4), st.integers(0, 40), ORDERS, DTYPES, st.integers(0, 2), KINDS, st.booleans(), st.data())
+@given(
+    SPACE, st.integers(0, 4), st.integers(0, 40), ORDERS, DTYPES, st.integers(0, 2), KINDS, st.booleans(),
+    st.sampled_from([None, "relu"]), st.data(),
+)  # fmt: skip
 def test_all_at_once(
     space: list[int], rows: int, channels: int, order: str, dtype: str, affine: int, kind: Kind | None, wanted: bool,
-    data: st.DataObject,
+    through: Kind | None, data: st.DataObject,
 ) -> None:  # fmt: skip
     x = 1 + normal(1, rows, channels, *space)
     whole = tuple(slice(0, n) for n in x.shape)
     own = data.draw(st.sampled_from([whole, (slice(rows // 2, rows), *whole[1:])]))
     y, dy = rubbish(*x[own].shape), normal(2, *x[own].shape)
+    through = through if x.size > channels else None  # of one element y is 0, but for rounding
 
     def bind(
         kernels: Kernels, x: Array, y: Array, dy: Array, dx: Array, s: Array, w: Array | None, b: Array | None,
@@ -44,9 +50,9 @@ def test_all_at_once(
         mean, variance, rstd, dw, db, m, dm = kept
         gradients = dw if affine > 0 else None, db if affine > 1 else None, dx if wanted else None
         forward = kernels.batch_norm(x, s, m, mean, variance, w, b, y, rstd, own, EPSILON, kind)
-        return chain(
-            forward, kernels.batch_norm_gradient(x, s, m, mean, variance, w, rstd, dy, dm, *gradients, own, EPSILON)
-        )
+        arrays = x, s, m, mean, variance, w, rstd, dy, dm
+        gradient = kernels.batch_norm_gradient(*arrays, *gradients, own, EPSILON, b, through)
+        return chain(forward, gradient, kernels.zero(dy))  # which may have been overwritten
 
     arrays = x, y, dy, rubbish(*x.shape), *vectors(channels, affine), *statistics(channels)
     if y.size:  # of nothing nobody says what the statistics are
@@ -139,3 +145,23 @@ def test_many_rows_are_shared_out() -> None:
         return kernels.moments(x, s, m, x.size // 2)
 
     agree(bind, x, normal(2, 2), rubbish(1, 2, 2), order="last")
+
+
+def test_more_rows_than_are_counted_are_refused() -> None:
+    assert Tile.of(2**32 - 1, 4).few == 4
+    with pytest.raises(
+        ValueError, match="expected fewer than 4294967296 rows of a tensor, got 4294967296; cut the layer"
+    ):
+        Tile.of(2**30, 4, 4)
+
+
+@pytest.mark.parametrize("channels", [6, 8, 36])
+def test_the_order_of_sums_is_that_of_the_shape_however_a_tensor_lies(channels: int) -> None:
+    x, xp = normal(1, 30, channels, 3, 4).astype("float32"), cupy()
+    found = []
+    for order in ("plain", "last", "crop"):
+        s, m = xp.zeros(channels, "float32"), xp.zeros((1, channels, 2), "float32")
+        play(fast("float32").moments(lying(x, order), s, m, 360))
+        found.append(m.get())
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])

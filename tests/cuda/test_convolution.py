@@ -50,15 +50,16 @@ def three_verbs_agree(case: Case, order: str, dtype: str, activation: Kind | Non
 
 
 def flat(kernels: Kernels, w: Array) -> Array:
-    """Parameters lie as written, whatever tensors do."""
-    return w if kernels.xp is np else kernels.xp.asarray(np.ascontiguousarray(w.get()))
+    """Parameters are one run of memory: with the channels last or as written."""
+    last = w.transpose(0, *range(2, w.ndim), 1).flags.c_contiguous
+    return w if kernels.xp is np or last else kernels.xp.asarray(np.ascontiguousarray(w.get()))
 
 
 def weights_agree(case: Case, order: str, dtype: str, tolerance: float) -> None:
     x, w, b, dy, window, groups = case
-    xp, kernels = cupy(), fast(dtype)
+    kernels = fast(dtype)
     wanted = [rubbish(*w.shape), None if b is None else rubbish(*b.shape)]
-    found = [None if a is None else xp.asarray(a.astype(dtype)) for a in wanted]
+    found = [None if a is None else lying(a.astype(dtype), "last" if order == "last" else "plain") for a in wanted]
     op = Kernels(np, "float64").convolution_weights(x, dy, wanted[0], wanted[1], window, groups)
     op.run(*[np.zeros(shape, kind) for shape, kind in op.scratch])
     source, above = (lying(a.astype(dtype), order) for a in (x, dy))
@@ -89,12 +90,13 @@ def example(channels: int = 4, filters: int = 8) -> tuple[Array, Array, Array, A
     return x, w, b, normal(4, 2, filters, 6, 6), Window((3, 3), (1, 1), ((1, 1), (1, 1)))
 
 
-def test_bfloat16_rounds_what_is_read_and_what_is_made() -> None:
+@pytest.mark.parametrize("order", ["plain", "last"])
+def test_bfloat16_rounds_what_is_read_and_what_is_made(order: str) -> None:
     x, w, b, dy, window = example()
-    kernels, xp = Fast(cupy(), "float32", "bfloat16"), cupy()
+    kernels = Fast(cupy(), "float32", "bfloat16")
     on = [lying(a.astype("float32"), "last") for a in (x, dy)]
-    y, dx, dw = (lying(rubbish(*a.shape).astype("float32"), o) for a, o in ((dy, "last"), (x, "last"), (w, "plain")))
-    parameters = [xp.asarray(a.astype("float32")) for a in (w, b)]
+    y, dx, dw = (lying(rubbish(*a.shape).astype("float32"), o) for a, o in ((dy, "last"), (x, "last"), (w, order)))
+    parameters = [lying(a.astype("float32"), order) for a in (w, b)]
     play(kernels.convolution(on[0], parameters[0], parameters[1], y, window))
     play(kernels.convolution_data(on[1], parameters[0], dx, window))
     play(kernels.convolution_weights(on[0], on[1], dw, None, window))
@@ -116,6 +118,8 @@ def test_what_lies_right_is_not_copied() -> None:
     source, y = lying(x, "last"), lying(dy, "last")
     ops = kernels.convolution(source, xp.asarray(w), xp.asarray(b), y, window).scratch
     assert [shape for shape, _ in ops if len(shape) > 1] == [(8, 9, 4)]
+    ops = kernels.convolution(source, lying(w, "last"), xp.asarray(b), y, window).scratch
+    assert all(len(shape) == 1 for shape, _ in ops)
     small = kernels.convolution(source, xp.asarray(w[:, :, :1, :1]), None, y, Window((1, 1), (1, 1), ((0, 0), (0, 0))))
     assert all(len(shape) == 1 for shape, _ in small.scratch)
 

@@ -44,6 +44,13 @@ def test_kernels_of_a_thread_enqueue_on_one_stream_and_compile_a_source_once() -
     assert one.function("arrays.cu", "squares", "float32") is other.function("arrays.cu", "squares", "float32")
 
 
+def test_what_lies_in_pieces_is_fetched_and_the_stream_is_still_the_current_one() -> None:
+    device, xp = kernels().device, cupy()
+    device.use()
+    assert xp.zeros((3, 4)).swapaxes(0, 1).get().shape == (4, 3)
+    assert xp.cuda.get_current_stream().ptr == device.stream.ptr
+
+
 def test_a_source_has_its_headers_inside_once() -> None:
     found = text("arrays.cu")
     assert '#include "' not in found
@@ -107,3 +114,15 @@ def test_views_pair_the_same_elements_however_arrays_lie(shape: tuple[int, ...],
     pairs = zip(*(elements(found, start) for found, start in zip((first, second), starts, strict=True)), strict=True)
     assert all(where[x] == other[y] for x, y in pairs)
     assert views(a)[0].contiguous == (a.size == 1 or views(a)[0].value["rank"] == 1)
+
+
+def test_lanes_have_streams_and_workspaces_of_their_own() -> None:
+    device = kernels().device
+    blas, streams = device.blas, [device.turn(lane) for lane in (2, 1, 0)]
+    assert len({stream.ptr for stream in streams}) == 3
+    assert len({blas.workspaces[stream.ptr].data.ptr for stream in streams}) == 3
+    assert streams[2] is device.stream
+    assert device.turn(1) is streams[1]
+    assert cupy().cuda.get_current_stream().ptr == streams[1].ptr
+    device.turn(0)
+    assert cupy().cuda.get_current_stream().ptr == device.stream.ptr

@@ -1,18 +1,59 @@
-"""What NVIDIA's own compiler says of every source: it needs neither a GPU nor a driver."""
+"""What NVIDIA's own compiler makes of every source: it needs neither a GPU nor a driver."""
 
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from netpart.kernels.cuda.device import SOURCE, text
 
-OPTIONS = "-std=c++17", "-arch=sm_90"
+OPTIONS = "-std=c++17", "-arch=sm_90", "--ptxas-options=-v"
+SOURCES = sorted(path.name for path in Path(SOURCE).glob("*.cu"))
+REALS = pytest.mark.parametrize("real", ["float", pytest.param("double", marks=pytest.mark.slow)])
+USE = re.compile(
+    r"Function properties for (\w+)$"
+    r"\D+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads$"
+    r"\D+Used (\d+) registers",
+    re.MULTILINE,
+)
+INFO = re.compile(r"^ptxas (info)?\s*[:.] .*$", re.MULTILINE)
+ENTRY = re.compile(r"^\.visible \.entry (\w+)\(.*?^\}", re.MULTILINE | re.DOTALL)
+
+WIDE = {
+    "activation.cu": ["activation_relu", "gradient_relu", "activation_gelu_tanh", "gradient_stanh"],
+    "arrays.cu": ["total_none", "total_relu", "squares", "copy_32"],
+    "batch_norm.cu": ["moments", "normalise_none", "normalise_relu", "gradient_sums", "gradient"],
+    "bias.cu": ["add_bias", "bias_sums"],
+    "combine.cu": ["multiply"],
+    "convolution.cu": ["frame", "frame_narrow", "unframe"],
+    "global_pooling.cu": ["sums"],
+    "normalisation.cu": ["column_products", "scale_shift"],
+    "pooling.cu": ["maximum_uint8", "maximum_gradient_uint8", "average", "average_gradient"],
+    "rotary.cu": ["rotate"],
+    "updates.cu": ["sgd", "momentum", "adamw", "follow_mean"],
+}
+"""Kernels that move 16 bytes at a time where arrays allow it."""
+NARROW_COUNTS = "batch_norm.cu", "bias.cu", "normalisation.cu", "pooling.cu"
+"""Sources with kernels that take columns or channels: those of WIDE count in 32 bits, whatever else is in them."""
+LARGE = {"arrays.cu": ["add_parts"], "losses.cu": ["report"], "normalisation.cu": ["normalise", "normalise_gradient"]}
+"""Kernels with blocks of up to 1024 threads, which a multiprocessor has 65536 registers for."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """``complaint``: what the compiler says of a source, "" if it takes it without a word. ``use`` of each kernel:
+    bytes of its stack frame, bytes spilled to memory and read back, registers. ``ptx``: its instructions."""
+
+    complaint: str
+    use: dict[str, tuple[int, int, int, int]]
+    ptx: dict[str, str]
 
 
 def nvrtc() -> ctypes.CDLL | None:
@@ -24,34 +65,75 @@ def nvrtc() -> ctypes.CDLL | None:
     return ctypes.CDLL(str(found[0].locate())) if found else None
 
 
-def complaint(library: ctypes.CDLL, source: str, real: str) -> str:
-    """What the compiler says of ``source``; "" if it takes it without a word."""
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    options = (ctypes.c_char_p * 3)(*(option.encode() for option in (*OPTIONS, f"-DREAL={real}")))
+def compiled_by(library: ctypes.CDLL, source: str, real: str) -> Compiled:
+    """``source``, compiled for an H200."""
+    program = ctypes.c_void_p()
+    given = [*OPTIONS, f"-DREAL={real}"]
+    options = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"source.cu", 0, None, None)
+
+    def told(what: str) -> str:
+        size = ctypes.c_size_t()
+        getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        found = ctypes.create_string_buffer(size.value)
+        getattr(library, f"nvrtcGet{what}")(program, found)
+        return found.value.decode()
+
     try:
         refused = library.nvrtcCompileProgram(program, len(options), options)
-        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        library.nvrtcGetProgramLog(program, log)
+        log, ptx = told("ProgramLog"), "" if refused else told("PTX")
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
-    return log.value.decode() or (f"error {refused}" if refused else "")
+    rest = INFO.sub("", log).strip()
+    use = {name: (int(frame), int(out), int(back), int(used)) for name, frame, out, back, used in USE.findall(log)}
+    return Compiled(
+        rest or (f"error {refused}" if refused else ""), use, {found[1]: found[0] for found in ENTRY.finditer(ptx)}
+    )
+
+
+Compile = Callable[[str, str], Compiled]
 
 
 @pytest.fixture(scope="module")
-def compiled() -> Callable[[str, str], str]:
+def compiled() -> Compile:
+    """From a source and its type."""
     library = nvrtc()
     if library is None:
         pytest.skip("needs the wheel nvidia-cuda-nvrtc")
-    return lambda source, real: complaint(library, source, real)
+    return cache(lambda source, real: compiled_by(library, source, real))
 
 
-@pytest.mark.parametrize("real", ["float", pytest.param("double", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("file", sorted(path.name for path in Path(SOURCE).glob("*.cu")))
-def test_every_source_compiles_for_an_h200(compiled: Any, file: str, real: str) -> None:
-    assert compiled(text(file), real) == ""
+@REALS
+@pytest.mark.parametrize("file", SOURCES)
+def test_every_source_compiles_for_an_h200(compiled: Compile, file: str, real: str) -> None:
+    found = compiled(text(file), real)
+    assert found.complaint == ""
+    assert found.use.keys() == found.ptx.keys() != set()
 
 
-def test_a_mistake_would_be_seen(compiled: Any) -> None:
-    assert "undefined" in compiled('extern "C" __global__ void wrong(float* y) { *y = missing; }', "float")
+@REALS
+@pytest.mark.parametrize("file", SOURCES)
+def test_registers_are_enough(compiled: Compile, file: str, real: str) -> None:
+    use = compiled(text(file), real).use
+    assert {name: found for name, found in use.items() if any(found[:3])} == {}
+    assert all(use[name][3] <= 64 for name in LARGE.get(file, []))
+
+
+@pytest.mark.parametrize("file", WIDE)
+def test_what_lies_together_is_read_together(compiled: Compile, file: str) -> None:
+    ptx = compiled(text(file), "float").ptx
+    assert [name for name in WIDE[file] if not re.search(r"ld\.global(\.nc)?\.v4\.[fbu]32", ptx[name])] == []
+
+
+@pytest.mark.parametrize("file", NARROW_COUNTS)
+def test_columns_are_counted_in_32_bits(compiled: Compile, file: str) -> None:
+    ptx = compiled(text(file), "float").ptx
+    names = [name for name in WIDE[file] if name != "scale_shift"]
+    assert [name for name in names if re.search(r"(div|rem)\.[su]64", ptx[name])] == []
+
+
+def test_a_mistake_would_be_seen(compiled: Compile) -> None:
+    found = compiled('extern "C" __global__ void wrong(float* y) { *y = missing; }', "float")
+    assert "undefined" in found.complaint
+    array = "float x[64]; for (float& e : x) e = y[&e - x] * 2; for (float e : x) y[int(e)] = x[int(y[int(e)]) & 63];"
+    assert compiled(f'extern "C" __global__ void slow(float* y) {{ {array} }}', "float").use["slow"][0] > 0

@@ -20,7 +20,7 @@ Case = tuple[Array, Array, Window]
 def cases(draw: st.DrawFn) -> Case:
     """x, dy and a window; perhaps without an axis of channels."""
     sizes, outs, window = draw(windows(draw(st.integers(1, 3)), 5))
-    lead = draw(st.sampled_from([(), (0,), (1,), (5,)]))
+    lead = draw(st.sampled_from([(), (0,), (1,), (4,), (5,)]))
     # Few distinct values, so that ties are common.
     x = np.random.default_rng(draw(st.integers(0, 99))).integers(-3, 1, (2, *lead, *sizes)).astype("float64")
     return x, normal(1, 2, *lead, *outs), window

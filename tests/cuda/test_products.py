@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.errors import NetpartError
+from netpart.kernels.activation import Kind
 from netpart.kernels.cuda.blas import evenly, library
 from netpart.kernels.cuda.kernels import Kernels as Fast
 from netpart.kernels.op import Array, Op
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, agree, fast, play
-from tests.cuda.module import cupy
+from tests.cuda.module import ON_GPU, cupy
 from tests.kernels.harness import normal, rubbish
 from tests.kernels.test_inner_product import Case, cases
 
@@ -22,13 +24,13 @@ ROUNDED = {"tf32": 2.0**-10, "bfloat16": 2.0**-8}
 
 
 @settings(max_examples=80, deadline=None)
-@given(cases(), DTYPES)
-def test_inner_product_agrees_with_the_reference(case: Case, dtype: str) -> None:
+@given(cases(), DTYPES, st.sampled_from([None, "relu", "tanh"]))
+def test_inner_product_agrees_with_the_reference(case: Case, dtype: str, activation: Kind | None) -> None:
     x, w, b, dy, transpose = case
     gradients = rubbish(*x.shape), rubbish(*w.shape), None if b is None else rubbish(*b.shape)
 
     def forward(kernels: Kernels, x: Array, w: Array, b: Array | None, y: Array) -> Op:
-        return kernels.inner_product(x, w, b, y, transpose)
+        return kernels.inner_product(x, w, b, y, transpose, activation)
 
     def data(kernels: Kernels, dy: Array, w: Array, dx: Array) -> Op:
         return kernels.inner_product_data(dy, w, dx, transpose)
@@ -39,6 +41,19 @@ def test_inner_product_agrees_with_the_reference(case: Case, dtype: str) -> None
     agree(forward, x, w, b, rubbish(*dy.shape), dtype=dtype)
     agree(data, dy, w, gradients[0], dtype=dtype)
     agree(weights, x, dy, gradients[1], gradients[2], dtype=dtype)
+
+
+@pytest.mark.skipif(ON_GPU, reason="what a GPU has algorithms for is its own")
+@pytest.mark.parametrize("transpose", [False, True])
+def test_biases_take_no_launch_of_their_own(transpose: bool) -> None:
+    xp, kernels = cupy(), fast("float32")
+    x, w, b, y = (
+        xp.asarray(m.astype("float32")) for m in (normal(1, 8, 6), normal(2, 6, 6), normal(3, 6), rubbish(8, 6))
+    )
+    with patch.object(kernels, "bound", side_effect=AssertionError("a kernel of our own")):
+        play(kernels.inner_product(x, w, b, y, transpose, "relu"))
+        play(kernels.inner_product_weights(x, y, w, b, transpose))
+    np.testing.assert_allclose(b.get(), y.get().sum(0), rtol=1e-5)
 
 
 @settings(max_examples=80, deadline=None)

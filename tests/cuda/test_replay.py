@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,21 @@ from netpart.kernels.op import Op, chain
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import loads
 from netpart.updaters import updater
+from netpart.worker import replay
 from netpart.worker.bind import RUN, SEND, Action
 from netpart.worker.player import Player
 from netpart.worker.replay import Replay, replays
-from tests.cuda.module import cupy
+from netpart.worker.trial import TRIED
+from tests.cuda.module import ON_GPU, cupy
 from tests.cuda.nets import NETS
 
 pytestmark = pytest.mark.usefixtures("device")
 
 
-def player(name: str = "mlp", clip: str = "clip_norm: 1") -> Player:
+def player(name: str = "mlp", clip: str = "clip_norm: 1", keep: bool = True) -> Player:
     job = loads(NETS[name].replace("clip_norm: 1", clip)).proto
     rule = updater(job.updater)
-    program = compile_worker(partition_job(job, 1), 0, len(rule.states), keep=True, kernels=named("cuda"))
+    program = compile_worker(partition_job(job, 1), 0, len(rule.states), keep=keep, kernels=named("cuda"))
     found = Player(program, None, cupy(), rule, job.seed)
     found.initialise()
     return found
@@ -121,3 +124,66 @@ def test_memory_counts_what_is_kept_on_the_device() -> None:
     samples = 2 * (8 * 2 * 6 * 6 * 8 + 8 * 4)
     assert worker.machine.kernels.device.held == samples
     assert worker.memory_bytes == worker.program.total_bytes + worker.workspace_bytes + samples
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_branches_compute_what_one_chain_does(name: str) -> None:
+    beside, chain = player(name, keep=False), player(name, keep=False)
+    for worker, graph in ((beside, 0), (chain, 1)):
+        (found,) = replayed(worker)
+        assert max(found.branches.lanes) > 0
+        play(worker, 0)
+        found.graph = found.made().graphs[graph]
+    for step in range(1, 10):
+        play(beside, step)
+        play(chain, step)
+    for holding in range(len(chain.program.holdings)):
+        np.testing.assert_array_equal(beside.parameter(holding).get(), chain.parameter(holding).get())
+
+
+def test_the_faster_graph_stays() -> None:
+    worker = player(keep=False)
+    (found,) = replayed(worker)
+    for step in range(1 + 2 * TRIED):
+        play(worker, step)
+        assert step == 0 or len(found.graph.graphs) == 2
+    worker.device.stream.synchronize()
+    play(worker, step + 1)
+    assert len(found.graph.graphs) == 1
+
+
+@pytest.mark.skipif(ON_GPU, reason="a GPU may well do it in order")
+def test_an_order_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "dependences", lambda touched: [[] for _ in touched])
+    worker = player(keep=False)
+
+    def train() -> None:
+        for step in range(4):
+            play(worker, step)
+        worker.device.stream.synchronize()
+
+    with pytest.raises(RuntimeError, match="at the same time"):
+        train()
+
+
+def test_lanes_share_no_scratch() -> None:
+    worker = player("convolutions", keep=False)
+    (found,) = replayed(worker)
+    places: dict[int, set[int]] = {}
+    for action in found.actions:
+        if isinstance(action.run, partial) and action.scratch:
+            places.setdefault(action.lane, set()).add(action.run.args[0].data.ptr)
+    assert len(places) > 1
+    assert len(set[int]().union(*places.values())) == len(places)
+
+
+def test_what_needs_much_scratch_stays_where_it_can_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "WIDE", 0)
+    (found,) = replayed(player("convolutions", keep=False))
+    assert any(action.scratch for action in found.actions)
+    assert not any(action.lane for action in found.actions if action.scratch)
+
+
+def test_what_touches_nobody_knows_what_is_ordered_with_all() -> None:
+    actions = [Action(RUN, str(i), run=lambda: None) for i in range(3)]
+    assert not any(Replay(named("cuda")(cupy(), "float32").device, actions).branches.lanes)

@@ -14,7 +14,7 @@ from netpart.kernels.op import Array, Clock, Op, chain
 from netpart.kernels.reference import Kernels
 from netpart.updaters import AVERAGE, UPDATERS, Scale, Updater, updater
 from netpart.worker.bind import RUN, Action
-from netpart.worker.replay import runs
+from netpart.worker.replay import call, together
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal
@@ -105,13 +105,13 @@ def test_many_in_one_launch_are_each_what_they_are_alone() -> None:
         Pair(other, (3,), "float64", ("plain",) * 2, Scale()),
         Pair(rule, (2,), "float64", ("plain",) * 2, Scale()),
     ]
-    together = runs([Action(RUN, "update", run=pair.op.run) for pair in pairs])
-    assert len(together) == 5
+    calls = [call(group) for group in together([Action(RUN, "update", run=pair.op.run) for pair in pairs])]
+    assert len(calls) == 5
     for number in (0, 3):
         for pair in pairs:
             pair.op = Op(lambda: None)
             pair.step(number)
-        for run in together:
+        for run in calls:
             run()
     for pair in pairs:
         pair.check()

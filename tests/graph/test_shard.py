@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from netpart.errors import ConfigError
+from netpart.graph.holdings import homes
 from netpart.graph.partition import Partition
-from netpart.graph.passes.shard import LARGE, NEVER, homes, least_elements
+from netpart.graph.passes.shard import LARGE, NEVER, least_elements
 from netpart.graph.subgraph import decode, encode
 from netpart.proto.reader import loads
 from netpart.spec import size, whole

@@ -43,6 +43,10 @@ def test_auto_takes_nccl_where_every_worker_has_a_gpu_of_its_own() -> None:
     assert settled(RING, APART) == RING
     assert settled(AUTO, [*APART[:3], "cuda:0"]) == AUTO
     assert settled(AUTO, []) == AUTO
+
+
+def test_one_worker_does_not_look_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nccl, "missing", lambda: pytest.fail("looked for NCCL"))
     assert settled(AUTO, APART[:1], 1) == AUTO
 
 

@@ -38,6 +38,7 @@ class ChannelsLast(Kernels):
 
     channels_last = True
     fuses = ("relu", "sigmoid", "tanh", "softplus")
+    fuses_back = ("relu",)
 
 
 def check_law(cut: Partition, order: int, kernels: type[Kernels] = Kernels, again: Ensemble | None = None) -> Ensemble:

@@ -103,3 +103,11 @@ def test_a_view_of_a_buffer_keeps_it_alive() -> None:
 def test_the_lowest_gap_that_fits_is_taken() -> None:
     taken = np.array([(0, 64), (128, 64), (320, 64)])
     assert [lowest_gap(taken, n) for n in (64, 128, 192)] == [64, 192, 384]
+
+
+def test_what_lingers_is_not_written_over_for_so_long() -> None:
+    buffers = [Buffer(f"b{i}", (16,)) for i in range(4)]
+    program: list[Instruction] = [Zero(View(b, ((0, 16),))) for b in range(4)]
+    found = [plan_arena(buffers, program, 4, linger=linger) for linger in range(4)]
+    assert [size for _, size in found] == [64, 128, 192, 256]
+    assert [found[1][0][b] for b in range(4)] == [0, 64, 0, 64]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netpart.kernels.reference import Kernels
 from netpart.launch.ensemble import Ensemble
 from netpart.layers.convolution import Convolution
 from netpart.layers.layer import Layer
@@ -16,7 +17,7 @@ from netpart.layers.relu import ReLU
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
 from netpart.program.exchange import exchange
-from netpart.program.halves import halved
+from netpart.program.halves import apart, halved
 from netpart.program.instructions import (
     Add,
     Backward,
@@ -120,7 +121,8 @@ RESIDUAL = "\n".join(
         layer("n3", "kBM", "u3", params=2),
         layer("sum", "kAdd", "n1 n3"),
         layer("ip", "kInnerProduct", "sum", "innerproduct_conf { num_output: 3 }", 2),
-        layer("loss", "kSoftmaxLoss", "ip data"),
+        layer("rows", "kLayerNorm", "ip", params=2),
+        layer("loss", "kSoftmaxLoss", "rows data"),
         "}",
     ]
 )
@@ -152,3 +154,23 @@ def test_the_bits_stay(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netpart.program.compile.halved", lambda buffers, instructions, layers: list(instructions))
     for name, values in trained(workers).items():
         np.testing.assert_array_equal(apart[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_bits_stay_where_all_is_made_apart(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = trained(workers)
+    monkeypatch.setattr(Kernels, "branches", True)
+    program = compile_worker(partition(RESIDUAL, workers), 0, 1).phases["train"]
+    alone = [i.part for i in program.instructions if isinstance(i, Backward) and any(i.dw) and not any(i.dx)]
+    names = {part.index: part.node for part in program.micros[0].graph.parts}
+    net = program.micros[0].graph.net
+    assert {net.nodes[names[part]].name for part in alone} >= {"c1", "c2", "u3", "ip", "rows"}
+    for name, values in trained(workers).items():
+        np.testing.assert_array_equal(together[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize(("kind", "found"), [(Convolution, [FIRST, SECOND]), (ReLU, [BOTH])])
+def test_what_makes_both_gradients_is_two_instructions_where_kernels_run_beside_each_other(
+    kind: type[Layer], found: list[Instruction]
+) -> None:
+    assert list(apart([RECEIVE, BOTH, SECOND, SEND], of(kind))) == [RECEIVE, *found, SECOND, SEND]

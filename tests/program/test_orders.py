@@ -39,13 +39,34 @@ LAST = (0, 2, 3, 1)
 def test_orders_start_at_convolutions_and_are_passed_on() -> None:
     net = partition_job(loads(NET).proto, 1).graph.net
     assert dict(zip((n.name for n in net.nodes), orders(net, ChannelsLast), strict=True)) == {
-        "data": (), "conv": LAST, "relu": LAST, "pool": LAST, "fc": (), "loss": (),
+        "data": LAST, "conv": LAST, "relu": LAST, "pool": LAST, "fc": (), "loss": (),
     }  # fmt: skip
     assert not any(orders(net, Kernels))
 
 
+class WeightsLast(ChannelsLast):
+    weights_last = True
+
+
+def test_weights_lie_with_their_channels_last_where_no_other_worker_has_a_part_in_them() -> None:
+    job, lying = loads(NET).proto, []
+    for workers in (1, 2):
+        compiled = compile_worker(partition_job(job, workers), 0, kernels=WeightsLast)
+        views = (compiled.parameters[0], compiled.gradients[0], compiled.parameters[1])
+        lying.append([compiled.buffers[view.buffer].order for view in views if view is not None])
+    assert lying == [[LAST, LAST, ()], [(), (), ()]]
+
+
 def test_only_what_lies_otherwise_is_copied() -> None:
     compiled = compile_worker(partition_job(loads(NET).proto, 1), 0, kernels=ChannelsLast)
+    copies = [i for i in compiled.phases["train"].instructions if isinstance(i, Copy)]
+    assert not copies
+
+
+def test_rows_that_somebody_reads_as_written_lie_so() -> None:
+    text = NET.replace('"conv" type', '"flat" type: kInnerProduct srclayers: "data" param { name: "w" } '
+        'innerproduct_conf { num_output: 3 bias_term: false } } layer { name: "conv" type')  # fmt: skip
+    compiled = compile_worker(partition_job(loads(text).proto, 1), 0, kernels=ChannelsLast)
     copies = [i for i in compiled.phases["train"].instructions if isinstance(i, Copy)]
     assert [compiled.buffers[c.target.buffer].name for c in copies] == ["conv.x0"]
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netpart.collectives import blocks_of
+from netpart.graph.holdings import Cell, Holding
 from netpart.graph.net import Parameter
 from netpart.graph.passes.cells import disjoint_cells
-from netpart.graph.passes.synchronise import Cell, Holding, holders
+from netpart.graph.passes.synchronise import holders
 from netpart.spec import Region, size
 
 

@@ -7,31 +7,13 @@ Those that hold a piece take turns in pushing its gradient; all of them pull its
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
+from netpart.graph.holdings import Holding, Piece
 from netpart.graph.net import Parameter
+from netpart.graph.partition import Partition
 from netpart.graph.passes.cells import disjoint_cells
-from netpart.graph.passes.synchronise import Holding
 from netpart.spec import Region, contains, pieces, size
-
-if TYPE_CHECKING:
-    from netpart.graph.partition import Partition
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A box of a parameter that ``server`` keeps: its ``pusher`` sends gradients, each of the ``pullers`` gets values.
-
-    Workers and servers go by their number within a group.
-    """
-
-    parameter: Parameter
-    box: Region
-    number: int
-    server: int
-    pusher: int
-    pullers: tuple[int, ...]
 
 
 def served(partition: Partition) -> Partition:

@@ -15,16 +15,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from netpart.collectives import blocks_of
 from netpart.errors import ConfigError
 from netpart.graph.cluster import cluster_of
+from netpart.graph.holdings import Cell, Holding, Ready, homes
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule, Sharding
 from netpart.spec import Region, size
 
 if TYPE_CHECKING:
     from netpart.graph.net import Parameter
-    from netpart.graph.passes.synchronise import Cell, Holding, Ready
     from netpart.proto.job_pb2 import JobProto
 
 LARGE = 1 << 20
@@ -57,12 +56,6 @@ def whole_updates(job: JobProto) -> tuple[str, str] | None:
     if cluster_of(job, 1).size > 1:
         return "several groups or servers", "groups push gradients, or average parameters, whole"
     return None
-
-
-def homes(box: Region, workers: int) -> tuple[Region, ...]:
-    """The homes of ``workers`` workers in a box that they hold, in their order; () if there is not one for each."""
-    found = blocks_of(box, workers) if box else ()
-    return found if all(map(size, found)) else ()
 
 
 def shard(ready: Iterable[Ready], holdings: list[list[Holding]], least: int) -> set[Cell]:

@@ -10,59 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from netpart.collectives.buckets import pack
 from netpart.graph.graph import LAYER, Graph, Part
+from netpart.graph.holdings import Bucket, Cell, Holding, Ready
 from netpart.graph.net import Parameter
 from netpart.graph.passes.cells import disjoint_cells, disjoint_hulls
-from netpart.graph.passes.shard import NEVER, homes, shard
+from netpart.graph.passes.shard import NEVER, shard
 from netpart.spec import Region, contains, size
-
-
-@dataclass(frozen=True)
-class Holding:
-    """The box of a parameter that a worker stores. It updates and saves all of it, or ``part`` of it (``shard``)."""
-
-    parameter: Parameter
-    box: Region
-    part: Region | None = None
-
-    @property
-    def home(self) -> Region:
-        """What the worker updates and saves."""
-        return self.box if self.part is None else self.part
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A box of a parameter whose gradient is summed over a bucket's workers."""
-
-    parameter: Parameter
-    box: Region
-
-
-@dataclass(frozen=True)
-class Bucket:
-    """Cells that are all-reduced together, in one flat buffer, over ``workers``; or one cell whose update is
-    ``sharded``: the sum of each of its ``homes`` goes to one worker, and the new values come from there."""
-
-    workers: tuple[int, ...]
-    cells: tuple[Cell, ...]
-    sharded: bool = False
-
-    @cached_property
-    def elements(self) -> int:
-        return sum(size(c.box) for c in self.cells)
-
-    @property
-    def homes(self) -> tuple[Region, ...]:
-        """What each worker updates of the one cell of a sharded bucket."""
-        return homes(self.cells[0].box, len(self.workers))
-
-
-Ready = tuple[int, tuple[int, ...], Cell]
-"""(when its last contribution is made, workers that sum it, cell)."""
 
 Group = tuple[int, int, Region, Region | None, tuple[int, ...]]
 """(graph, node, region, term, slots): what replicas of one part compute together."""

@@ -24,4 +24,6 @@ class Activation(activation.Activation, Fast):
 
     def _elements(self, name: str, slope: float, *arrays: Array) -> Op:
         size = arrays[0].size
-        return self.launch("activation.cu", name, size, *views(*arrays), float(slope), size) if size else NOTHING
+        if not size:
+            return NOTHING
+        return self.launches(self.elements("activation.cu", name, size, *views(*arrays), float(slope)))

@@ -48,8 +48,7 @@ class Arrays(arrays.Arrays, Moves):
         if not dst.size:
             return None
         target, *sources = views(dst, *srcs)
-        args = target, several(sources), len(srcs), dst.size
-        return self.bound("arrays.cu", f"total_{kind}", dst.size, *args)
+        return self.elements("arrays.cu", f"total_{kind}", dst.size, target, several(sources), len(srcs))
 
     def add_squares(self, dst: Array, src: Array) -> Op:
         """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all is added up in float64."""

@@ -15,6 +15,9 @@ from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING
 
 FILE = "batch_norm.cu"
+Relu = tuple[Array | None, Array | None, bool]
+"""mean and b of what a relu was taken of, if there was one: its gradient is taken on the way."""
+PLAIN: Relu = (None, None, False)
 
 
 class BatchNorm(reference.BatchNorm, Columns):
@@ -31,14 +34,20 @@ class BatchNorm(reference.BatchNorm, Columns):
     def batch_norm_gradient(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
         dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
-        epsilon: float,
+        epsilon: float, b: Array | None = None, through: Kind | None = None,
     ) -> Op:  # fmt: skip
         """Overwrites dw, db and dx."""
         if x.shape != dy.shape or dx is None:
             arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, epsilon
-            return super().batch_norm_gradient(*arrays)
-        sums = self._gradient_sums(x, dy, m, mean, variance, w, rstd, dm, dw, db)
-        return chain(sums, self.launches(self._gradient(x, dy, dx, s, dm, rstd, w, max(1, rows(x)), False)))
+            return super().batch_norm_gradient(*arrays, b, through)
+        relu = mean, b, bool(through)
+        sums = self._gradient_sums(x, dy, m, mean, variance, w, rstd, dm, dw, db, relu)
+        return chain(sums, self.launches(self._gradient(x, dy, dx, s, dm, rstd, w, max(1, rows(x)), False, relu)))
+
+    def batch_norm_relu(self, x: Array, mean: Array, rstd: Array, w: Array | None, b: Array | None, dy: Array) -> Op:
+        """dy = 0 where y = unit · w + b is not above 0."""
+        tile = Tile.of(rows(dy), dy.shape[1])
+        return self.launches(self.along(FILE, "relu", tile, *found(x), *found(dy), mean, rstd, w, b, tile.value))
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
@@ -109,23 +118,23 @@ class BatchNorm(reference.BatchNorm, Columns):
 
     def _gradient_sums(
         self, x: Array, dy: Array, m: Array | None, mean: Array, variance: Array | None, w: Array | None, rstd: Array,
-        dm: Array | None, dw: Array | None, db: Array | None,
+        dm: Array | None, dw: Array | None, db: Array | None, relu: Relu = PLAIN,
     ) -> Op:  # fmt: skip
         """dm, dw and db, as far as they are wanted."""
         if dm is None and dw is None and db is None:
             return NOTHING
         tile = Tile.of(rows(dy), dy.shape[1])
-        tensors = *found(x), *found(dy), mean, rstd
+        tensors = *found(x), *found(dy), mean, rstd, w, *relu[1:]
         wanted = tile.rows, *found(m), variance, rstd, w, *found(dm), dw, db
         return self.sums(FILE, ("gradient_sums", tensors), ("gradient_end", wanted), 2, tile)
 
     def _gradient(
         self, x: Array | None, dy: Array | None, dx: Array, s: Array | None, dm: Array | None, rstd: Array | None,
-        w: Array | None, count: int, add: bool,
+        w: Array | None, count: int, add: bool, relu: Relu = PLAIN,
     ) -> Launch | None:  # fmt: skip
         """dx by the moments, if there are dm, and beside them, if there is dy."""
         if not dx.size:
             return None
         tile = Tile.of(rows(dx), dx.shape[1])
         tensors = *found(x), *found(dy), *found(dx), s, *found(dm)
-        return self.along(FILE, "gradient", tile, *tensors, rstd, w, count, add, tile.value)
+        return self.along(FILE, "gradient", tile, *tensors, rstd, w, *relu, count, add, tile.value)

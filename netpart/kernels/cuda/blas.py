@@ -1,4 +1,4 @@
-"""cuBLAS on one stream, with a workspace of its own: a CUDA graph may hold its products, and not those of CuPy."""
+"""cuBLAS on one stream at a time, with a workspace for each: CUDA graphs may hold its products, not those of CuPy."""
 
 from __future__ import annotations
 
@@ -77,18 +77,27 @@ class Product:
 
 
 class Blas:
-    """A handle on the stream of ``device``, which computes in its precision."""
+    """A handle on the stream of ``device``, until it is to ``turn`` to another; it computes in its precision.
+
+    ``where`` are the stream and the address of the workspace, for calls that take them.
+    """
 
     def __init__(self, device: Device) -> None:
         """Raises NetpartError where cuBLAS is missing or refuses."""
         xp, stream = device.xp, device.stream
         self.precision, self.calls = device.precision, library(xp)
-        self.workspace, self.handle = xp.empty(WORKSPACE, "uint8"), Pointer()
+        self.xp, self.handle, self.workspaces = xp, Pointer(), dict[int, Array]()
         self.call("cublasCreate_v2", ctypes.byref(self.handle))
         weakref.finalize(self, self.calls.cublasDestroy_v2, self.handle)
+        self.turn(stream)
+
+    def turn(self, stream: Any) -> None:
+        """Enqueues on ``stream`` from now on. What products on two streams had in common would be no workspace."""
+        if stream.ptr not in self.workspaces:
+            self.workspaces[stream.ptr] = self.xp.empty(WORKSPACE, "uint8")
         self.call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
-        pointer, size = Pointer(self.workspace.data.ptr), ctypes.c_size_t(WORKSPACE)
-        self.call("cublasSetWorkspace_v2", self.handle, pointer, size)
+        self.where = int(stream.ptr), int(self.workspaces[stream.ptr].data.ptr)
+        self.call("cublasSetWorkspace_v2", self.handle, Pointer(self.where[1]), ctypes.c_size_t(WORKSPACE))
 
     def product(
         self, a: Array | Scratch | Operand, b: Array | Scratch | Operand, y: Array | Scratch | Operand,
@@ -111,7 +120,7 @@ class Blas:
         scalar, kind = SCALARS[y.dtype.name], Integer(TYPES[y.dtype.name])
         extents = Integer(y.shape[-1]), Integer(y.shape[-2]), Integer(a.shape[-1])
         how: list[tuple[Any, ...]] = [(kind, Integer(lie.leading)) for lie in lies]
-        after: tuple[Any, ...] = Integer(self._compute(y)), Integer(DEFAULT_ALGORITHM)
+        after: tuple[Any, ...] = Integer(self.computes(y)), Integer(DEFAULT_ALGORITHM)
         name, count = "cublasGemmEx", prod(y.shape[:-2])
         if count > 1:
             how = [(*one, Long(lie.step or 0)) for one, lie in zip(how, lies, strict=True)]
@@ -121,7 +130,8 @@ class Blas:
         between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]
         return [Product(self, name, (b, a, y), before, between, after)]
 
-    def _compute(self, y: Operand) -> int:
+    def computes(self, y: Operand) -> int:
+        """The cublasComputeType_t of products like ``y``."""
         return DOUBLE if y.dtype == "float64" else PRECISIONS[self.precision]
 
     def call(self, name: str, *arguments: Any) -> None:

@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.cuda.launch import BLOCK, MOST, Fast, Launch, Scratch
+from netpart.kernels.cuda.launch import BLOCK, MOST, Fast, Launch, Scratch, counted
 from netpart.kernels.op import Array, Op
 
 AXES = 4
 PLACES = np.dtype([("axes", "i8"), ("extent", "i8", AXES), ("stride", "i8", AXES), ("step", "i8")])
 """struct Places of places.cuh."""
-TILE = np.dtype([(name, "i8") for name in ("segments", "rows", "columns", "parts", "lanes")])
+TILE = np.dtype([(name, "i8") for name in ("segments", "rows", "columns", "parts", "lanes", "few")])
 """struct Tile of columns.cuh."""
+FEW = 4
+"""Neighbouring columns that a thread takes, if there is a multiple of them: float32 that one load reads."""
 LANES = 32
-"""Columns that a block has at most: a warp then reads neighbouring elements."""
-DEEP = 8
+"""Columns that a block has at most: 128 bytes of a row, and more rows than one for each warp."""
+DEEP = 4
 """Rows that a thread should add up before blocks become more; and no more than WIDE of these."""
-WIDE = 1024
+WIDE = 1584
+"""Three or four blocks at a time on each of 132 multiprocessors: whole waves of an H200 either way."""
 Struct = np.ndarray[Any, Any]
 
 
@@ -28,7 +31,9 @@ def places(x: Array) -> Struct:
     step, shape = [s // x.itemsize for s in x.strides], x.shape
     merged = list[tuple[int, int]]()
     for axis in (0, *range(2, x.ndim)):
-        if merged and merged[-1][1] == shape[axis] * step[axis]:
+        if merged and merged[-1][0] == 1:
+            merged[-1] = shape[axis], step[axis]
+        elif merged and merged[-1][1] == shape[axis] * step[axis]:
             merged[-1] = merged[-1][0] * shape[axis], step[axis]
         elif shape[axis] != 1 or not merged:
             merged.append((shape[axis], step[axis]))
@@ -70,14 +75,17 @@ class Tile:
     segments: int = 1
     parts: int = 1
     lanes: int = LANES
+    few: int = 1
 
     @staticmethod
     def of(rows: int, columns: int, segments: int = 1) -> Tile:
-        """As many parts as keep a GPU busy."""
-        lanes = min(LANES, 1 << max(0, columns - 1).bit_length())
-        boxes = segments * max(1, -(-columns // lanes))
+        """As many parts as keep a GPU busy. Raises ValueError for too many rows."""
+        counted(rows * segments, "rows of a tensor")
+        few = 1 if columns % FEW else FEW
+        lanes = min(LANES // few, 1 << max(0, columns // few - 1).bit_length())
+        boxes = segments * max(1, -(-columns // (lanes * few)))
         parts = max(1, min(rows * lanes // (BLOCK * DEEP), WIDE // max(1, boxes)))
-        return Tile(rows, columns, segments, parts, lanes)
+        return Tile(rows, columns, segments, parts, lanes, few)
 
     @property
     def over_parts(self) -> Tile:
@@ -85,9 +93,15 @@ class Tile:
         return Tile(self.parts, self.columns, self.segments, 1, min(self.lanes, 4))
 
     @property
+    def whole(self) -> Tile:
+        """The same columns one by one, and all rows of a segment in one part."""
+        lanes = min(LANES, 1 << max(0, self.columns - 1).bit_length())
+        return Tile(self.rows, self.columns, self.segments, 1, lanes)
+
+    @property
     def grid(self) -> int:
         """Blocks of a launch."""
-        return max(1, min(self.segments * self.parts * -(-self.columns // self.lanes), MOST))
+        return max(1, min(self.segments * self.parts * -(-self.columns // (self.lanes * self.few)), MOST))
 
     @property
     def size(self) -> int:
@@ -97,7 +111,7 @@ class Tile:
     @property
     def value(self) -> Struct:
         """The struct of columns.cuh."""
-        return np.array((self.segments, self.rows, self.columns, self.parts, self.lanes), TILE)
+        return np.array((self.segments, self.rows, self.columns, self.parts, self.lanes, self.few), TILE)
 
 
 class Columns(Fast):

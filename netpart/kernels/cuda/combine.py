@@ -61,7 +61,7 @@ class Combine(combine.Combine, Moves):
         if not y.size:
             return None
         target, *sources = self._stretched(y, *xs)
-        return self.bound("combine.cu", "multiply", y.size, target, several(sources), len(xs), y.size)
+        return self.elements("combine.cu", "multiply", y.size, target, several(sources), len(xs))
 
     def _stretched(self, y: Array, *xs: Array) -> list[View]:
         """Views of y's shape."""

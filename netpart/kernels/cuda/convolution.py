@@ -1,7 +1,7 @@
 """Convolution by cuDNN, or by matrix products where that is missing or has no engine.
 
-Copied is only what does not lie as the engine wants it, packed with the channels last; so of weights those that have
-both channels and taps, and with bfloat16, which is rounded to on the way, everything:
+Copied is only what does not lie as the engine wants it, packed with the channels last; so of weights those in which
+other workers have a part, as these lie as written, and with bfloat16, which is rounded to on the way, everything:
 
     x ──frame──▶ ┐
     w ──turn───▶ ┴ engine ──unframe (+ bias, relu)──▶ y
@@ -16,7 +16,7 @@ from netpart.kernels import convolution
 from netpart.kernels.activation import Kind
 from netpart.kernels.cuda import dnn
 from netpart.kernels.cuda.geometry import ALIGNED, Geometry, last, packed, wide
-from netpart.kernels.cuda.launch import Bound, Scratch, view
+from netpart.kernels.cuda.launch import Bound, Scratch, counted, view
 from netpart.kernels.cuda.lowered import Lowered, Tensor
 from netpart.kernels.cuda.products import Products
 from netpart.kernels.op import Array, Op, Window, chain
@@ -85,9 +85,9 @@ class Convolution(convolution.Convolution, Products):
         fuse = b is not None and place(b) % ALIGNED == 0
         engine = self._engine(dnn.FORWARD, geometry, fuse, relu and fuse)
         seen, frame = self._framed(x, geometry.x, geometry.frame, engine.narrow)
-        turned, turn = self._turned(w, engine.narrow)
+        weights, turn = self._turned(w, engine.narrow)
         made = self._target(y, geometry.y, engine.narrow)
-        launches = [frame, turn, *engine.forward(seen, turned, b, made)]
+        launches = [frame, turn, *engine.forward(seen, weights, b, made)]
         left = not engine.fused and (b is not None or relu)
         if made is not y or left:
             rest = (b, relu) if left else (None, False)
@@ -101,10 +101,10 @@ class Convolution(convolution.Convolution, Products):
         geometry = Geometry.of(dx, w, dy, window, groups)
         engine = self._engine(dnn.DATA, geometry)
         above, pack = self._framed(dy, geometry.y, None, engine.narrow)
-        turned, turn = self._turned(w, engine.narrow)
+        weights, turn = self._turned(w, engine.narrow)
         made = self._target(dx, geometry.x, engine.narrow, framed=geometry.frame is not None)
         back = None if made is dx else self._placed(dx, made, geometry.x, geometry.frame, engine.narrow)
-        return self.launches(pack, turn, *engine.data(above, turned, made), back)
+        return self.launches(pack, turn, *engine.data(above, weights, made), back)
 
     def convolution_weights(
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
@@ -121,11 +121,15 @@ class Convolution(convolution.Convolution, Products):
         made = dw if self._turns_not(dw, engine.narrow) else self._turning(dw, engine.narrow)
         back = None
         if made is not dw:
-            name, (filters, channels), taps = "turn_wide" if engine.narrow else "turn", dw.shape[:2], geometry.taps
-            back = self.bound(SOURCE, name, dw.size, dw, made, filters, taps, channels)
+            outer, channels, taps = turned(dw)
+            back = self.bound(
+                SOURCE, "turn_wide" if engine.narrow else "turn", dw.size, dw, made, outer, taps, channels
+            )
         return [frame, pack, *engine.weights(seen, above, made), back]
 
     def _engine(self, kind: str, geometry: Geometry, bias: bool = False, relu: bool = False) -> Engine:
+        for shape in (geometry.x, geometry.w, geometry.y):
+            counted(prod(shape), "elements of a tensor that is convolved")
         if dnn.refusal():
             return Lowered(self, geometry)
         wanted = problem(kind, geometry, self.dtype.name, self.device.precision, bias, relu)
@@ -159,16 +163,21 @@ class Convolution(convolution.Convolution, Products):
         """w with the channels last, and what copies it if it has to be."""
         if self._turns_not(w, narrow):
             return w, None
-        turned, (filters, channels) = self._turning(w, narrow), w.shape[:2]
-        args = turned, w, filters, channels, w.size // (filters * channels)
-        return turned, self.bound(SOURCE, "turn_narrow" if narrow else "turn", w.size, *args)
+        made = self._turning(w, narrow)
+        return made, self.bound(SOURCE, "turn_narrow" if narrow else "turn", w.size, made, w, *turned(w))
 
     def _turning(self, w: Array, narrow: bool) -> Scratch:
         return Scratch((w.shape[0], prod(w.shape[2:]), w.shape[1]), HALF if narrow else self.dtype)
 
     def _turns_not(self, w: Array, narrow: bool) -> bool:
-        alike = 1 in (w.shape[1], prod(w.shape[2:]))
-        return alike and not narrow and w.flags.c_contiguous and place(w) % ALIGNED == 0
+        return packed(w) and not narrow
+
+
+def turned(w: Array) -> tuple[int, int, int]:
+    """(outer, rows, columns) of weights (filters, channels, *taps) in memory, each of whose matrices is turned to have
+    the channels last: those that have them last already are one row."""
+    filters, channels = w.shape[:2]
+    return (filters, channels, w.size // (filters * channels)) if w.flags.c_contiguous else (1, 1, int(w.size))
 
 
 def problem(

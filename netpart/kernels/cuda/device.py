@@ -74,6 +74,16 @@ class Device:
             told["value"][: len(values)] = values
             self.function("slots.cu", "tell", np.float64)((1,), (TOLD,), (slots, told))
 
+    def turn(self, lane: int) -> Any:
+        """Lets what this thread enqueues from now on go to a lane, by libraries as well, which have a workspace there:
+        0 is ``stream``, and others are beside it. Returns its stream."""
+        found = stream(self.xp, lane)
+        found.use()
+        for library in ("blas", "dnn"):
+            if library in self.__dict__:
+                self.__dict__[library].turn(found)
+        return found
+
     @cached_property
     def uploads(self) -> Any:
         """The stream of what comes from the host."""
@@ -94,13 +104,19 @@ class Device:
         return (getattr(self.xp, name, None) or getattr(import_module(module), name))(self)
 
 
-def stream(xp: Any) -> Any:
-    """The stream of this thread on the current GPU, made when first asked for: never the default one, which waits for
-    all others."""
+def stream(xp: Any, lane: int = 0) -> Any:
+    """The stream of this thread on the current GPU, and those beside it, made when first asked for: never the default
+    one, which waits for all others.
+
+    The first is entered for good. Behind each ``with`` of a stream, of which CuPy has some inside, as to fetch what
+    lies in pieces, it goes back to the one that was entered before, whichever was in use.
+    """
     streams = HERE.__dict__.setdefault("streams", {})
-    key = xp.__name__, xp.cuda.runtime.getDevice()
+    key = xp.__name__, xp.cuda.runtime.getDevice(), lane
     if key not in streams:
         streams[key] = xp.cuda.Stream(non_blocking=True)
+        if lane == 0:
+            streams[key].__enter__()
     return streams[key]
 
 

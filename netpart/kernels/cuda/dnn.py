@@ -140,8 +140,9 @@ def channels_last(dim: list[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An engine for a problem, to be launched with any arrays. ``dnn`` stays open."""
+    """An engine for ``problem``, to be launched with any arrays. ``dnn`` stays open."""
 
+    problem: Problem
     made: Any
     index: int
     dnn: Dnn
@@ -187,8 +188,12 @@ class Dnn:
         self.cudnn, self.device, self.plans = frontend(), device, dict[Problem, Plan]()
         self.handle = self.cudnn.create_handle()
         weakref.finalize(self, self.cudnn.destroy_handle, self.handle)
-        self.cudnn.set_stream(handle=self.handle, stream=device.stream.ptr)
+        self.turn(device.stream)
         self.choices = Choices("cudnn", (*self.version, device_name(device.xp)))
+
+    def turn(self, stream: Any) -> None:
+        """Enqueues on ``stream`` from now on."""
+        self.cudnn.set_stream(handle=self.handle, stream=stream.ptr)
 
     @property
     def version(self) -> tuple[str, str]:
@@ -207,13 +212,13 @@ class Dnn:
         for index in range(made.get_execution_plan_count() if chosen else 0):
             if made.get_plan_name_at_index(index) == chosen:
                 made.build_plan_at_index(index)
-                return Plan(made, index, self)
+                return Plan(problem, made, index, self)
         return self._fastest(problem, made)
 
     def _fastest(self, problem: Problem, made: Any) -> Plan:
         plans = []
         for index in engines(self.cudnn, made):
-            plans.append(Plan(made, index, self))
+            plans.append(Plan(problem, made, index, self))
             if len(plans) == TRIED:
                 break
         if not plans:

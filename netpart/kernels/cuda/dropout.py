@@ -36,7 +36,7 @@ class Dropout(dropout.Dropout, Fast):
         if not dx.size:
             return NOTHING
         target, *factors = views(dx, dy, mask)
-        return self.launch("combine.cu", "multiply", dx.size, target, several(factors), 2, dx.size)
+        return self.launches(self.elements("combine.cu", "multiply", dx.size, target, several(factors), 2))
 
 
 def number(step: int) -> float:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
 from typing import Any
+
+import numpy as np
 
 from netpart.kernels.cuda.device import pinned
 from netpart.kernels.cuda.launch import Fast
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import place
 
+ALIGNED = 16
+"""Bytes of which every array of a lane begins at a multiple: they travel as one."""
 LANES = 2
 """Steps of which the host may be ahead: while the device computes with one, it writes the next."""
 
@@ -46,19 +50,27 @@ class Lane:
 
     def __init__(self, verbs: Any, ys: Sequence[Array]) -> None:
         self.device, xp = verbs.device, verbs.xp
-        self.hosts = [None if y is None else pinned(xp, y.shape, y.dtype) for y in ys]
-        self.there = [None if y is None else xp.empty(y.shape, y.dtype) for y in ys]
+        sizes = [0 if y is None else -(-int(y.nbytes) // ALIGNED) * ALIGNED for y in ys]
+        self.host, self.memory = pinned(xp, (sum(sizes),), np.uint8), xp.empty(sum(sizes), np.uint8)
+        self.hosts, self.there = ([*pieces(memory, sizes, ys)] for memory in (self.host, self.memory))
         self.uploaded, self.taken = (xp.cuda.Event(disable_timing=True) for _ in range(2))
         pairs = zip(ys, self.there, strict=True)
         self.copies = chain(*(verbs.copy(y, there) for y, there in pairs if y is not None))
         self.taken.record(self.device.stream)  # of its pool, so it may have been something else until now
-        self.device.held += sum(int(there.nbytes) for there in self.there if there is not None)
+        self.device.held += int(self.memory.nbytes)
 
     def upload(self) -> None:
-        """Enqueues the copies to the device, beside what that computes."""
+        """Enqueues the copy to the device, beside what that computes."""
         stream = self.device.uploads
         stream.wait_event(self.taken)
-        for host, there in zip(self.hosts, self.there, strict=True):
-            if host is not None and there is not None and host.size:
-                there.data.copy_from_host_async(place(host), host.nbytes, stream)
+        if self.host.size:
+            self.memory.data.copy_from_host_async(place(self.host), self.host.nbytes, stream)
         self.uploaded.record(stream)
+
+
+def pieces(memory: Array, sizes: Sequence[int], ys: Sequence[Array]) -> Iterator[Array]:
+    """Arrays like ``ys``, each in ``sizes`` bytes of ``memory``; None stays None."""
+    start = 0
+    for size, y in zip(sizes, ys, strict=True):
+        yield None if y is None else memory[start : start + y.nbytes].view(y.dtype).reshape(y.shape)
+        start += size

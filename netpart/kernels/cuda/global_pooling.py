@@ -18,8 +18,7 @@ class GlobalPooling(reference.GlobalPooling, Columns):
         tile, target = _tile(x), found(y)
         if method == "AVG":
             return self.sums(FILE, ("sums", found(x)), ("mean", (*target, float(area))), 1, tile)
-        alone = Tile(tile.rows, tile.columns, tile.segments, 1, tile.lanes)
-        return self.launches(self.along(FILE, "largest", alone, *found(x), alone.value, *target, arg))
+        return self.launches(self.along(FILE, "largest", tile.whole, *found(x), tile.whole.value, *target, arg))
 
     def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
         """Overwrites dx."""

@@ -55,4 +55,7 @@ class Kernels(
     ``device``, by Ops that a CUDA graph may repeat."""
 
     gathers: ClassVar[bool] = True
+    weights_last: ClassVar[bool] = True
+    branches: ClassVar[bool] = True
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh", "stanh", "softplus")
+    fuses_back: ClassVar[tuple[str, ...]] = ("relu",)

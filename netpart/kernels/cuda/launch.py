@@ -16,6 +16,8 @@ from netpart.kernels.verbs import NOTHING, Verbs, place
 BLOCK = 256
 MOST = 32 * 132
 """Blocks of a launch at most: enough to fill any GPU many times over, and the same on all."""
+NEIGHBOURS = 4
+"""Elements that a thread of an element-wise kernel takes, at least: float32 that one load of each.cuh reads."""
 AXES = 8
 DTYPE = np.dtype([("data", "u8"), ("rank", "i8"), ("shape", "i8", AXES), ("stride", "i8", AXES)])
 """struct Strided of view.cuh."""
@@ -155,6 +157,10 @@ class Fast(Verbs):
             args,
         )
 
+    def elements(self, file: str, name: str, size: int, *args: Any) -> Launch | None:
+        """A kernel made of ``each`` of each.cuh, for ``size`` elements; its arguments end with that."""
+        return self.bound(file, name, -(-size // NEIGHBOURS), *args, int(size))
+
     def launches(self, *launches: Bound | None) -> Op:
         """Several launches, one after another, as one Op."""
         found = [launch for launch in launches if launch is not None]
@@ -168,6 +174,13 @@ class Fast(Verbs):
                 launch(given)
 
         return Op(run, [(s.shape, s.dtype) for s in scratch])
+
+
+def counted(size: int, what: str) -> int:
+    """``size``, if a kernel can count to it in 32 bits; else raises ValueError. 64 bits take far longer to divide."""
+    if size >= 2**32:
+        raise ValueError(f"kernels for GPUs: expected fewer than {2**32} {what}, got {size}; cut the layer")
+    return size
 
 
 def many(size: Size) -> tuple[int, ...]:

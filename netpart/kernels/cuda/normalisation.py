@@ -75,9 +75,8 @@ class Normalisation(reference.Normalisation, Columns, Moves):
     def _scale_shift(self, unit: Array, w: Array | None, b: Array | None, y: Array) -> Op:
         """y = unit · w + b."""
         stretched = (unit if a is None else self.xp.broadcast_to(a, y.shape) for a in (w, b))
-        return self.launch(
-            FILE, "scale_shift", y.size, *views(y, unit, *stretched), w is not None, b is not None, y.size
-        )
+        arrays = views(y, unit, *stretched)
+        return self.launches(self.elements(FILE, "scale_shift", y.size, *arrays, w is not None, b is not None))
 
     def _products(self, unit: Array, dy: Array, d: Array, times_unit: bool) -> Op:
         """d = Σ dy · unit, or Σ dy, over the axes on which it has extent 1."""

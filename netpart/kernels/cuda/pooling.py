@@ -1,12 +1,14 @@
-"""Max and average pooling: a thread for each element that is written, and nothing is written twice."""
+"""Max and average pooling: a thread for a few channels that are written, and nothing is written twice."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from netpart.kernels import pooling as reference
-from netpart.kernels.cuda.columns import Struct, spots
-from netpart.kernels.cuda.launch import Fast
+from netpart.kernels.cuda.columns import FEW, Struct, spots
+from netpart.kernels.cuda.launch import Fast, counted
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.pooling import Method
 from netpart.spec import Shape
@@ -23,13 +25,12 @@ class Pooling(reference.Pooling, Fast):
         """MAX: ties go to the first element. AVG: the window's sum divided by ``area``."""
         axes = len(window.kernel)
         tensors = x, spots(x, axes), y, spots(y, axes)
-        geometry = _sliding(x.shape, y.shape, window), _channels(y, axes), int(y.size)
+        sliding = _sliding(x.shape, y.shape, window)
         if method == "AVG":
-            return self.launch(FILE, "average", y.size, *tensors, *self._areas(area), *geometry)
+            return self._written(y, axes, "average", *tensors, *self._areas(area), sliding)
         kept = "uint8" if arg is None else str(arg.dtype)
-        return self.launch(
-            FILE, f"maximum_{kept}", y.size, *tensors, arg, spots(y if arg is None else arg, axes), *geometry
-        )
+        winners = arg, spots(y if arg is None else arg, axes)
+        return self._written(y, axes, f"maximum_{kept}", *tensors, *winners, sliding)
 
     def pooling_gradient(
         self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array
@@ -37,23 +38,26 @@ class Pooling(reference.Pooling, Fast):
         """Overwrites dx; MAX needs the ``arg`` that pooling kept."""
         axes = len(window.kernel)
         tensors = dy, spots(dy, axes), dx, spots(dx, axes)
-        geometry = _sliding(dx.shape, dy.shape, window), _channels(dx, axes), int(dx.size)
+        sliding = _sliding(dx.shape, dy.shape, window)
         if method == "AVG":
-            return self.launch(FILE, "average_gradient", dx.size, *tensors, *self._areas(area), *geometry)
+            return self._written(dx, axes, "average_gradient", *tensors, *self._areas(area), sliding)
         if arg is None:
             raise ValueError("pooling_gradient: expected the arg array of the forward pass for MAX, got None")
         winners = arg, spots(arg, axes)
-        return self.launch(FILE, f"maximum_gradient_{arg.dtype}", dx.size, *tensors, *winners, *geometry)
+        return self._written(dx, axes, f"maximum_gradient_{arg.dtype}", *tensors, *winners, sliding)
+
+    def _written(self, target: Array, axes: int, name: str, *args: Any) -> Op:
+        """A kernel that writes ``target``, which has ``axes`` spatial axes."""
+        counted(target.size, "elements of a pooled tensor")
+        channels = int(target.shape[1]) if target.ndim == axes + 2 else 1
+        threads = target.size if channels % FEW else target.size // FEW
+        return self.launch(FILE, name, threads, *args, channels, int(target.size))
 
     def _areas(self, area: int | Array) -> tuple[Array | None, float]:
         """Divisors of all places, or the one of all."""
         if isinstance(area, int):
             return None, float(max(area, 1))
         return self.xp.ascontiguousarray(self.xp.maximum(area, 1).astype(self.dtype)), 1.0
-
-
-def _channels(x: Array, axes: int) -> int:
-    return int(x.shape[1]) if x.ndim == axes + 2 else 1
 
 
 def _sliding(inputs: Shape, outputs: Shape, window: Window) -> Struct:

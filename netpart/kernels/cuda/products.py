@@ -1,9 +1,11 @@
-"""Matrix products by cuBLAS; biases by kernels of our own."""
+"""Matrix products by cuBLAS; biases on the way, where cuBLASLt can, else by kernels of our own."""
 
 from __future__ import annotations
 
 from netpart.kernels import inner_product, matmul
+from netpart.kernels.activation import Kind
 from netpart.kernels.cuda.columns import Columns, Tile, places, rows
+from netpart.kernels.cuda.epilogues import biased, summed
 from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.inner_product import features_by_outputs
 from netpart.kernels.op import Array, Op, chain
@@ -23,7 +25,10 @@ class Products(Columns, Moves):
 
     def add_bias(self, y: Array, b: Array | None) -> Op:
         """y (rows, columns), in row-major order, += b."""
-        return NOTHING if b is None else self.launch(FILE, "add_bias", y.size, y, b, y.size, y.shape[1])
+        if b is None:
+            return NOTHING
+        tile = Tile.of(*y.shape)
+        return self.launches(self.along(FILE, "add_bias", tile, y, places(y), b, tile.value) if y.size else None)
 
     def bias_gradient(self, dy: Array, db: Array | None) -> Op:
         """db = the sum of dy (B, C, *S) over all but its channels."""
@@ -36,9 +41,17 @@ class Products(Columns, Moves):
 class InnerProduct(inner_product.InnerProduct, Products):
     """x (B, *F), w (O, *F) or, with ``transpose``, (*F, O), b (O,), y (B, O)."""
 
-    def inner_product(self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool) -> Op:
-        """y = x wᵀ + b."""
-        return chain(self.product(matrix(x), features_by_outputs(w, transpose), y), self.add_bias(y, b))
+    def inner_product(
+        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
+    ) -> Op:
+        """y = activation(x wᵀ + b)."""
+        x_bf, w_fo, relu = matrix(x), features_by_outputs(w, transpose), activation == "relu"
+        product = None if b is None or not (y.size and x.size) else biased(self.device.blas, x_bf, w_fo, y, b, relu)
+        if product is None:
+            left, found = activation, chain(self.product(x_bf, w_fo, y), self.add_bias(y, b))
+        else:
+            left, found = None if relu else activation, self.launches(product)
+        return chain(found, self.activation(left, y, y)) if left else found
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
         """Overwrites dx = dy w."""
@@ -47,6 +60,9 @@ class InnerProduct(inner_product.InnerProduct, Products):
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
         x_bf, dw_fo = matrix(x), features_by_outputs(dw, transpose)
+        product = None if db is None or not (dw.size and dy.size) else summed(self.device.blas, x_bf.T, dy, dw_fo, db)
+        if product is not None:
+            return self.launches(product)
         return chain(self.product(x_bf.T, dy, dw_fo), self.bias_gradient(dy, db))
 
 

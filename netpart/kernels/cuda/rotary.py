@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from netpart.kernels import rotary
 from netpart.kernels.cuda.launch import Fast, views
 from netpart.kernels.op import Array, Op
@@ -15,7 +17,8 @@ class Rotary(rotary.Rotary, Fast):
         """y = each pair of neighbours (x[2i], x[2i+1]) of a row turned by ``sign`` · ``angles`` (T, D/2)."""
         if not x.size:
             return NOTHING
-        xp, pair = self.xp, self.xp.result_type(self.dtype, "complex64")
+        xp, pair = self.xp, np.result_type(self.dtype, "complex64")
         turned, points = y.view(pair), x.view(pair)
-        turns = xp.broadcast_to(xp.exp(sign * 1j * angles).astype(pair), points.shape)
-        return self.launch("rotary.cu", "rotate", points.size, *views(turned, points, turns), points.size)
+        turn = np.exp(sign * 1j * xp.asnumpy(angles)).astype(pair)
+        turns = xp.broadcast_to(xp.asarray(turn), points.shape)
+        return self.launches(self.elements("rotary.cu", "rotate", points.size, *views(turned, points, turns)))

@@ -27,7 +27,11 @@ ROW = np.dtype(
     + [("norm", "u8"), ("rule", RULE), ("slots", SLOTS), ("averages", "i8"), ("size", "i8")]
 )
 """struct Row of updates.cu."""
-CHUNK = 8192
+FOLLOWING = np.dtype(
+    [(name, DTYPE) for name in ("w", "g", "centre")] + [("keep", "f8"), ("gain", "f8"), ("size", "i8")]
+)
+"""struct Following of following.cu."""
+CHUNK = 4096
 """Elements that a block updates."""
 
 
@@ -52,17 +56,18 @@ class Update:
 
 @dataclass(frozen=True)
 class Table:
-    """Updates by the kernel ``name``."""
+    """Updates by the kernel ``name`` of ``file``."""
 
     kernels: Fast
+    file: str
     name: str
 
     def gather(self, updates: list[Update]) -> Callable[[], None]:
         """One launch that does all ``updates``, each block a chunk of one of them."""
-        xp, rows = self.kernels.xp, np.array([each.row for each in updates], ROW)
+        xp, rows = self.kernels.xp, np.array([each.row for each in updates])
         chunks = [(k, start) for k, row in enumerate(rows) for start in range(0, int(row["size"]), CHUNK)]
         table, work = xp.asarray(rows.view(np.uint8)), xp.asarray(np.array(chunks, np.int64))
-        launch = self.kernels.bound(FILE, self.name, len(chunks), table, work, grid=len(chunks))
+        launch = self.kernels.bound(self.file, self.name, len(chunks), table, work, grid=len(chunks))
         assert launch is not None
         return partial(done, launch, updates)
 
@@ -101,16 +106,24 @@ class Updates(updates.Updates, Fast):
         tensors = tuple(view.value for view in views(w, g, h, u, mean))
         address, told = 0 if norm is None else place(norm), self._told(updater, scale)
         row = np.array((*tensors, address, _rule(updater, scale), told, len(state) > own, w.size), ROW)
-        return Op(Update(Table(self, name), row, (w, g, h, u, mean, norm)))
+        return Op(Update(Table(self, FILE, name), row, (w, g, h, u, mean, norm)))
 
     def follow_mean(self, w: Array, g: Array, keep: float) -> Op:
         """w <- w + (1 - keep) g."""
-        return self.launch(FILE, "follow_mean", w.size, *views(w, g), float(1 - keep), int(w.size))
+        return self._follow(w, g, None, keep, 1 - keep)
 
     def follow_variance(self, w: Array, g: Array, centre: Array, keep: float, count: int) -> Op:
         """w <- keep w + (1 - keep) variance."""
-        unbiased = (1 - keep) * count / max(1, count - 1)
-        return self.launch(FILE, "follow_variance", w.size, *views(w, g, centre), float(keep), unbiased, int(w.size))
+        return self._follow(w, g, centre, keep, (1 - keep) * count / max(1, count - 1))
+
+    def _follow(self, w: Array, g: Array, centre: Array | None, keep: float, gain: float) -> Op:
+        if w.size == 0:
+            return NOTHING
+        found, arrays = np.zeros((), FOLLOWING), [a for a in (w, g, centre) if a is not None]
+        for field, view in zip(FOLLOWING.names or (), views(*arrays), strict=False):
+            found[field] = view.value
+        found["keep"], found["gain"], found["size"] = keep, gain, w.size
+        return Op(Update(Table(self, "following.cu", "follow"), found, tuple(arrays)))
 
     def _told(self, updater: Any, scale: Any) -> np.ndarray[Any, Any]:
         """Where the numbers of a step are; without decay that stands apart nothing shrinks."""

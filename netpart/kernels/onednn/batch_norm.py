@@ -43,7 +43,7 @@ class BatchNorm(reference.BatchNorm, Fast):
     def batch_norm_gradient(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
         dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
-        epsilon: float,
+        epsilon: float, b: Array | None = None, through: Kind | None = None,
     ) -> Op:  # fmt: skip
         """Overwrites dw, db and dx."""
 
@@ -53,6 +53,8 @@ class BatchNorm(reference.BatchNorm, Fast):
             normalise_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, OWN)
 
         arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, epsilon
+        if through:
+            return super().batch_norm_gradient(*arrays, b, through)
         return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(*arrays))
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:

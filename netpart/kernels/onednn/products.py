@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from netpart.kernels import inner_product, matmul
+from netpart.kernels.activation import Kind
 from netpart.kernels.onednn.calls import Calls, Fast
 from netpart.kernels.onednn.memory import Desc, Memory
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import matrix
 
 
 class InnerProduct(inner_product.InnerProduct, Fast):
     """The verbs of the reference; sums over rows are its own."""
 
-    def inner_product(self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool) -> Op:
-        """y = x wᵀ + b."""
+    def inner_product(
+        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
+    ) -> Op:
+        """y = activation(x wᵀ + b)."""
 
         def describe(calls: Calls) -> None:
             bias = None if b is None else matrices(b.reshape(1, -1))
             w_fo = inner_product.features_by_outputs(w, transpose)
             product(calls, matrices(matrix(x)), matrices(w_fo), matrices(y), bias)
 
-        return self.attempt(describe, lambda: super(InnerProduct, self).inner_product(x, w, b, y, transpose))
+        found = self.attempt(describe, lambda: super(InnerProduct, self).inner_product(x, w, b, y, transpose))
+        return chain(found, self.activation(activation, y, y)) if activation else found
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
         """Overwrites dx = dy w."""

@@ -1,4 +1,4 @@
-// What netpart calls of cuBLAS, in plain loops. Products are enqueued: what they read is read when the stream gets there.
+// What netpart calls of cuBLAS and cuBLASLt, in plain loops. Products are enqueued: what they read is read when the stream gets there.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -32,10 +32,15 @@ struct Side {
     long long step;
 };
 
+// What cuBLASLt does beside the product; `vector` has an element for each row of C, with RIGHT for each column.
+enum Epilogue { NOTHING = 1, BIAS = 4, RELU_BIAS = 6, LEFT = 256, RIGHT = 512 };
+
 struct Product {
     int m, n, k, count, compute;
     double alpha, beta;
     Side a, b, c;
+    int epilogue;
+    void *vector;
 
     template <class T> T *at(const Side &side, long long matrix, long long row, long long column) const {
         const long long offset = side.turned ? column + row * side.leading : row + column * side.leading;
@@ -51,9 +56,20 @@ struct Product {
                     double sum = 0;
                     for (long long t = 0; t < k; t++) sum += operand(*at<T>(a, i, row, t), compute) * column[t];
                     T *to = at<T>(c, i, row, col);
+                    if (epilogue == BIAS || epilogue == RELU_BIAS) sum += static_cast<const T *>(vector)[row];
+                    if (epilogue == RELU_BIAS && sum < 0) sum = 0;
                     *to = T(alpha * sum + (beta ? beta * *to : 0));
                 }
             }
+        if (epilogue == LEFT || epilogue == RIGHT) add_up<T>(epilogue == LEFT);
+    }
+
+    template <class T> void add_up(bool left) const {
+        for (long long j = 0; j < (left ? m : n); j++) {
+            double sum = 0;
+            for (long long t = 0; t < k; t++) sum += left ? *at<T>(a, 0, j, t) : *at<T>(b, 0, t, j);
+            static_cast<T *>(vector)[j] = T(sum);
+        }
     }
 };
 
@@ -73,18 +89,20 @@ static bool fits(const Side &side, int rows, int columns) {
 extern "C" {
 void emulator_enqueue_by(Enqueue by) { enqueue = by; }
 
-// Of each side its address, bytes of an element, extents (matrices, rows, columns) and their distances in bytes; then
-// whether c is read.
+// Of each side its address, bytes of an element, extents (matrices, rows, columns) and their distances in bytes, last the
+// vector as a row; then whether c is read, and whether the vector is, or is written.
 void emulator_sides(const void *work, long long *to) {
     const Product &p = *static_cast<const Product *>(work);
     const long long item = p.compute == DOUBLE ? 8 : 4;
-    auto tell = [&](const Side &side, long long rows, long long columns) {
+    auto tell = [&](const Side &side, long long rows, long long columns, long long count) {
         const long long down = side.turned ? side.leading : 1, right = side.turned ? 1 : side.leading;
-        const long long found[] = {(long long)side.data, item, p.count, rows, columns, side.step * item, down * item, right * item};
+        const long long found[] = {(long long)side.data, item, count, rows, columns, side.step * item, down * item, right * item};
         to = std::copy(found, found + 8, to);
     };
-    tell(p.a, p.m, p.k), tell(p.b, p.k, p.n), tell(p.c, p.m, p.n);
-    *to = p.beta != 0;
+    const bool reads = p.epilogue == BIAS || p.epilogue == RELU_BIAS, writes = p.epilogue == LEFT || p.epilogue == RIGHT;
+    tell(p.a, p.m, p.k, p.count), tell(p.b, p.k, p.n, p.count), tell(p.c, p.m, p.n, p.count);
+    tell({static_cast<char *>(p.vector), 0, 1, 0}, p.epilogue == RIGHT ? p.n : p.m, 1, reads || writes);
+    *to++ = p.beta != 0, *to++ = reads, *to = writes;
 }
 
 void emulator_work(void *work) {
@@ -130,7 +148,7 @@ int cublasGemmStridedBatchedEx(void *to, int turn_a, int turn_b, int m, int n, i
     const Side out = {static_cast<char *>(c), 0, leading_c, step_c};
     if (m < 1 || n < 1 || k < 1 || count < 1 || !fits(left, m, k) || !fits(right, k, n) || !fits(out, m, n))
         return INVALID_VALUE;
-    const Product product = {m, n, k, count, compute, scalar(alpha, compute), scalar(beta, compute), left, right, out};
+    const Product product = {m, n, k, count, compute, scalar(alpha, compute), scalar(beta, compute), left, right, out, NOTHING, nullptr};
     handle->products.push_back(std::make_unique<Product>(product));
     enqueue(handle->stream, handle->products.back().get());
     return SUCCESS;
@@ -141,5 +159,110 @@ int cublasGemmEx(void *handle, int turn_a, int turn_b, int m, int n, int k, cons
                  int leading_c, int compute, int algorithm) {
     return cublasGemmStridedBatchedEx(handle, turn_a, turn_b, m, n, k, alpha, a, type_a, leading_a, 0, b, type_b,
                                       leading_b, 0, beta, c, type_c, leading_c, 0, 1, compute, algorithm);
+}
+
+// cuBLASLt. A handle of cuBLAS is one of it, too; a graph may hold its products as well.
+struct Matmul {
+    int compute, scale, turn[2] = {0, 0};
+    unsigned epilogue = NOTHING;
+    void *vector = nullptr;
+};
+
+struct Layout {
+    int type;
+    std::uint64_t rows, columns;
+    std::int64_t leading;
+};
+
+struct Preference {
+    std::uint64_t workspace = 0;
+    unsigned reductions = 7, aligned[4] = {256, 256, 256, 256};
+};
+
+constexpr std::uint64_t ALGORITHM = 0x616c676f;
+
+int cublasLtMatmulDescCreate(Matmul **made, int compute, int scale) {
+    *made = new Matmul{compute, scale};
+    return SUCCESS;
+}
+
+int cublasLtMatmulDescDestroy(Matmul *matmul) {
+    delete matmul;
+    return SUCCESS;
+}
+
+int cublasLtMatmulDescSetAttribute(Matmul *matmul, int attribute, const void *value, size_t size) {
+    void *to = attribute == 3 ? &matmul->turn[0] : attribute == 4 ? &matmul->turn[1] : nullptr;
+    if (attribute == 7) to = &matmul->epilogue;
+    if (attribute == 8) to = &matmul->vector;
+    if (!to || size != (attribute == 8 ? 8 : 4)) return INVALID_VALUE;
+    std::memcpy(to, value, size);
+    return SUCCESS;
+}
+
+int cublasLtMatrixLayoutCreate(Layout **made, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t leading) {
+    *made = new Layout{type, rows, columns, leading};
+    return SUCCESS;
+}
+
+int cublasLtMatrixLayoutDestroy(Layout *layout) {
+    delete layout;
+    return SUCCESS;
+}
+
+int cublasLtMatmulPreferenceCreate(Preference **made) {
+    *made = new Preference;
+    return SUCCESS;
+}
+
+int cublasLtMatmulPreferenceDestroy(Preference *preference) {
+    delete preference;
+    return SUCCESS;
+}
+
+int cublasLtMatmulPreferenceSetAttribute(Preference *preference, int attribute, const void *value, size_t size) {
+    void *to = attribute == 1 ? static_cast<void *>(&preference->workspace) : attribute == 3 ? &preference->reductions : nullptr;
+    if (attribute >= 5 && attribute <= 8) to = &preference->aligned[attribute - 5];
+    if (!to || size != (attribute == 1 ? 8 : 4)) return INVALID_VALUE;
+    std::memcpy(to, value, size);
+    return SUCCESS;
+}
+
+// Of what is refused: doubles that are added up, and matrices that do not fit each other.
+int cublasLtMatmulAlgoGetHeuristic(void *handle, const Matmul *matmul, const Layout *a, const Layout *b, const Layout *c,
+                                   const Layout *d, const Preference *preference, int wanted, std::uint64_t *result,
+                                   int *count) {
+    *count = 0;
+    const bool doubles = matmul->compute == DOUBLE;
+    if (!handle || wanted < 1 || a->type != doubles || matmul->scale != doubles) return INVALID_VALUE;
+    if (doubles && matmul->epilogue > RELU_BIAS) return NOT_SUPPORTED;
+    const std::uint64_t m = matmul->turn[0] ? a->columns : a->rows, k = matmul->turn[0] ? a->rows : a->columns;
+    const std::uint64_t n = matmul->turn[1] ? b->rows : b->columns, terms = matmul->turn[1] ? b->columns : b->rows;
+    if (c->rows != m || d->rows != m || c->columns != n || k != terms || !matmul->vector) return INVALID_VALUE;
+    for (const Layout *each : {a, b, d})
+        if (each->leading < std::int64_t(each->rows)) return INVALID_VALUE;
+    for (unsigned aligned : preference->aligned)
+        if (aligned < 4) return INVALID_VALUE;
+    if (preference->reductions & 1) return NOT_SUPPORTED;
+    result[0] = ALGORITHM;
+    *count = 1;
+    return SUCCESS;
+}
+
+int cublasLtMatmul(void *to, const Matmul *matmul, const void *alpha, const void *a, const Layout *lies_a, const void *b,
+                   const Layout *lies_b, const void *beta, const void *c, const Layout *lies_c, void *d,
+                   const Layout *lies_d, const std::uint64_t *algorithm, void *workspace, size_t size, void *stream) {
+    Handle *handle = static_cast<Handle *>(to);
+    if (*algorithm != ALGORITHM || c != d || lies_c != lies_d || std::uintptr_t(workspace) % 256 || !size)
+        return INVALID_VALUE;
+    const Side left = {static_cast<char *>(const_cast<void *>(a)), matmul->turn[0], int(lies_a->leading), 0};
+    const Side right = {static_cast<char *>(const_cast<void *>(b)), matmul->turn[1], int(lies_b->leading), 0};
+    const Side out = {static_cast<char *>(d), 0, int(lies_d->leading), 0};
+    const int k = matmul->turn[0] ? lies_a->rows : lies_a->columns;
+    handle->products.push_back(std::make_unique<Product>(
+        Product{int(lies_d->rows), int(lies_d->columns), k, 1, matmul->compute, scalar(alpha, matmul->compute),
+                scalar(beta, matmul->compute), left, right, out, int(matmul->epilogue), matmul->vector}));
+    enqueue(stream, handle->products.back().get());
+    return SUCCESS;
 }
 }

@@ -143,6 +143,11 @@ def lent(arrays: Iterable[Any]) -> Iterator[None]:
             memory.memory_dismiss(ctypes.c_size_t(first))
 
 
+def let_foreign_memory_pass() -> None:
+    """Kernels of this process use memory of which only somebody else knows."""
+    runtime().memory_is_foreign()
+
+
 class Function:
     """A kernel, launched as a RawKernel of CuPy."""
 
@@ -164,10 +169,14 @@ class Function:
         values = [self._value(i, arg) for i, arg in enumerate(args)]
         pointers = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))
         dims = *_three(grid), *_three(block)
-        if wrong := _refused(dims):
+        if wrong := refused(dims):
             raise RuntimeError(f"{self.name}: {wrong}")
         with lent(arg for arg in args if isinstance(arg, np.ndarray)):
-            failure = self._run((ctypes.c_uint * 6)(*dims), shared_mem, pointers)
+            self.run(dims, shared_mem, pointers)
+
+    def run(self, dims: Sequence[int], shared_mem: int, pointers: Any) -> None:
+        """Runs all threads of a grid and block of ``dims`` with the values that ``pointers`` lead to."""
+        failure = self._run((ctypes.c_uint * 6)(*dims), shared_mem, pointers)
         if failure:
             raise RuntimeError(f"{self.name}: {AT.sub(lambda at: self._module.where(at[1]), failure.decode())}")
 
@@ -186,7 +195,7 @@ class Function:
         return np.array([value])
 
 
-def _refused(dims: Sequence[int]) -> str:
+def refused(dims: Sequence[int]) -> str:
     """Why no GPU has a grid and block of ``dims``; "" if it has."""
     if not all(dims) or dims[1] > 65535 or dims[2] > 65535:
         return f"no grid of {dims[:3]} blocks of {dims[3:]} threads"

@@ -1,13 +1,15 @@
 // Element-wise activations.
 #include "activation.cuh"
-#include "view.cuh"
+#include "each.cuh"
 
 #define ACTIVATION(kind)                                                                                               \
     extern "C" __global__ void activation_##kind(View x, View y, double slope, long long size) {                       \
-        for (long long i = first(); i < size; i += step()) at(y, i) = activate<KIND_##kind>(at(x, i), (real)slope);    \
+        const real given = (real)slope;                                                                                \
+        each(size, [=](real& y, real x) { y = activate<KIND_##kind>(x, given); }, out(y), in(x));                      \
     }                                                                                                                  \
     extern "C" __global__ void gradient_##kind(View v, View dy, View dx, double slope, long long size) {               \
-        for (long long i = first(); i < size; i += step())                                                             \
-            at(dx, i) = derivative<KIND_##kind>(at(v, i), (real)slope) * at(dy, i);                                    \
+        const real given = (real)slope;                                                                                \
+        auto back = [=](real& dx, real v, real dy) { dx = derivative<KIND_##kind>(v, given) * dy; };                   \
+        each(size, back, out(dx), in(v), in(dy));                                                                      \
     }
 EVERY_KIND(ACTIVATION)

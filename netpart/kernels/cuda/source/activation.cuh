@@ -2,8 +2,9 @@
 #pragma once
 #include "real.cuh"
 
-#define EVERY_KIND(X) \
-    X(relu) X(relu6) X(sigmoid) X(tanh) X(stanh) X(elu) X(softplus) X(silu) X(mish) X(gelu) X(gelu_tanh)
+// Those whose derivative is one of y: they may write over x, and be done on the way.
+#define OVERWRITING_KIND(X) X(relu) X(relu6) X(sigmoid) X(tanh) X(stanh) X(softplus)
+#define EVERY_KIND(X) OVERWRITING_KIND(X) X(elu) X(silu) X(mish) X(gelu) X(gelu_tanh)
 
 #define KIND(name) KIND_##name,
 enum Kind { KIND_none, EVERY_KIND(KIND) };

@@ -6,11 +6,10 @@
 // What is moved is bits, as many at a time as lie together.
 #define MOVES(bits, type)                                                                              \
     extern "C" __global__ void zero_##bits(Strided<type> dst, long long size) {                        \
-        const type nothing = {};                                                                       \
-        for (long long i = first(); i < size; i += step()) at(dst, i) = nothing;                       \
+        each(size, [](type& dst) { dst = {}; }, out(dst));                                             \
     }                                                                                                  \
     extern "C" __global__ void copy_##bits(Strided<type> dst, Strided<type> src, long long size) {     \
-        for (long long i = first(); i < size; i += step()) at(dst, i) = at(src, i);                    \
+        each(size, [](type& dst, type src) { dst = src; }, out(dst), in(src));                         \
     }
 MOVES(8, unsigned char)
 MOVES(16, unsigned short)
@@ -19,11 +18,11 @@ MOVES(64, uint2)
 MOVES(128, uint4)
 
 template <Kind kind> __device__ __forceinline__ void sum(const View& dst, const Several& srcs, int count, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        real found = count ? at(srcs.view[0], i) : 0;
-        for (int k = 1; k < count; ++k) found += at(srcs.view[k], i);
-        at(dst, i) = activate<kind>(found, 0);
-    }
+    auto join = [](real a, real b) { return a + b; };
+    auto all = [](real& y, real x) { y = activate<kind>(x, 0); };
+    auto two = [](real& y, real a, real b) { y = activate<kind>(a + b, 0); };
+    if (count == 2) each(size, two, out(dst), in(srcs.view[0]), in(srcs.view[1]));
+    else each(size, all, out(dst), Joined<decltype(join)>(srcs, count, join));
 }
 
 #define TOTAL(kind)                                                                                    \
@@ -31,13 +30,20 @@ template <Kind kind> __device__ __forceinline__ void sum(const View& dst, const 
         sum<KIND_##kind>(dst, srcs, (int)count, size);                                                 \
     }
 TOTAL(none)
-EVERY_KIND(TOTAL)
+OVERWRITING_KIND(TOTAL)
 
+// Each thread takes FEW neighbours at a time, however they lie: the order of a sum is that of its shape.
 extern "C" __global__ void squares(View src, double* parts, long long size) {
     double found = 0;
-    for (long long i = first(); i < size; i += step()) {
-        const double value = at(src, i);
-        found += value * value;
+    const bool runs = in(src).runs<FEW>();
+    for (long long i = FEW * first(); i < size; i += FEW * step()) {
+        real held[FEW] = {};
+        if (runs && i + FEW <= size) load<real, FEW>(src.data + i, held);
+        else
+#pragma unroll
+            for (int n = 0; n < FEW; ++n) held[n] = i + n < size ? at(src, i + n) : 0;
+#pragma unroll
+        for (int n = 0; n < FEW; ++n) found += double(held[n]) * double(held[n]);
     }
     found = block_sum(found);
     if (threadIdx.x == 0) parts[blockIdx.x] = found;

@@ -11,21 +11,28 @@ __device__ inline REAL variance_of(REAL first, REAL second) {
 // Σ (x - s), Σ (x - s)² of parts.
 extern "C" __global__ void moments(const REAL *__restrict__ x, Places at, const REAL *__restrict__ s, Tile tile,
                                    double *partial) {
-    auto sums_of = [&](auto even) {
-        partial_sums<2, decltype(even)::value>(tile, partial, [&](long long row, long long c, double *sums) {
-            const double centred = double(x[place<decltype(even)::value>(at, row, c)]) - double(s[c]);
-            sums[0] += centred;
-            sums[1] += centred * centred;
-        });
+    auto sums_of = [&](auto how) {
+        using H = decltype(how);
+        REAL held[4][H::columns];
+        auto read = [&](long long row, long long c, int r) { get<H>(matrix(x, at), row, c, held[r]); };
+        auto add = [&](long long c, int r, double *sums) {
+#pragma unroll
+            for (int k = 0; k < H::columns; k++) {
+                const double centred = double(held[r][k]) - double(s[c + k]);
+                sums[k] += centred;
+                sums[H::columns + k] += centred * centred;
+            }
+        };
+        partial_sums<2, 4, H>(tile, partial, read, add);
     };
-    either(sums_of, at);
+    one_way(tile.few, sums_of, matrix(x, at));
 }
 
 // m: the sums, divided by `count`.
 extern "C" __global__ void moments_end(const double *partial, Tile tile, REAL *m, Places at_m,
                                        long long count) {
     total<2>(tile, partial, [&](long long box, long long c, double *sums) {
-        for (int n = 0; n < 2; n++) m[place(at_m, n, c)] = count ? sums[n] / double(count) : 0;
+        for (int n = 0; n < 2; n++) m[place<true>(at_m, n, c)] = count ? sums[n] / double(count) : 0;
     });
 }
 
@@ -37,50 +44,74 @@ extern "C" __global__ void moments_end(const double *partial, Tile tile, REAL *m
         normalise<KIND_##kind>(x, at_x, y, at_y, m, at_m, s, mean, variance, w, b, rstd, epsilon, tile);                     \
     }
 
+// What is done to a column: (x - centre) · factor · scale + shift.
+struct Affine {
+    REAL centre, factor, scale, shift;
+
+    // Whoever asks what a relu did with it must find the same: rounded once, whatever the compiler makes of it.
+    __device__ __forceinline__ REAL of(REAL x) const { return fma((x - centre) * factor, scale, shift); }
+};
+
 template <Kind kind>
 __device__ __forceinline__ void normalise(const REAL *__restrict__ x, const Places &at_x, REAL *__restrict__ y,
                                           const Places &at_y, const REAL *m, const Places &at_m, const REAL *s,
                                           REAL *mean, REAL *variance, const REAL *w, const REAL *b, REAL *rstd, double epsilon, const Tile &tile) {
-    walk(tile, [&](long long box, long long c, long long first, long long stride) {
-        if (c >= tile.columns) return;
-        const REAL moment = m ? m[place(at_m, 0, c)] : REAL(0), centre = m ? s[c] + moment : mean[c];
-        const REAL spread = m ? variance_of(moment, m[place(at_m, 1, c)]) : variance[c];
-        const REAL factor = REAL(1) / sqrt(spread + REAL(epsilon)), scale = w ? w[c] : REAL(1), shift = b ? b[c] : REAL(0);
-        if (first == 0) {
-            if (m) mean[c] = centre, variance[c] = spread;
-            rstd[c] = factor;
-        }
-        auto rows = [&](auto even) {
-#pragma unroll (decltype(even)::value ? 4 : 1)
-            for (long long row = first; row < tile.rows; row += stride) {
-                const REAL value = (x[place<decltype(even)::value>(at_x, row, c)] - centre) * factor * scale + shift;
-                y[place<decltype(even)::value>(at_y, row, c)] = activate<kind>(value, REAL(0));
-            }
-        };
-        either(rows, at_x, at_y);
-    });
+    auto column = [&](long long c, bool tell) {
+        const REAL moment = m ? m[place<true>(at_m, 0, c)] : REAL(0), centre = m ? s[c] + moment : mean[c];
+        const REAL spread = m ? variance_of(moment, m[place<true>(at_m, 1, c)]) : variance[c];
+        const REAL factor = REAL(1) / sqrt(spread + REAL(epsilon));
+        if (tell && m) mean[c] = centre, variance[c] = spread;
+        if (tell) rstd[c] = factor;
+        return Affine{centre, factor, w ? w[c] : REAL(1), b ? b[c] : REAL(0)};
+    };
+    auto all = [&](auto how) {
+        using H = decltype(how);
+        walk<H::columns>(tile, [&](long long box, long long c, long long first, long long stride) {
+            if (c >= tile.columns) return;
+            Affine a[H::columns];
+#pragma unroll
+            for (int k = 0; k < H::columns; k++) a[k] = column(c + k, first == 0);
+            REAL held[4][H::columns];
+            auto read = [&](long long row, int r) { get<H>(matrix(x, at_x), row, c, held[r]); };
+            auto write = [&](long long row, int r) {
+#pragma unroll
+                for (int k = 0; k < H::columns; k++) {
+                    const REAL value = a[k].of(held[r][k]);
+                    held[r][k] = activate<kind>(value, REAL(0));
+                }
+                put<H>(matrix(y, at_y), row, c, held[r]);
+            };
+            rows<4>(first, stride, tile.rows, read, write);
+        });
+    };
+    each_way(tile.few, all, matrix(x, at_x), matrix(y, at_y));
 }
 
 NORMALISE(none)
-NORMALISE(relu)
-NORMALISE(relu6)
-NORMALISE(sigmoid)
-NORMALISE(tanh)
-NORMALISE(stanh)
-NORMALISE(softplus)
+OVERWRITING_KIND(NORMALISE)
 
-// Σ dy, Σ dy · unit of parts.
+// Σ dy, Σ dy · unit of parts; with `relu` dy is the gradient of the relu of y.
 extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy,
                                          Places at_dy, const REAL *__restrict__ mean, const REAL *__restrict__ rstd,
-                                         Tile tile, double *partial) {
-    auto sums_of = [&](auto even) {
-        partial_sums<2, decltype(even)::value>(tile, partial, [&](long long row, long long c, double *sums) {
-            const double g = dy[place<decltype(even)::value>(at_dy, row, c)];
-            sums[0] += g;
-            sums[1] += g * (double(x[place<decltype(even)::value>(at_x, row, c)] - mean[c]) * double(rstd[c]));
-        });
+                                         const REAL *w, const REAL *b, int relu, Tile tile, double *partial) {
+    auto sums_of = [&](auto how) {
+        using H = decltype(how);
+        REAL x_k[2][H::columns], dy_k[2][H::columns];
+        auto read = [&](long long row, long long c, int r) {
+            get<H>(matrix(x, at_x), row, c, x_k[r]), get<H>(matrix(dy, at_dy), row, c, dy_k[r]);
+        };
+        auto add = [&](long long c, int r, double *sums) {
+#pragma unroll
+            for (int k = 0; k < H::columns; k++) {
+                const Affine made = {mean[c + k], rstd[c + k], w ? w[c + k] : REAL(1), b ? b[c + k] : REAL(0)};
+                const double g = !relu || made.of(x_k[r][k]) > 0 ? dy_k[r][k] : REAL(0);
+                sums[k] += g;
+                sums[H::columns + k] += g * (double(x_k[r][k] - made.centre) * double(made.factor));
+            }
+        };
+        partial_sums<2, 2, H>(tile, partial, read, add);
     };
-    either(sums_of, at_x, at_dy);
+    one_way(tile.few, sums_of, matrix(x, at_x), matrix(dy, at_dy));
 }
 
 // dw, db and dm, each where wanted; of no rows they are 0, whatever the statistics are.
@@ -93,47 +124,78 @@ extern "C" __global__ void gradient_end(const double *partial, Tile tile, long l
         if (!dm) return;
         const double slope = rows ? double(rstd[c]) * (w ? double(w[c]) : 1.0) : 0.0, narrow = rows ? double(rstd[c]) : 0.0;
         const double second = rows && variance[c] > 0 ? slope * narrow * sums[1] : 0.0;
-        dm[place(at_dm, 0, c)] = rows ? double(m[place(at_m, 0, c)]) * second - slope * sums[0] : 0.0;
-        dm[place(at_dm, 1, c)] = -0.5 * second;
+        dm[place<true>(at_dm, 0, c)] = rows ? double(m[place<true>(at_m, 0, c)]) * second - slope * sums[0] : 0.0;
+        dm[place<true>(at_dm, 1, c)] = -0.5 * second;
     });
 }
 
 // dx = what x gets through its moments (with dm) plus what it gets beside them (with dy), or that added to it.
 extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy, Places at_dy,
                                     REAL *__restrict__ dx, Places at_dx, const REAL *s, const REAL *dm, Places at_dm,
-                                    const REAL *rstd, const REAL *w, long long count, int add, Tile tile) {
+                                    const REAL *rstd, const REAL *w, const REAL *mean, const REAL *b, int relu,
+                                    long long count, int add, Tile tile) {
+    auto column = [&](long long c) {
+        const REAL slope = dy ? (w ? w[c] : REAL(1)) * rstd[c] : REAL(0), centre = dm ? s[c] : REAL(0);
+        const REAL constant = dm ? dm[place<true>(at_dm, 0, c)] / REAL(count) : REAL(0);
+        const REAL linear = dm ? 2 * dm[place<true>(at_dm, 1, c)] / REAL(count) : REAL(0);
+        return Affine{centre, linear, slope, constant};
+    };
+    auto forward = [&](long long c) {
+        return Affine{relu ? mean[c] : REAL(0), relu ? rstd[c] : REAL(0), w ? w[c] : REAL(1), b ? b[c] : REAL(0)};
+    };
+    auto all = [&](auto how) {
+        using H = decltype(how);
+        walk<H::columns>(tile, [&](long long box, long long c, long long first, long long stride) {
+            if (c >= tile.columns) return;
+            Affine a[H::columns], made[H::columns];
+#pragma unroll
+            for (int k = 0; k < H::columns; k++) a[k] = column(c + k), made[k] = forward(c + k);
+            REAL held[2][H::columns], x_k[2][H::columns], dy_k[2][H::columns];
+            auto read = [&](long long row, int r) {
+                if (add) get<H>(matrix(dx, at_dx), row, c, held[r]);
+                if (dm || relu) get<H>(matrix(x, at_x), row, c, x_k[r]);
+                if (dy) get<H>(matrix(dy, at_dy), row, c, dy_k[r]);
+            };
+            auto write = [&](long long row, int r) {
+#pragma unroll
+                for (int k = 0; k < H::columns; k++) {
+                    REAL value = add ? held[r][k] : REAL(0);
+                    if (dm) value += a[k].shift + (x_k[r][k] - a[k].centre) * a[k].factor;
+                    if (dy && (!relu || made[k].of(x_k[r][k]) > 0)) value += dy_k[r][k] * a[k].scale;
+                    held[r][k] = value;
+                }
+                put<H>(matrix(dx, at_dx), row, c, held[r]);
+            };
+            rows<2>(first, stride, tile.rows, read, write);
+        });
+    };
+    each_way(tile.few, all, matrix(x, at_x), matrix(dy, at_dy), matrix(dx, at_dx));
+}
+
+// dy = 0 where y is not above 0.
+extern "C" __global__ void relu(const REAL *__restrict__ x, Places at_x, REAL *__restrict__ dy, Places at_dy,
+                                const REAL *mean, const REAL *rstd, const REAL *w, const REAL *b, Tile tile) {
     walk(tile, [&](long long box, long long c, long long first, long long stride) {
         if (c >= tile.columns) return;
-        const REAL slope = dy ? (w ? w[c] : REAL(1)) * rstd[c] : REAL(0), centre = dm ? s[c] : REAL(0);
-        const REAL constant = dm ? dm[place(at_dm, 0, c)] / REAL(count) : REAL(0);
-        const REAL linear = dm ? 2 * dm[place(at_dm, 1, c)] / REAL(count) : REAL(0);
-        auto rows = [&](auto even) {
-#pragma unroll (decltype(even)::value ? 4 : 1)
-            for (long long row = first; row < tile.rows; row += stride) {
-                const long long at = place<decltype(even)::value>(at_dx, row, c);
-                REAL value = add ? dx[at] : REAL(0);
-                if (dm) value += constant + (x[place<decltype(even)::value>(at_x, row, c)] - centre) * linear;
-                if (dy) value += dy[place<decltype(even)::value>(at_dy, row, c)] * slope;
-                dx[at] = value;
-            }
-        };
-        either(rows, at_x, at_dy, at_dx);
+        for (long long row = first; row < tile.rows; row += stride)
+            if (!(Affine{mean[c], rstd[c], w ? w[c] : REAL(1), b ? b[c] : REAL(0)}.of(x[place(at_x, row, c)]) > 0))
+                dy[place(at_dy, row, c)] = 0;
     });
 }
 
 // What a batch adds to running statistics.
 extern "C" __global__ void share(const REAL *m, Places at_m, double factor, REAL *dmean, REAL *dvariance, long long columns) {
     for (long long c = first(); c < columns; c += step()) {
-        if (dmean) dmean[c] = m[place(at_m, 0, c)] * REAL(factor);
-        if (dvariance) dvariance[c] = m[place(at_m, 1, c)] * REAL(factor);
+        if (dmean) dmean[c] = m[place<true>(at_m, 0, c)] * REAL(factor);
+        if (dvariance) dvariance[c] = m[place<true>(at_m, 1, c)] * REAL(factor);
     }
 }
 
 // mean = s + m0, variance = m1 - m0², at least 0.
 extern "C" __global__ void statistics(const REAL *m, Places at_m, const REAL *s, REAL *mean, REAL *variance, long long columns) {
     for (long long c = first(); c < columns; c += step()) {
-        const REAL moment = m[place(at_m, 0, c)];
+        const REAL moment = m[place<true>(at_m, 0, c)];
         mean[c] = s[c] + moment;
-        variance[c] = variance_of(moment, m[place(at_m, 1, c)]);
+        variance[c] = variance_of(moment, m[place<true>(at_m, 1, c)]);
     }
 }

@@ -2,11 +2,9 @@
 #include "several.cuh"
 
 extern "C" __global__ void multiply(View y, Several xs, long long count, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        real found = at(xs.view[0], i);
-        for (int k = 1; k < count; ++k) found *= at(xs.view[k], i);
-        at(y, i) = found;
-    }
+    auto join = [](real a, real b) { return a * b; };
+    if (count == 2) each(size, [](real& y, real a, real b) { y = a * b; }, out(y), in(xs.view[0]), in(xs.view[1]));
+    else each(size, [](real& y, real x) { y = x; }, out(y), Joined<decltype(join)>(xs, count, join));
 }
 
 // The first of `xs` has number `base`; if that is not 0, y and arg hold what was found before.

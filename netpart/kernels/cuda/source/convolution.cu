@@ -1,6 +1,5 @@
 // What lies around a convolution: tensors framed with zeros and packed with the channels last, weights likewise, columns.
 #include "narrow.cuh"
-#include "places.cuh"
 #include "view.cuh"
 
 __device__ __forceinline__ bool inside(long long i, long long n) { return i >= 0 && i < n; }
@@ -10,11 +9,18 @@ struct Place {
     long long image, a, b, c;
 };
 
-__device__ __forceinline__ Place spot(long long i, const long long* extent) {
+// Leaves the quotient in `i`. Tensors have fewer than 2³² elements: convolution.py says so.
+__device__ __forceinline__ unsigned part(unsigned& i, long long n) {
+    const unsigned whole = i / unsigned(n), rest = i - whole * unsigned(n);
+    i = whole;
+    return rest;
+}
+
+__device__ __forceinline__ Place spot(unsigned i, const long long* extent) {
     Place found;
-    found.c = split(i, extent[2]);
-    found.b = split(i, extent[1]);
-    found.a = split(i, extent[0]);
+    found.c = part(i, extent[2]);
+    found.b = part(i, extent[1]);
+    found.a = part(i, extent[0]);
     found.image = i;
     return found;
 }
@@ -28,17 +34,48 @@ __device__ __forceinline__ bool within(Place p, const long long* extent) {
     return inside(p.a, extent[0]) && inside(p.b, extent[1]) && inside(p.c, extent[2]);
 }
 
+// True if a few neighbouring channels lie together in x, and in what is packed beside it.
+template <class T> __device__ __forceinline__ bool runs(const View& x, const T* other) {
+    const long long steps = x.stride[0] | x.stride[2] | x.stride[3] | x.stride[4];
+    return x.stride[1] == 1 && (x.shape[1] | steps) % FEW == 0 && packed<FEW>(x.data) && packed<FEW>(other);
+}
+
+// True if x lies as what is packed without a frame: element i is number i of both.
+__device__ __forceinline__ bool same(const View& x, const long long* extent) {
+    bool found = true;
+    long long step = x.shape[1];
+    for (int axis = 4; axis > 1; --axis) {
+        found = found && x.shape[axis] == extent[axis - 2] && (x.shape[axis] == 1 || x.stride[axis] == step);
+        step *= x.shape[axis];
+    }
+    return found && (x.shape[0] == 1 || x.stride[0] == step);
+}
+
 // framed[image, a, b, c, channel] = x[image, channel, a - low, ...], 0 where x has nothing.
+template <int N, class T>
+__device__ __forceinline__ void frame_few(T* framed, const View& x, const long long* extent, const long long* low) {
+    const unsigned size = x.shape[0] * extent[0] * extent[1] * extent[2] * x.shape[1] / N;
+    for (long long at = first(); at < size; at += step()) {
+        unsigned i = at;
+        const long long channel = part(i, x.shape[1] / N) * (long long)N;
+        Place p = spot(i, extent);
+        p.a -= low[0], p.b -= low[1], p.c -= low[2];
+        real held[N] = {};
+        if (within(p, x.shape + 2)) load<real, N>(element(x, p, channel), held);
+        put<N>(framed + at * N, held);
+    }
+}
+
 template <class T>
 __device__ void frame_into(T* framed, const View& x, long long a, long long b, long long c, long long low_a,
                            long long low_b, long long low_c) {
-    const long long extent[3] = {a, b, c}, channels = x.shape[1], size = x.shape[0] * a * b * c * channels;
-    for (long long at = first(); at < size; at += step()) {
-        long long i = at;
-        const long long channel = split(i, channels);
-        Place p = spot(i, extent);
-        p.a -= low_a, p.b -= low_b, p.c -= low_c;
-        put(framed + at, within(p, x.shape + 2) ? *element(x, p, channel) : (real)0);
+    const long long extent[3] = {a, b, c}, low[3] = {low_a, low_b, low_c};
+    if (!runs(x, framed)) return frame_few<1>(framed, x, extent, low);
+    if (!same(x, extent)) return frame_few<FEW>(framed, x, extent, low);
+    const long long size = x.shape[0] * x.shape[1] * a * b * c;
+    for (long long i = first() * FEW; i < size; i += step() * FEW) {
+        real held[FEW];
+        load<real, FEW>(x.data + i, held), put<FEW>(framed + i, held);
     }
 }
 
@@ -54,19 +91,36 @@ extern "C" __global__ void frame_narrow(bfloat16* framed, View x, long long a, l
 
 // The way back: x[image, channel, a, ...] = framed[image, a + low, ..., channel] + bias[channel], without what the frame
 // has not and a bias that is null; relu: then what is negative becomes 0.
+template <int N, class T>
+__device__ __forceinline__ void take_few(const View& x, const T* framed, const long long* extent, const long long* low,
+                                         const real* bias, int relu) {
+    const unsigned size = x.shape[0] * x.shape[2] * x.shape[3] * x.shape[4] * x.shape[1] / N;
+    for (long long at = first(); at < size; at += step()) {
+        unsigned i = at;
+        const long long channel = part(i, x.shape[1] / N) * (long long)N;
+        const Place p = spot(i, x.shape + 2), q = {p.image, p.a + low[0], p.b + low[1], p.c + low[2]};
+        const long long from = ((q.image * extent[0] + q.a) * extent[1] + q.b) * extent[2] + q.c;
+        real held[N] = {};
+        if (within(q, extent)) get<N>(framed + from * x.shape[1] + channel, held);
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+            held[k] += bias ? bias[channel + k] : (real)0;
+            if (relu && held[k] < 0) held[k] = 0;
+        }
+        store<real, N>(element(x, p, channel), held);
+    }
+}
+
 template <class T>
 __device__ void take_from(const View& x, const T* framed, long long a, long long b, long long c, long long low_a,
                           long long low_b, long long low_c, const real* bias, int relu) {
-    const long long extent[3] = {a, b, c}, channels = x.shape[1];
-    const long long size = x.shape[0] * x.shape[2] * x.shape[3] * x.shape[4] * channels;
-    for (long long at = first(); at < size; at += step()) {
-        long long i = at;
-        const long long channel = split(i, channels);
-        const Place p = spot(i, x.shape + 2);
-        const Place q = {p.image, p.a + low_a, p.b + low_b, p.c + low_c};
-        const long long from = (((q.image * a + q.a) * b + q.b) * c + q.c) * channels + channel;
-        const real value = (within(q, extent) ? get(framed + from) : (real)0) + (bias ? bias[channel] : (real)0);
-        *element(x, p, channel) = relu && value < 0 ? (real)0 : value;
+    const long long extent[3] = {a, b, c}, low[3] = {low_a, low_b, low_c};
+    if (!runs(x, framed)) return take_few<1>(x, framed, extent, low, bias, relu);
+    if (bias || relu || !same(x, extent)) return take_few<FEW>(x, framed, extent, low, bias, relu);
+    const long long size = x.shape[0] * x.shape[1] * a * b * c;
+    for (long long i = first() * FEW; i < size; i += step() * FEW) {
+        real held[FEW];
+        get<FEW>(framed + i, held), store<real, FEW>(x.data + i, held);
     }
 }
 
@@ -80,13 +134,28 @@ extern "C" __global__ void unframe_narrow(View x, const bfloat16* framed, long l
     take_from(x, framed, a, b, c, low_a, low_b, low_c, bias, relu);
 }
 
-// to[outer, column, row] = from[outer, row, column]
+// to[outer, column, row] = from[outer, row, column], a block of threads ROWS times at most ACROSS of them at a time: these
+// come and go as they lie, and are turned in shared memory.
 template <class T, class F>
 __device__ void turn_into(T* to, const F* from, long long outer, long long rows, long long columns) {
-    for (long long at = first(); at < outer * rows * columns; at += step()) {
-        long long i = at;
-        const long long row = split(i, rows), column = split(i, columns);
-        put(to + at, get(from + (i * rows + row) * columns + column));
+    constexpr int ROWS = 64, ACROSS = 32;
+    __shared__ real tile[ROWS * (ACROSS + 1)];
+    const int across = columns < ACROSS ? columns : ACROSS, pitch = across | 1;  // odd: neighbours lie in other banks
+    const unsigned down = (rows + ROWS - 1) / ROWS, along = (columns + across - 1) / across;
+    for (unsigned work = blockIdx.x; work < outer * down * along; work += gridDim.x) {
+        unsigned i = work;
+        const long long column = part(i, along) * (long long)across, row = part(i, down) * (long long)ROWS, base = i * rows * columns;
+        const int wide = columns - column < across ? columns - column : across, high = rows - row < ROWS ? rows - row : ROWS;
+        for (int t = threadIdx.x; t < wide * high; t += blockDim.x) {
+            const int r = t / wide, c = t - r * wide;
+            get<1>(from + base + (row + r) * columns + column + c, tile + r * pitch + c);
+        }
+        __syncthreads();
+        for (int t = threadIdx.x; t < wide * high; t += blockDim.x) {
+            const int c = t / high, r = t - c * high;
+            put<1>(to + base + (column + c) * rows + row + r, tile + r * pitch + c);
+        }
+        __syncthreads();
     }
 }
 
@@ -115,10 +184,10 @@ extern "C" __global__ void gather(real* columns, const real* x, Taps t) {
     const long long taps = t.kernel[0] * t.kernel[1] * t.kernel[2], places = t.images * t.out[0] * t.out[1] * t.out[2];
     const long long size = t.groups * places * taps * t.channels, all = t.groups * t.channels;
     for (long long at = first(); at < size; at += step()) {
-        long long i = at;
-        const long long channel = split(i, t.channels);
-        const long long kc = split(i, t.kernel[2]), kb = split(i, t.kernel[1]), ka = split(i, t.kernel[0]);
-        const long long inner = split(i, places);
+        unsigned i = at;
+        const long long channel = part(i, t.channels);
+        const long long kc = part(i, t.kernel[2]), kb = part(i, t.kernel[1]), ka = part(i, t.kernel[0]);
+        const unsigned inner = part(i, places);
         Place p = spot(inner, t.out);
         p.a = p.a * t.stride[0] + ka * t.dilation[0] - t.low[0];
         p.b = p.b * t.stride[1] + kb * t.dilation[1] - t.low[1];
@@ -131,9 +200,9 @@ extern "C" __global__ void gather(real* columns, const real* x, Taps t) {
 // The output that reads input i at tap k of one axis; -1 if none does.
 __device__ __forceinline__ long long reader(const Taps& t, int axis, long long i, long long k) {
     const long long start = i + t.low[axis] - k * t.dilation[axis];
-    if (start < 0 || start % t.stride[axis]) return -1;
-    const long long found = start / t.stride[axis];
-    return found < t.out[axis] ? found : -1;
+    if (start < 0) return -1;
+    unsigned found = start;
+    return part(found, t.stride[axis]) == 0 && found < t.out[axis] ? (long long)found : -1;
 }
 
 // dx[i] = the sum of all columns that i was copied to, in the order of the taps.
@@ -141,13 +210,13 @@ extern "C" __global__ void scatter(real* dx, const real* columns, Taps t) {
     const long long taps = t.kernel[0] * t.kernel[1] * t.kernel[2], places = t.images * t.out[0] * t.out[1] * t.out[2];
     const long long all = t.groups * t.channels, size = t.images * t.in[0] * t.in[1] * t.in[2] * all;
     for (long long at = first(); at < size; at += step()) {
-        long long i = at;
-        const long long channel = split(i, t.channels), group = split(i, t.groups);
+        unsigned i = at;
+        const long long channel = part(i, t.channels), group = part(i, t.groups);
         const Place p = spot(i, t.in);
         real sum = 0;
         for (long long k = 0; k < taps; ++k) {
-            long long rest = k;
-            const long long kc = split(rest, t.kernel[2]), kb = split(rest, t.kernel[1]);
+            unsigned rest = k;
+            const long long kc = part(rest, t.kernel[2]), kb = part(rest, t.kernel[1]);
             const long long a = reader(t, 0, p.a, rest), b = reader(t, 1, p.b, kb), c = reader(t, 2, p.c, kc);
             if (a < 0 || b < 0 || c < 0) continue;
             const long long row = ((p.image * t.out[0] + a) * t.out[1] + b) * t.out[2] + c;

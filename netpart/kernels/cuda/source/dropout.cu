@@ -1,11 +1,8 @@
 // Inverted dropout.
 #include "philox.cuh"
-#include "view.cuh"
+#include "each.cuh"
 
 #define RUN 4
-
-// Views of nothing: an element's address is its number.
-__device__ __forceinline__ long long number(const Strided<char>& view, long long i) { return (long long)&at(view, i); }
 
 // Each thread takes a few elements that lie together: as a rule they share a block of random words.
 extern "C" __global__ void dropout(
@@ -13,20 +10,29 @@ extern "C" __global__ void dropout(
     long long key0, long long key1, long long threshold, double scale, long long size
 ) {
     const unsigned now = (unsigned)(long long)*told;
+    const int last = (int)y.rank - 1;
     for (long long start = first() * RUN; start < size; start += step() * RUN) {
-        long long quad = -1, row = -1;
+        long long quad = -1, row = -1, line = start, here = split(line, y.shape[last]);
         uint4 words = make_uint4(0, 0, 0, 0);
-        for (long long i = start; i < size && i < start + RUN; ++i) {
-            const long long element = number(elements, i), here = number(rows, i);
-            if (element / 4 != quad || here != row) {
-                quad = element / 4, row = here;
+        auto to = out(y), factors = out(mask);
+        auto from = in(x);
+        auto global = in(rows), column = in(elements);  // views of nothing: an element's address is its number
+#pragma unroll 1
+        for (int n = 0; n < RUN && start + n < size; ++n, ++here) {
+            if (here == y.shape[last]) here = 0;
+            if (n == 0 || here == 0) seek<1>(start + n, 0, to, factors, from, global, column);
+            const long long element = (long long)elements.data + column.place[0];
+            const long long image = (long long)rows.data + global.place[0];
+            if (element / 4 != quad || image != row) {
+                quad = element / 4, row = image;
                 const uint4 counter = make_uint4(now, (unsigned)phase, (unsigned)row, (unsigned)quad);
                 words = philox(counter, (unsigned)key0, (unsigned)key1);
             }
             const bool kept = (word(words, (int)(element & 3)) >> 8) >= threshold;
             const real factor = kept ? (real)scale : 0;
-            at(mask, i) = factor;
-            at(y, i) = at(x, i) * factor;
+            mask.data[factors.place[0]] = factor;
+            y.data[to.place[0]] = x.data[from.place[0]] * factor;
+            to.go(0, last, 1), factors.go(0, last, 1), from.go(0, last, 1), global.go(0, last, 1), column.go(0, last, 1);
         }
     }
 }

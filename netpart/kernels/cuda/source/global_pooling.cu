@@ -2,11 +2,7 @@
 #include "columns.cuh"
 
 extern "C" __global__ void sums(const REAL *__restrict__ x, Places at, Tile tile, double *partial) {
-    auto sums_of = [&](auto even) {
-        partial_sums<1, decltype(even)::value>(tile, partial,
-                        [&](long long row, long long c, double *sum) { sum[0] += x[place<decltype(even)::value>(at, row, c)]; });
-    };
-    either(sums_of, at);
+    sum_columns(x, at, tile, partial);
 }
 
 extern "C" __global__ void mean(const double *partial, Tile tile, REAL *y, Places at_y, double area) {
@@ -55,7 +51,7 @@ extern "C" __global__ void gradient(const REAL *__restrict__ dy, Places at_dy, R
                                     const long long *arg, double area, Tile tile) {
     walk(tile, [&](long long box, long long c, long long first, long long stride) {
         if (c >= tile.columns) return;
-        const long long image = box / tile.parts, winner = arg ? arg[image * tile.columns + c] : 0;
+        const long long image = unsigned(box) / unsigned(tile.parts), winner = arg ? arg[image * tile.columns + c] : 0;
         const REAL upper = dy[place(at_dy, image, c)], share = arg ? upper : upper / REAL(area);
         for (long long row = first; row < tile.rows; row += stride)
             dx[place(at, image * tile.rows + row, c)] = !arg || winner == row ? share : REAL(0);

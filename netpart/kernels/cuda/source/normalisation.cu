@@ -1,7 +1,7 @@
 // Normalisation of blocks of neighbouring elements, one by one or several by one thread block.
 #include "columns.cuh"
 #include "reduce.cuh"
-#include "view.cuh"
+#include "each.cuh"
 
 // How scale and shift lie: element i has the one of number i / inner % period.
 struct Spread {
@@ -69,10 +69,23 @@ extern "C" __global__ void normalise_gradient_in_place(GRADIENT()) {
 // Σ dy, Σ dy · unit for each column of (rows, columns).
 extern "C" __global__ void column_products(const REAL *__restrict__ unit, const REAL *__restrict__ dy, Tile tile,
                                            double *partial) {
-    partial_sums<2, true>(tile, partial, [&](long long row, long long column, double *sums) {
-        const double g = dy[row * tile.columns + column];
-        sums[0] += g, sums[1] += g * unit[row * tile.columns + column];
-    });
+    const Places at = {1, {1, 1, 1, 1}, {tile.columns}, 1};
+    auto sums_of = [&](auto how) {
+        using H = decltype(how);
+        REAL unit_k[2][H::columns], dy_k[2][H::columns];
+        auto read = [&](long long row, long long column, int r) {
+            get<H>(matrix(unit, at), row, column, unit_k[r]), get<H>(matrix(dy, at), row, column, dy_k[r]);
+        };
+        auto add = [&](long long column, int r, double *sums) {
+#pragma unroll
+            for (int k = 0; k < H::columns; k++) {
+                const double g = dy_k[r][k];
+                sums[k] += g, sums[H::columns + k] += g * unit_k[r][k];
+            }
+        };
+        partial_sums<2, 2, H>(tile, partial, read, add);
+    };
+    one_way(tile.few, sums_of, matrix(unit, at), matrix(dy, at));
 }
 
 extern "C" __global__ void products_end(const double *partial, Tile tile, REAL *dw, REAL *db) {
@@ -84,12 +97,11 @@ extern "C" __global__ void products_end(const double *partial, Tile tile, REAL *
 
 // y = unit · w + b, all of one shape, stretched where it must be.
 extern "C" __global__ void scale_shift(View y, View unit, View w, View b, int scaled, int shifted, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        REAL value = at(unit, i);
-        if (scaled) value *= at(w, i);
-        if (shifted) value += at(b, i);
-        at(y, i) = value;
-    }
+    auto scale = [=](REAL &y, REAL unit, REAL w, REAL b) {
+        y = scaled ? unit * w : unit;
+        if (shifted) y += b;
+    };
+    each(size, scale, out(y), in(unit), in(w), in(b));
 }
 
 // d = Σ dy · unit, or Σ dy: one block for each element that is kept, which goes over the rest of the axes.

@@ -1,38 +1,72 @@
 // A tensor (B, C, *S) as a matrix: a row for each place of each image, a column for each channel.
 #pragma once
-#include "real.cuh"
+#include "pack.cuh"
 
 struct Places {
     long long axes, extent[4], stride[4], step;  // of the rows, in elements; neighbouring columns lie `step` apart
 };
 
-// Leaves the quotient in `i`. Division of 64 bits takes several times as long as of 32, which nearly always do.
-__device__ __forceinline__ long long split(long long &i, long long n) {
-    long long rest;
-    if ((i | n) >> 32) {
-        rest = i % n, i /= n;
-    } else {
-        rest = unsigned(i) % unsigned(n), i = unsigned(i) / unsigned(n);
-    }
-    return rest;
-}
-
 // EVEN: rows lie one behind the other, which leaves no branch between the reads of a loop.
+// There are fewer than 2³² rows: columns.py says so.
 template <bool EVEN = false>
 __device__ __forceinline__ long long place(const Places &p, long long row, long long column) {
     long long at = column * p.step;
-    if (!EVEN && p.axes > 1)
+    if (EVEN || p.axes <= 1) return at + row * p.stride[0];
+    unsigned left = unsigned(row);
 #pragma unroll  // all axes: an index that varies would put the struct into slow memory
-        for (int axis = 3; axis > 0; axis--) at += split(row, p.extent[axis]) * p.stride[axis];
-    return at + row * p.stride[0];
+    for (int axis = 3; axis > 0; axis--) {
+        const unsigned extent = unsigned(p.extent[axis]), next = left / extent;
+        at += (left - next * extent) * p.stride[axis];
+        left = next;
+    }
+    return at + left * p.stride[0];
 }
 
-template <bool VALUE> struct Flag {
-    static constexpr bool value = VALUE;
+// A tensor as such a matrix; of those that are not there `data` is null.
+template <class T> struct Matrix {
+    T *data;
+    const Places &at;
+
+    // True if FEW neighbouring columns may be read and written at once.
+    __device__ __forceinline__ bool runs() const {
+        return !data || (at.axes <= 1 && at.step == 1 && at.stride[0] % FEW == 0 && packed<FEW>(data));
+    }
 };
 
-// Calls body(Flag<all tensors are even>).
-template <class Body, class... Tensors> __device__ __forceinline__ void either(Body body, const Tensors &...tensors) {
-    if (((tensors.axes <= 1) && ...)) body(Flag<true>());
-    else body(Flag<false>());
+template <class T> __device__ __forceinline__ Matrix<T> matrix(T *data, const Places &at) { return {data, at}; }
+
+// How a thread goes over matrices: COLUMNS at a time, which are read and written at once if all of them run.
+template <int COLUMNS, bool RUNS> struct How {
+    static constexpr int columns = COLUMNS;
+    static constexpr bool runs = RUNS;
+};
+
+// Calls body(How) for as many columns at a time as are read at once, of columns that are a multiple of `few`.
+template <class Body, class... T> __device__ __forceinline__ void each_way(long long few, Body body, const Matrix<T> &...all) {
+    if (few == FEW && (all.runs() && ...)) body(How<FEW, true>());
+    else body(How<1, false>());
+}
+
+// The same for `few` at a time, however they are read: for sums, whose order is that.
+template <class Body, class... T> __device__ __forceinline__ void one_way(long long few, Body body, const Matrix<T> &...all) {
+    if (few == 1) body(How<1, false>());
+    else (all.runs() && ...) ? body(How<FEW, true>()) : body(How<FEW, false>());
+}
+
+template <class How, class T, class Held>
+__device__ __forceinline__ void get(const Matrix<T> &m, long long row, long long column, Held *held) {
+    const T *from = m.data + place<How::runs>(m.at, row, column);
+    if constexpr (How::runs) load<Held, How::columns>(from, held);
+    else
+#pragma unroll
+        for (int k = 0; k < How::columns; k++) held[k] = from[k * m.at.step];
+}
+
+template <class How, class T>
+__device__ __forceinline__ void put(const Matrix<T> &m, long long row, long long column, const T *held) {
+    T *to = m.data + place<How::runs>(m.at, row, column);
+    if constexpr (How::runs) store<T, How::columns>(to, held);
+    else
+#pragma unroll
+        for (int k = 0; k < How::columns; k++) to[k * m.at.step] = held[k];
 }

@@ -10,22 +10,58 @@ struct Spot {
     int at[3];
 };
 
-// The i-th element of a tensor with these extents, channels innermost.
-__device__ inline Spot spot(long long i, long long channels, const int *extents) {
-    Spot found;
-    found.channel = split(i, channels);
-    for (int axis = 2; axis >= 0; axis--) found.at[axis] = int(split(i, extents[axis]));
-    found.image = i;
+// The `i`-th few channels of a tensor with these extents, channels innermost; there are fewer than 2³² of them.
+template <int N> __device__ __forceinline__ Spot spot(unsigned i, long long channels, const int *extents) {
+    const unsigned packs = unsigned(channels) / N, image = i / packs;
+    Spot found = {image, (i - image * packs) * (long long)N, {}};
+    for (int axis = 2; axis >= 0; axis--) {
+        const unsigned extent = extents[axis], next = unsigned(found.image) / extent;
+        found.at[axis] = unsigned(found.image) - next * extent, found.image = next;
+    }
     return found;
 }
 
-__device__ inline long long offset(const Places &p, const Spot &spot) {
+__device__ __forceinline__ long long offset(const Places &p, const Spot &spot) {
     return spot.image * p.stride[0] + spot.channel * p.step + spot.at[0] * p.stride[1] + spot.at[1] * p.stride[2] +
            spot.at[2] * p.stride[3];
 }
 
+// A tensor that is read and written by a few channels at a time.
+template <class T> struct Image {
+    T *data;
+    const Places &at;
+
+    __device__ __forceinline__ bool runs() const {
+        if (!data) return true;
+        return at.step == 1 && (at.stride[0] | at.stride[1] | at.stride[2] | at.stride[3]) % FEW == 0 && packed<FEW>(data);
+    }
+    template <int N, class Held> __device__ __forceinline__ void get(const Spot &spot, Held *held) const {
+        load<Held, N>(data + offset(at, spot), held);
+    }
+    template <int N> __device__ __forceinline__ void put(const Spot &spot, const T *held) const {
+        store<T, N>(data + offset(at, spot), held);
+    }
+};
+
+template <class T> __device__ __forceinline__ Image<T> image(T *data, const Places &at) { return {data, at}; }
+
+template <int N> struct Number {
+    static constexpr int value = N;
+};
+
+// Calls body(Number<N>, spot) for all of `size` elements, N channels at a time: a few if all tensors run.
+template <class Body, class... T>
+__device__ __forceinline__ void channels_of(long long size, long long channels, const int *extents, Body body, const Image<T> &...all) {
+    auto walk = [&](auto n) {
+        constexpr int N = decltype(n)::value;
+        for (long long i = first(); i < size / N; i += step()) body(n, spot<N>(unsigned(i), channels, extents));
+    };
+    if (channels % FEW == 0 && (all.runs() && ...)) walk(Number<FEW>());
+    else walk(Number<1>());
+}
+
 // Calls visit(element of the window, spot in x) for all that is not padding in the window of `out`, in row-major order.
-template <class Visit> __device__ void window(const Sliding &g, const Spot &out, Visit visit) {
+template <class Visit> __device__ __forceinline__ void window(const Sliding &g, const Spot &out, Visit visit) {
     int start[3], first[3], stop[3];
     for (int a = 0; a < 3; a++) {
         start[a] = out.at[a] * g.stride[a] - g.low[a];
@@ -40,65 +76,71 @@ template <class Visit> __device__ void window(const Sliding &g, const Spot &out,
 }
 
 // Calls visit(element of the window, spot in y) for the windows that hold `in`, the last of them first.
-template <class Visit> __device__ void windows(const Sliding &g, const Spot &in, Visit visit) {
-    int first[3], last[3];  // elements of the window: the next one belongs to the window before
+template <class Visit> __device__ __forceinline__ void windows(const Sliding &g, const Spot &in, Visit visit) {
+    int first[3], last[3], start[3];  // elements of the window, the next of which belongs to the window before; the first one
     for (int a = 0; a < 3; a++) {
-        const int reach = in.at[a] + g.low[a], most = g.outputs[a] - 1;
-        first[a] = max(reach % g.stride[a], reach - most * g.stride[a]);
-        last[a] = min(g.kernel[a] - 1, reach);
+        const int reach = in.at[a] + g.low[a], whole = reach / g.stride[a];
+        start[a] = min(whole, g.outputs[a] - 1);
+        first[a] = reach - start[a] * g.stride[a], last[a] = min(g.kernel[a] - 1, reach);
     }
-    for (int i = first[0]; i <= last[0]; i += g.stride[0])
-        for (int j = first[1]; j <= last[1]; j += g.stride[1])
-            for (int k = first[2]; k <= last[2]; k += g.stride[2]) {
-                const Spot out = {in.image, in.channel,
-                                  {(in.at[0] + g.low[0] - i) / g.stride[0], (in.at[1] + g.low[1] - j) / g.stride[1],
-                                   (in.at[2] + g.low[2] - k) / g.stride[2]}};
-                visit((i * g.kernel[1] + j) * g.kernel[2] + k, out);
-            }
+    for (int i = first[0], a = start[0]; i <= last[0]; i += g.stride[0], a--)
+        for (int j = first[1], b = start[1]; j <= last[1]; j += g.stride[1], b--)
+            for (int k = first[2], c = start[2]; k <= last[2]; k += g.stride[2], c--)
+                visit((i * g.kernel[1] + j) * g.kernel[2] + k, Spot{in.image, in.channel, {a, b, c}});
 }
 
 // Padding never wins, the first of equals does, and so does what is not a number; a window of padding gives 0.
-template <class Number>
-__device__ void maximum(const REAL *__restrict__ x, const Places &at_x, REAL *__restrict__ y, const Places &at_y,
-                        Number *__restrict__ arg, const Places &at_arg, const Sliding &g, long long channels,
-                        long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        const Spot out = spot(i, channels, g.outputs);
-        REAL best = 0;
-        int winner = -1;
+template <class Arg>
+__device__ __forceinline__ void maximum(const Image<const REAL> &x, const Image<REAL> &y, const Image<Arg> &arg, const Sliding &g,
+                        long long channels, long long size) {
+    auto one = [&](auto n, const Spot &out) {
+        constexpr int N = decltype(n)::value;
+        REAL best[N] = {}, value[N];
+        Arg winner[N] = {};
+        bool begun = false;
         window(g, out, [&](int element, const Spot &in) {
-            const REAL value = x[offset(at_x, in)];
-            if (winner < 0 || value > best || (isnan(value) && !isnan(best))) best = value, winner = element;
+            x.template get<N>(in, value);
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (!begun || value[k] > best[k] || (isnan(value[k]) && !isnan(best[k]))) best[k] = value[k], winner[k] = element;
+            begun = true;
         });
-        y[offset(at_y, out)] = best;
-        if (arg) arg[offset(at_arg, out)] = Number(max(winner, 0));
-    }
+        y.template put<N>(out, best);
+        if (arg.data) arg.template put<N>(out, winner);
+    };
+    channels_of(size, channels, g.outputs, one, x, y, arg);
 }
 
 // Adds in the order of the window's elements.
-template <class Number>
-__device__ void maximum_gradient(const REAL *__restrict__ dy, const Places &at_dy, REAL *__restrict__ dx,
-                                 const Places &at_dx, const Number *__restrict__ arg, const Places &at_arg,
+template <class Arg>
+__device__ __forceinline__ void maximum_gradient(const Image<const REAL> &dy, const Image<REAL> &dx, const Image<const Arg> &arg,
                                  const Sliding &g, long long channels, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        const Spot in = spot(i, channels, g.inputs);
-        REAL sum = 0;
+    auto one = [&](auto n, const Spot &in) {
+        constexpr int N = decltype(n)::value;
+        REAL sum[N] = {}, upper[N];
+        Arg winner[N];
         windows(g, in, [&](int element, const Spot &out) {
-            if (int(arg[offset(at_arg, out)]) == element) sum += dy[offset(at_dy, out)];
+            arg.template get<N>(out, winner), dy.template get<N>(out, upper);
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (int(winner[k]) == element) sum[k] += upper[k];
         });
-        dx[offset(at_dx, in)] = sum;
-    }
+        dx.template put<N>(in, sum);
+    };
+    channels_of(size, channels, g.inputs, one, dy, dx, arg);
 }
 
-#define MAXIMUM(name, Number)                                                                                          \
-    extern "C" __global__ void maximum_##name(const REAL *x, Places at_x, REAL *y, Places at_y, Number *arg,           \
-                                              Places at_arg, Sliding g, long long channels, long long size) {          \
-        maximum(x, at_x, y, at_y, arg, at_arg, g, channels, size);                                                     \
+#define MAXIMUM(name, Arg)                                                                                             \
+    extern "C" __global__ void maximum_##name(const REAL *__restrict__ x, Places at_x, REAL *__restrict__ y,           \
+                                              Places at_y, Arg *__restrict__ arg, Places at_arg, Sliding g,            \
+                                              long long channels, long long size) {                                    \
+        maximum(image(x, at_x), image(y, at_y), image(arg, at_arg), g, channels, size);                                \
     }                                                                                                                  \
-    extern "C" __global__ void maximum_gradient_##name(const REAL *dy, Places at_dy, REAL *dx, Places at_dx,           \
-                                                       const Number *arg, Places at_arg, Sliding g,                    \
+    extern "C" __global__ void maximum_gradient_##name(const REAL *__restrict__ dy, Places at_dy,                      \
+                                                       REAL *__restrict__ dx, Places at_dx,                            \
+                                                       const Arg *__restrict__ arg, Places at_arg, Sliding g,          \
                                                        long long channels, long long size) {                           \
-        maximum_gradient(dy, at_dy, dx, at_dx, arg, at_arg, g, channels, size);                                        \
+        maximum_gradient(image(dy, at_dy), image(dx, at_dx), image(arg, at_arg), g, channels, size);                   \
     }
 
 MAXIMUM(uint8, unsigned char)
@@ -110,22 +152,35 @@ __device__ inline REAL divisor(const REAL *areas, double area, const Sliding &g,
 }
 
 extern "C" __global__ void average(const REAL *__restrict__ x, Places at_x, REAL *__restrict__ y, Places at_y,
-                                   const REAL *areas, double area, Sliding g, long long channels, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        const Spot out = spot(i, channels, g.outputs);
-        REAL sum = 0;
-        window(g, out, [&](int element, const Spot &in) { sum += x[offset(at_x, in)]; });
-        y[offset(at_y, out)] = sum / divisor(areas, area, g, out);
-    }
+                                   const REAL *__restrict__ areas, double area, Sliding g, long long channels, long long size) {
+    auto one = [&](auto n, const Spot &out) {
+        constexpr int N = decltype(n)::value;
+        REAL sum[N] = {}, value[N];
+        window(g, out, [&](int element, const Spot &in) {
+            image(x, at_x).template get<N>(in, value);
+#pragma unroll
+            for (int k = 0; k < N; k++) sum[k] += value[k];
+        });
+#pragma unroll
+        for (int k = 0; k < N; k++) sum[k] /= divisor(areas, area, g, out);
+        image(y, at_y).template put<N>(out, sum);
+    };
+    channels_of(size, channels, g.outputs, one, image(x, at_x), image(y, at_y));
 }
 
 extern "C" __global__ void average_gradient(const REAL *__restrict__ dy, Places at_dy, REAL *__restrict__ dx,
-                                            Places at_dx, const REAL *areas, double area, Sliding g, long long channels,
-                                            long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        const Spot in = spot(i, channels, g.inputs);
-        REAL sum = 0;
-        windows(g, in, [&](int element, const Spot &out) { sum += dy[offset(at_dy, out)] / divisor(areas, area, g, out); });
-        dx[offset(at_dx, in)] = sum;
-    }
+                                            Places at_dx, const REAL *__restrict__ areas, double area, Sliding g,
+                                            long long channels, long long size) {
+    auto one = [&](auto n, const Spot &in) {
+        constexpr int N = decltype(n)::value;
+        REAL sum[N] = {}, upper[N];
+        windows(g, in, [&](int element, const Spot &out) {
+            image(dy, at_dy).template get<N>(out, upper);
+            const REAL area_here = divisor(areas, area, g, out);
+#pragma unroll
+            for (int k = 0; k < N; k++) sum[k] += upper[k] / area_here;
+        });
+        image(dx, at_dx).template put<N>(in, sum);
+    };
+    channels_of(size, channels, g.inputs, one, image(dy, at_dy), image(dx, at_dx));
 }

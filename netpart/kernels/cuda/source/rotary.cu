@@ -1,13 +1,13 @@
 // Rotary positions: a pair of neighbours is a complex number, and its turn a product.
-#include "view.cuh"
+#include "each.cuh"
 
 struct Complex {
     real re, im;
 };
 
 extern "C" __global__ void rotate(Strided<Complex> y, Strided<Complex> x, Strided<Complex> turns, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        const Complex point = at(x, i), turn = at(turns, i);
-        at(y, i) = {point.re * turn.re - point.im * turn.im, point.re * turn.im + point.im * turn.re};
-    }
+    auto turned = [](Complex& y, Complex x, Complex turn) {
+        y = {x.re * turn.re - x.im * turn.im, x.re * turn.im + x.im * turn.re};
+    };
+    each(size, turned, out(y), in(x), in(turns));
 }

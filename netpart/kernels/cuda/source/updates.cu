@@ -1,7 +1,7 @@
 // One kernel for each update rule, which updates many parameters: clips the gradient, decays, updates and averages; see
 // netpart/updaters for formulas.
 // What changes from step to step is read from slots.
-#include "view.cuh"
+#include "each.cuh"
 
 struct Rule {
     double first, second;            // constants of the rule: momentum, rho, beta1 and beta2
@@ -30,13 +30,13 @@ struct Row {
 struct Work {
     long long row, start;
 };
-constexpr long long CHUNK = 8192, WORDS = sizeof(Row) / sizeof(long long);
+constexpr long long CHUNK = 4096, WORDS = sizeof(Row) / sizeof(long long);
 
 struct State {
     REAL w, g, h, u;
 };
 
-template <class Apply> __device__ void update(const Row &row, long long start, int states, Apply apply) {
+template <class Apply> __device__ __forceinline__ void update(const Row &row, long long start, int states, Apply apply) {
     const Rule &rule = row.rule;
     const double length = row.norm ? sqrt(*row.norm) : 0;
     const REAL factor = length <= rule.most ? REAL(1) : REAL(rule.most / length);
@@ -44,23 +44,24 @@ template <class Apply> __device__ void update(const Row &row, long long start, i
     const REAL keep = row.averages ? REAL(*row.slots.keep) : REAL(0);
     const REAL rest = row.averages ? REAL(1 - *row.slots.keep) : REAL(0);
     const long long end = start + CHUNK < row.size ? start + CHUNK : row.size;
-    for (long long i = start + threadIdx.x; i < end; i += blockDim.x) {
-        State s = {at(row.w, i), at(row.g, i), states > 0 ? at(row.h, i) : REAL(0), states > 1 ? at(row.u, i) : REAL(0)};
-        if (row.norm) s.g *= factor;
-        if (rule.low < rule.high) s.g = clipped(s.g, REAL(rule.low), REAL(rule.high));
-        if (rule.decay > 0) s.g += s.w * REAL(rule.decay);
-        if (row.slots.shrink) s.w *= shrink;
+    const REAL low = rule.low, high = rule.high, decay = rule.decay;
+    auto one = [=](REAL &w, REAL g, REAL &h, REAL &u, REAL &mean) {
+        State s = {w, g, h, u};
+        s.g *= factor;
+        if (low < high) s.g = clipped(s.g, low, high);
+        if (decay > 0) s.g += s.w * decay;
+        s.w *= shrink;
         apply(s);
-        at(row.w, i) = s.w;
-        if (states > 0) at(row.h, i) = s.h;
-        if (states > 1) at(row.u, i) = s.u;
-        if (row.averages) at(row.mean, i) = at(row.mean, i) * keep + s.w * rest;
-    }
+        w = s.w, h = s.h, u = s.u;
+        mean = mean * keep + s.w * rest;
+    };
+    each_of(start, end, threadIdx.x, blockDim.x, one, both(row.w), in(row.g), both(row.h, states > 0),
+         both(row.u, states > 1), both(row.mean, row.averages));
 }
 
 // The numbers of a rule in one step.
 struct Numbers {
-    REAL rate, delta, first, second, first_rest, second_rest;
+    REAL rate, delta, first, second, first_rest, second_rest, first_more;
 };
 
 #define UPDATE(name, states, statement)                                                                                \
@@ -73,8 +74,8 @@ struct Numbers {
         const Row &row = *reinterpret_cast<const Row *>(words);                                                        \
         const Rule &rule = row.rule;                                                                                   \
         const Numbers n = {REAL(*row.slots.rate), REAL(*row.slots.delta), REAL(rule.first), REAL(rule.second),         \
-                           REAL(1 - rule.first), REAL(1 - rule.second)};                                               \
-        update(row, mine.start, states, [&](State &s) statement);                                                      \
+                           REAL(1 - rule.first), REAL(1 - rule.second), REAL(1 + rule.first)};                         \
+        update(row, mine.start, states, [=](State &s) statement);                                                      \
     }
 
 UPDATE(sgd, 0, { s.w -= n.rate * s.g; })
@@ -85,7 +86,7 @@ UPDATE(momentum, 1, {
 UPDATE(nesterov, 1, {
     const REAL previous = s.h * n.first;
     s.h = previous + n.rate * s.g;
-    s.w -= s.h * REAL(1 + rule.first) - previous;
+    s.w -= s.h * n.first_more - previous;
 })
 UPDATE(adagrad, 1, {
     s.h += s.g * s.g;
@@ -116,16 +117,3 @@ UPDATE(adammax, 2, {
     s.u = larger(s.u * n.second, fabs(s.g)) + n.delta;
     s.w -= s.h / s.u * n.rate;
 })
-
-// w += rest · g.
-extern "C" __global__ void follow_mean(View w, View g, double rest, long long size) {
-    for (long long i = first(); i < size; i += step()) at(w, i) += at(g, i) * REAL(rest);
-}
-
-// w = keep · w + unbiased · (g - centre²), which is at least 0.
-extern "C" __global__ void follow_variance(View w, View g, View centre, double keep, double unbiased, long long size) {
-    for (long long i = first(); i < size; i += step()) {
-        const REAL mean = at(centre, i), variance = larger(at(g, i) - mean * mean, REAL(0));
-        at(w, i) = at(w, i) * REAL(keep) + variance * REAL(unbiased);
-    }
-}

@@ -17,10 +17,7 @@ typedef Strided<real> View;
 template <class T> __device__ __forceinline__ T& at(const Strided<T>& view, long long i) {
     if (view.rank <= 1) return view.data[i * view.stride[0]];
     long long offset = 0;
-    for (int axis = (int)view.rank - 1; axis > 0; --axis) {
-        const long long rest = i / view.shape[axis];
-        offset += (i - rest * view.shape[axis]) * view.stride[axis];
-        i = rest;
-    }
+#pragma unroll 1
+    for (int axis = (int)view.rank - 1; axis > 0; --axis) offset += split(i, view.shape[axis]) * view.stride[axis];
     return view.data[offset + i * view.stride[0]];
 }

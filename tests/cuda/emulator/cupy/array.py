@@ -149,6 +149,9 @@ class ndarray(NDArrayOperatorsMixin):
         stream.refuse_while_capturing("cudaMemcpy to the host")
         found = np.empty(self._host.shape, self._host.dtype) if out is None else out
         assert (found.shape, found.dtype) == (self._host.shape, self._host.dtype)
+        if not (self._host.flags.c_contiguous and found.flags.c_contiguous):
+            with stream:  # CuPy packs it first
+                allocated(np.empty, self._host.shape, self._host.dtype)
         stream.enqueue(lambda: copied(found, self._host))
         if blocking or not runtime.pinned(found.__array_interface__["data"][0], found.nbytes):
             stream.synchronize()

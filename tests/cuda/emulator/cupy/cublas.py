@@ -40,14 +40,17 @@ def enqueue(stream: int | None, work: int) -> None:
 
 
 def multiply(work: int) -> None:
-    """Computes a product, of matrices that memory lets it use."""
-    told = (ctypes.c_longlong * (3 * SIDE + 1))()
+    """Computes a product, of what memory lets it use."""
+    told = (ctypes.c_longlong * (4 * SIDE + 3))()
     LIBRARY.emulator_sides(work, told)
-    a, b, c = (told[i : i + SIDE] for i in range(0, 3 * SIDE, SIDE))
-    for address, item, *lying in (a, b, c)[: 3 if told[-1] else 2]:
-        memory.reads(memory.Lying(address, lying[:3], lying[3:], item))
+    sides = [told[i : i + SIDE] for i in range(0, 4 * SIDE, SIDE)]
+    a, b, c, vector = (memory.Lying(at, lying[:3], lying[3:], item) for at, item, *lying in sides)
+    added, biased, summed = told[4 * SIDE :]
+    for array in (a, b, *[c][:added], *[vector][:biased]):
+        memory.reads(array)
     LIBRARY.emulator_work(work)
-    memory.writes(memory.Lying(c[0], c[2:5], c[5:], c[1]))
+    for array in (c, *[vector][:summed]):
+        memory.writes(array)
 
 
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(enqueue)

@@ -1,8 +1,8 @@
 """Streams, events, graphs and memory of the emulated device.
 
 What is enqueued on a stream is done when somebody waits for it, and no sooner: a wait that is missing shows. And memory
-knows which works of all streams come before each: what two do to it with no event between them is an error, also if it
-happens to be done in the right order.
+knows which works of all streams, and of branches of graphs, come before each: what two do to it with nothing to order
+them is an error, also if it happens to be done in the right order.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import ctypes
 import mmap
 from collections import deque
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 from importlib import import_module
 from itertools import count
+from random import Random
 from threading import RLock, local
 from typing import Any
+from weakref import finalize
 
 from cupy import ipc, memory, runtime
 from cupy.runtime import CUDARuntimeError
@@ -22,6 +25,7 @@ from cupy.runtime import CUDARuntimeError
 HERE = local()
 MemoryPointer: Any
 NUMBERS = count(1)
+LAUNCHES = count()
 WORKING = RLock()
 """Held by whoever does what was enqueued: a thread may wait for what is on the stream of another."""
 Work = Callable[[], None]
@@ -41,15 +45,91 @@ def is_available() -> bool:
     return bool(runtime.getDeviceCount() > 0)
 
 
-class Graph:
-    """What was enqueued while a stream captured."""
+class Capture:
+    """What is enqueued while the stream ``origin`` captures, by that and by ``streams`` that wait for its events: work,
+    and for each the work that it comes after."""
 
-    def __init__(self, work: list[Work]) -> None:
-        self.work = work
+    def __init__(self, origin: Stream) -> None:
+        self.origin, self.streams = origin, [origin]
+        self.work: list[Work] = []
+        self.after: list[set[int]] = []
+
+    def add(self, work: Work, after: set[int]) -> int:
+        self.work.append(work)
+        self.after.append(after)
+        return len(self.work) - 1
+
+    def take(self, stream: Stream) -> None:
+        stream.capture, stream.front = self, set()
+        self.streams.append(stream)
+
+    def end(self) -> None:
+        for stream in self.streams:
+            stream.capture, stream.front = None, set()
+
+    def behind(self, front: set[int]) -> set[int]:
+        """All that comes before ``front``, and that."""
+        found, still = set[int](), set(front)
+        while still:
+            found |= still
+            still = set[int]().union(*(self.after[i] for i in still)) - found
+        return found
+
+
+def forget(stream: int) -> None:
+    """Nobody can be beside a stream that is no more."""
+    HOST.pop(stream, None)
+    memory.forget(stream)
+
+
+class Graph:
+    """What was enqueued in a capture. What has no edge is done in another order in every launch: an edge that is
+    missing shows."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.work, self.after = capture.work, capture.after
+        self.branches, self.branch = list[Stream](), list[int]()
+        self.divide()
+
+    def divide(self) -> None:
+        """Finds each work's branch: that of one which it comes after and nothing else does yet, or a new one."""
+        ends = list[int]()
+        for i, after in enumerate(self.after):
+            here = next((branch for branch, end in enumerate(ends) if end in after), len(ends))
+            ends[here:] = [i, *ends[here + 1 :]]
+            self.branch.append(here)
+        self.branches = [Stream(non_blocking=True) for _ in ends]
 
     def launch(self, stream: Stream | None = None) -> None:
-        for work in self.work:
-            (stream or get_current_stream()).enqueue(work)
+        stream, known = stream or get_current_stream(), [Known() for _ in self.work]
+        stream.refuse_while_capturing("cudaGraphLaunch")
+        _, before = stream.place()
+        for i in self.order(next(LAUNCHES)):
+            branch = self.branches[self.branch[i]]
+            for each in (before, *(known[j] for j in self.after[i])):
+                join(branch.known, each)
+            number, known[i] = branch.place()
+            stream.queue.append((self.work[i], branch.ptr, number, known[i]))
+        for branch in self.branches:
+            join(stream.known, branch.known)
+
+    def order(self, seed: int) -> list[int]:
+        """Of what may come next, now and then what was enqueued last, else anything."""
+        draw, found = Random(seed), list[int]()
+        keys = [-i if seed % 3 == 0 else draw.random() for i in range(len(self.work))]
+        missing, before = list(map(len, self.after)), [list[int]() for _ in self.work]
+        for i, after in enumerate(self.after):
+            for j in after:
+                before[j].append(i)
+        ready = [(keys[i], i) for i, count in enumerate(missing) if not count]
+        heapify(ready)
+        while ready:
+            found.append(heappop(ready)[1])
+            for i in before[found[-1]]:
+                missing[i] -= 1
+                if not missing[i]:
+                    heappush(ready, (keys[i], i))
+        return found
 
     def upload(self, stream: Stream | None = None) -> None:
         pass
@@ -62,21 +142,12 @@ class Stream:
 
     def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int = 0) -> None:
         self.ptr, self.device_id = (0 if null else next(NUMBERS)), 0
-        self.queue: deque[tuple[Work, int, Known]] = deque()
+        self.queue: deque[tuple[Work, int, int, Known]] = deque()
         self.number, self.known = 0, Known()
-        self.captured: list[Work] | None = None
-        self.before: list[Stream] = []
+        self.capture: Capture | None = None
+        self.front: set[int] = set()
         runtime.STREAMS[self.ptr] = self
-
-    def __del__(self) -> None:
-        HOST.pop(self.ptr, None)
-        memory.forget(self.ptr)
-
-    def enqueue(self, work: Work) -> None:
-        if self.captured is None:
-            self.queue.append((work, *self.place()))
-        else:
-            self.captured.append(work)
+        finalize(self, forget, self.ptr).atexit = False
 
     def place(self) -> tuple[int, Known]:
         """The number of its next work, and what comes before that."""
@@ -93,8 +164,13 @@ class Stream:
     def step(self) -> None:
         """Does the first work that is enqueued."""
         work, *place = self.queue.popleft()
-        memory.begin(self.ptr, *place)
-        work()
+        memory.begin(*place)
+        try:
+            work()
+        except BaseException:  # what comes behind it is not done any more, on any stream
+            for stream in list(runtime.STREAMS.values()):
+                stream.queue.clear()
+            raise
 
     def drain(self) -> None:
         """Does all that is enqueued. To those that enqueue more nothing has been said."""
@@ -104,16 +180,24 @@ class Stream:
             if not any(stream.queue for stream in list(runtime.STREAMS.values())):
                 runtime.bury()
 
+    def enqueue(self, work: Work) -> None:
+        if self.capture is None:
+            self.queue.append((work, self.ptr, *self.place()))
+        else:
+            self.front = {self.capture.add(work, self.front)}
+
     def use(self) -> Stream:
         HERE.stream = self
         return self
 
     def __enter__(self) -> Stream:
-        self.before.append(get_current_stream())
+        entered().append(self)
         return self.use()
 
     def __exit__(self, *_: Any) -> None:
-        self.before.pop().use()
+        """Goes back to the stream that was entered before, as CuPy does, and not to the one that was in use."""
+        entered().pop()
+        entered()[-1].use()
 
     @property
     def done(self) -> bool:
@@ -125,23 +209,28 @@ class Stream:
         join(HOST, self.known)
 
     def refuse_while_capturing(self, what: str) -> None:
-        if self.captured is not None:
+        if self.capture is not None:
             raise CUDARuntimeError(f"{what}: operation not permitted when stream is capturing")
 
     def begin_capture(self, mode: int | None = None) -> None:
         if self.ptr == 0:
             raise RuntimeError("cannot capture on the default (legacy) stream")
         self.refuse_while_capturing("cudaStreamBeginCapture")
-        self.captured = []
+        self.capture = Capture(self)
 
     def end_capture(self) -> Graph:
-        if self.captured is None:
+        found, front = self.capture, self.front
+        if found is None:
             raise CUDARuntimeError("cudaStreamEndCapture: the stream is not capturing")
-        found, self.captured = Graph(self.captured), None
-        return found
+        if found.origin is not self:
+            raise CUDARuntimeError("cudaErrorStreamCaptureUnmatched: the capture was not begun on this stream")
+        found.end()
+        if len(found.behind(front)) < len(found.work):
+            raise CUDARuntimeError("cudaErrorStreamCaptureUnjoined: what another stream enqueued is not waited for")
+        return Graph(found)
 
     def is_capturing(self) -> bool:
-        return self.captured is not None
+        return self.capture is not None
 
     def record(self, event: Event | None = None) -> Event:
         event = event or Event()
@@ -150,9 +239,24 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         """For what was recorded last before this call, whatever is recorded after it."""
+        if event.captured is not None:
+            return self.wait_captured(*event.captured)
+        self.refuse_while_capturing("cudaErrorStreamCaptureIsolation: cudaStreamWaitEvent for what is not captured")
         mark = event.waited
         join(self.known, event.known)
         self.enqueue(lambda: reach(mark))
+
+    def wait_captured(self, capture: Capture, front: set[int]) -> None:
+        """The stream captures as well from now on."""
+        if capture.origin.capture is not capture:
+            raise CUDARuntimeError(
+                "cudaErrorCapturedEvent: cudaStreamWaitEvent for an event of a capture that has ended"
+            )
+        if self.capture is None:
+            capture.take(self)
+        if self.capture is not capture:
+            raise CUDARuntimeError("cudaErrorStreamCaptureMerge: cudaStreamWaitEvent for an event of another capture")
+        self.front = self.front | front
 
 
 class ExternalStream(Stream):
@@ -165,6 +269,12 @@ class ExternalStream(Stream):
 Stream.null = Stream(null=True)
 
 
+def entered() -> list[Stream]:
+    """The streams that this thread has entered, the default one first."""
+    found: list[Stream] = HERE.__dict__.setdefault("entered", [Stream.null])
+    return found
+
+
 class Event:
     """A place in the work of a stream."""
 
@@ -174,10 +284,14 @@ class Event:
         self.ptr, self.interprocess = next(NUMBERS), interprocess
         self.waited: list[Any] = [True, None]
         self.known = Known()
+        self.captured: tuple[Capture, set[int]] | None = None
         ipc.EVENTS[self.ptr] = self
 
     def record(self, stream: Stream | None = None) -> None:
         stream = stream or get_current_stream()
+        self.captured = None if stream.capture is None else (stream.capture, stream.front)
+        if self.captured is not None:
+            return
         self.waited = mark = [False, stream]
 
         def reached() -> None:
@@ -195,6 +309,8 @@ class Event:
         return True
 
     def synchronize(self) -> None:
+        if self.captured is not None:
+            raise CUDARuntimeError("cudaErrorCapturedEvent: operation not permitted on an event of a capture")
         reach(self.waited)
         join(HOST, self.known)
 
@@ -202,7 +318,7 @@ class Event:
 def reach(mark: list[Any]) -> None:
     """Does the work of a stream as far as a record."""
     with WORKING:
-        while not mark[0]:
+        while not mark[0] and mark[1].queue:
             mark[1].refuse_while_capturing("cudaEventSynchronize")
             mark[1].step()
 

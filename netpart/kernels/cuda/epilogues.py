@@ -1,0 +1,125 @@
+"""cuBLASLt: products that do something more in their launch: add a bias, take the relu, or add up the rows of a factor.
+
+    y = x wᵀ + b     the bias is added, and the relu taken, before y is written
+    dw = dyᵀ x       the rows of dy are added up while they are read
+
+A handle of cuBLAS is one of cuBLASLt as well. Of the algorithms that it proposes the first one is taken that needs no
+atomic additions; where there is none, others have to do it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from netpart.kernels.cuda.blas import SCALARS, TYPES, WORKSPACE, Blas, Integer, Lie, Pointer
+from netpart.kernels.cuda.launch import Scratch
+from netpart.kernels.cuda.operand import Memory, Operand
+from netpart.kernels.op import Array
+
+BIAS, BIAS_RELU, SUM_LEFT, SUM_RIGHT = 4, 6, 256, 512
+"""cublasLtEpilogue_t: of the product of two matrices that lie column after column, and of which one is added up."""
+TURN_LEFT, TURN_RIGHT, EPILOGUE, VECTOR = 3, 4, 7, 8
+"""cublasLtMatmulDescAttributes_t."""
+MOST_WORKSPACE, REDUCTIONS, ALIGNMENTS = 1, 3, (5, 6, 7, 8)
+"""cublasLtMatmulPreferenceAttributes_t."""
+IN_ORDER = 6
+"""cublasLtReductionScheme_t, as a mask: partial sums lie in the workspace, and are added up in a step of their own."""
+ALIGNED = 256
+ALGORITHM, RESULT = 64, 96
+"""Bytes of cublasLtMatmulAlgo_t, and of cublasLtMatmulHeuristicResult_t, which begins with one."""
+Unsigned, Wide, Length = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
+
+
+@dataclass(frozen=True, eq=False)
+class Fused:
+    """One call of cuBLASLt on arrays: a launch like those of kernels."""
+
+    name: ClassVar[str] = "cublasLtMatmul"
+    blas: Blas
+    operands: tuple[Operand, Operand, Operand]
+    arguments: tuple[Any, ...]
+    algorithm: Any
+    alive: tuple[Any, ...]
+
+    @property
+    def scratch(self) -> dict[int, Scratch]:
+        """It has none."""
+        return {}
+
+    def __call__(self, memory: Memory) -> None:
+        stream, workspace = self.blas.where
+        after = self.algorithm, Pointer(workspace), Length(WORKSPACE), Pointer(stream)
+        self.blas.call(self.name, self.blas.handle, *self.arguments, *after)
+
+
+def biased(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: bool) -> Fused | None:
+    """y = a b + ``bias`` (columns of y,), and perhaps the relu of that. None: cuBLASLt does not."""
+    left, right, target = Operand.of(b), Operand.of(a), Operand.of(y)
+    return None if Lie.of(target).turned else fused(blas, left, right, target, bias, BIAS_RELU if relu else BIAS)
+
+
+def summed(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> Fused | None:
+    """y = a b and ``sums`` (columns of b,) = the rows of b, added up. None: cuBLASLt does not."""
+    left, right, target = Operand.of(b), Operand.of(a), Operand.of(y)
+    if Lie.of(target).turned:
+        return fused(blas, right.turned, left.turned, target.turned, sums, SUM_RIGHT)
+    return fused(blas, left, right, target, sums, SUM_LEFT)
+
+
+def fused(blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int) -> Fused | None:
+    """yᵀ = leftᵀ rightᵀ of matrices, as cuBLAS reads them, with an epilogue."""
+    if not vector.flags.c_contiguous:
+        return None
+    operands, lies = (left, right, y), [Lie.of(m) for m in (left, right, y)]
+    kind = y.dtype.name
+    matmul = made(blas, "MatmulDesc", Integer(blas.computes(y)), Integer(TYPES[kind]))
+    for attribute, value in (
+        (TURN_LEFT, Integer(lies[0].turned)), (TURN_RIGHT, Integer(lies[1].turned)), (EPILOGUE, Unsigned(epilogue)),
+        (VECTOR, Pointer(vector.data.ptr)),
+    ):  # fmt: skip
+        put(blas, "MatmulDesc", matmul, attribute, value)
+    layouts = [layout(blas, operand, lie) for operand, lie in zip(operands, lies, strict=True)]
+    algorithm = proposed(blas, matmul, [*layouts, layouts[-1]], [operand.address({}) for operand in (*operands, y)])
+    if algorithm is None:
+        return None
+    one, nothing = (ctypes.byref(SCALARS[kind](value)) for value in (1, 0))
+    a, b, c = ((Pointer(m.address({})), lying) for m, lying in zip(operands, layouts, strict=True))
+    return Fused(blas, operands, (matmul, one, *a, *b, nothing, *c, *c), algorithm, (vector,))
+
+
+def layout(blas: Blas, operand: Operand, lie: Lie) -> Any:
+    """How a matrix lies, for cuBLASLt column after column."""
+    rows, columns = operand.shape
+    extents = (rows, columns) if lie.turned else (columns, rows)
+    kind = Integer(TYPES[operand.dtype.name])
+    return made(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(lie.leading))
+
+
+def proposed(blas: Blas, matmul: Any, layouts: list[Any], addresses: list[int]) -> Any:
+    """The algorithm that is thought to be the fastest; None if there is none."""
+    wishes = made(blas, "MatmulPreference")
+    put(blas, "MatmulPreference", wishes, MOST_WORKSPACE, Wide(WORKSPACE))
+    put(blas, "MatmulPreference", wishes, REDUCTIONS, Unsigned(IN_ORDER))
+    for attribute, address in zip(ALIGNMENTS, addresses, strict=True):
+        put(blas, "MatmulPreference", wishes, attribute, Unsigned(min(ALIGNED, address & -address)))
+    result, count = (ctypes.c_uint64 * (RESULT // 8))(), Integer()
+    find = blas.calls.cublasLtMatmulAlgoGetHeuristic
+    refused = find(blas.handle, matmul, *layouts, wishes, Integer(1), result, ctypes.byref(count))
+    return None if refused or count.value < 1 else (ctypes.c_uint64 * (ALGORITHM // 8))(*result[: ALGORITHM // 8])
+
+
+def made(blas: Blas, noun: str, *arguments: Any) -> Any:
+    """A descriptor, which lives as long as this pointer. Raises NetpartError where it is refused."""
+    found = Pointer()
+    blas.call(f"cublasLt{noun}Create", ctypes.byref(found), *arguments)
+    weakref.finalize(found, getattr(blas.calls, f"cublasLt{noun}Destroy"), Pointer(found.value))
+    return found
+
+
+def put(blas: Blas, noun: str, descriptor: Any, attribute: int, value: Any) -> None:
+    """Sets an attribute of a descriptor."""
+    size = Length(ctypes.sizeof(value))
+    blas.call(f"cublasLt{noun}SetAttribute", descriptor, Integer(attribute), ctypes.byref(value), size)

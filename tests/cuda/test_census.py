@@ -1,0 +1,36 @@
+"""The page says what a step asks of a GPU, and it does not grow unnoticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.gpu import sized
+from benchmarks.nets import NETS, job
+from benchmarks.prepare import costs
+from tests.cuda.module import ON_GPU
+from tests.house.tree import ROOT
+from tools.gpu_census import census, line, main
+
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.skipif(ON_GPU, reason="it is counted without a GPU")]
+
+LARGE = "alexnet", "resnet18", "unet3d"
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LARGE)) for n in NETS])
+def test_the_page_has_the_figures_of_today(name: str, tmp_path: Path) -> None:
+    net = sized(NETS[name])
+    asked, least = census(net, "tf32")
+    said = "| " + " | ".join(line(net, asked, least, "tf32")) + " |"
+    page = (ROOT / "docs/gpu.md").read_text()
+    assert said in page, f"docs/gpu.md: expected {said}; python -m tools.gpu_census prints all rows"
+    flops, _ = costs(job(net, 1), tmp_path)
+    assert 0.9 * flops < sum(each.flops for each in asked) < flops
+
+
+def test_every_launch_is_listed() -> None:
+    said: list[str] = []
+    main(["--nets", "mlp", "--each"], said.append)
+    assert sum("cuBLAS" in each for each in said) == 17
+    assert "sgd" in said[-1]

@@ -1,0 +1,177 @@
+"""What one training step asks of a GPU, launch by launch, without one: counted from the arguments, not measured.
+
+    python -m tools.gpu_census                                     a line for each net of benchmarks.gpu
+    python -m tools.gpu_census --nets lenet --each                 every launch of a step, in order
+    python -m tools.gpu_census --precision bfloat16                what is rounded before it is multiplied
+
+One worker is bound to the emulated device of tests/cuda, at the sizes that benchmarks.gpu times, and plays a step in
+which every launch notes itself and does nothing. Bytes are those of the tensors that it is given, each once; flops
+those of products and convolutions. What it takes at least on an H200 is the sum over its launches of the longest of
+what their nodes, bytes and flops take; "MB at least" is moved if all that is kept is written once and read once.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from math import prod
+from os import environ
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+from benchmarks.gpu import PRECISIONS, sized
+from benchmarks.nets import NETS, Net, job
+from benchmarks.options import chosen
+from benchmarks.prepare import costs
+from netpart.data.source import RowSource
+from netpart.kernels.choose import named
+from netpart.kernels.cuda import blas, device, dnn, epilogues, feed, launch, updates
+from netpart.plan.partition import partition
+from netpart.program.compile import compile_worker
+from netpart.proto.job_pb2 import JobProto
+from netpart.updaters import updater
+from netpart.worker.player import Player
+from tests.cuda.module import emulated
+
+NODE, BANDWIDTH = 2e-6, 4.3e12
+"""Seconds of a node of a CUDA graph, and bytes in a second, of an H200: roughly what can be had."""
+PEAK = {"float32": 60e12, "tf32": 400e12, "bfloat16": 790e12}
+"""Flops in a second, the same."""
+HEAD = "net", "launches", "of libraries", "MB", "MB at least", "GFLOP", "µs at least"
+
+
+class Asked(NamedTuple):
+    """One launch; libraries choose their ``grid`` and block themselves."""
+
+    name: str
+    grid: str
+    moved: int
+    flops: int = 0
+
+    def seconds(self, precision: str) -> float:
+        """What it takes at least."""
+        return max(NODE, self.moved / BANDWIDTH, self.flops / PEAK[precision])
+
+
+def nbytes(argument: Any) -> int:
+    """Of the tensors that an argument of a kernel is: what is repeated counts once."""
+    if isinstance(argument, list | launch.View):
+        return sum(map(nbytes, argument)) if isinstance(argument, list) else nbytes(argument.array)
+    if isinstance(argument, launch.Scratch):
+        return int(prod(argument.shape) * np.dtype(argument.dtype).itemsize)
+    if hasattr(argument, "owner"):
+        return nbytes(argument.owner)
+    if not hasattr(getattr(argument, "data", None), "ptr"):
+        return 0
+    steps = zip(argument.shape, argument.strides, strict=True)
+    return int(prod(n for n, step in steps if step) * argument.itemsize)
+
+
+def updated(table: Any, itemsize: int) -> int:
+    """Bytes of the tensors of a table of updates: a gradient is read, what else there is is read and written."""
+    found = 0
+    for row in table.get().view(updates.ROW):
+        tensors = {int(row[name]["data"]) for name in ("w", "g", "h", "u", "mean")}
+        found += (2 * len(tensors) - 1) * int(row["size"]) * itemsize
+    return found
+
+
+class Kernel(NamedTuple):
+    """Stands for a kernel that is compiled."""
+
+    asked: list[Asked]
+    file: str
+    name: str
+    itemsize: int
+
+    def __call__(self, grid: Any, block: Any, args: Any, shared_mem: int = 0) -> None:
+        """A launch that nobody has bound."""
+        self.note(grid, block, args)
+
+    def note(self, grid: Any, block: Any, args: Any) -> None:
+        given = list(args)
+        moved = updated(given[0], self.itemsize) if self.file == updates.FILE and len(given) == 2 else nbytes(given)
+        self.asked.append(Asked(self.name, "×".join(map(str, grid)) + " of " + "×".join(map(str, block)), moved))
+
+
+def noting(asked: list[Asked]) -> ExitStack:
+    """While it is open, what is launched is noted in ``asked``, and nothing is done; no engine is measured."""
+
+    def product(one: blas.Product | epilogues.Fused, memory: Any) -> None:
+        moved = sum(prod(operand.shape) * operand.dtype.itemsize for operand in one.operands)
+        asked.append(Asked(one.name, "cuBLAS", moved, 2 * prod(one.operands[2].shape) * one.operands[1].shape[-1]))
+
+    def convolve(one: dnn.Convolve, memory: Any) -> None:
+        problem, item = one.plan.problem, dnn.ITEMS[one.plan.problem.dtype]
+        moved = sum(map(prod, problem.extents.values())) * item
+        asked.append(Asked(str(problem.kind), "cuDNN", moved, 2 * prod(problem.y) * prod(problem.w[1:])))
+
+    def kernel(self: device.Device, file: str, name: str, real: Any) -> Kernel:
+        return Kernel(asked, file, name, np.dtype(real).itemsize)
+
+    stack = ExitStack()
+    for owner, name, stand_in in (
+        (device.Device, "function", kernel),
+        (launch.Launch, "__call__", lambda one, memory: one.function.note(one.grid, one.block, one.alive)),
+        (blas.Product, "__call__", product),
+        (epilogues.Fused, "__call__", product),
+        (dnn.Convolve, "__call__", convolve),
+        (dnn.Dnn, "_timed", lambda self, problem, plans: lambda plan: plan.index),
+        (feed.Lane, "upload", lambda self: None),
+        (RowSource, "read", lambda *_: None),
+    ):  # fmt: skip
+        stack.enter_context(patch.object(owner, name, stand_in))
+    return stack
+
+
+def census(net: Net, precision: str) -> tuple[list[Asked], int]:
+    """The launches of one step, in order, and the bytes that it moves at least."""
+    proto, asked = job(net, 1), list[Asked]()
+    proto.MergeFrom(JobProto(precision=precision.upper()))
+    with TemporaryDirectory() as folder, noting(asked), patch.dict(environ, XDG_CACHE_HOME=folder):
+        rule, cut = updater(proto.updater), partition(proto, 1, Path(folder), phases=("train",))
+        program = compile_worker(cut, 0, len(rule.states), kernels=named("cuda"))
+        player = Player(program, None, emulated(), rule, proto.seed)
+        asked.clear()
+        assert list(player.play("train", 0)) == []
+        return asked, costs(proto, Path(folder))[1]
+
+
+def line(net: Net, asked: list[Asked], least: int, precision: str) -> list[str]:
+    """A net as HEAD says."""
+    libraries, moved = sum(each.grid.startswith("cu") for each in asked), sum(each.moved for each in asked)
+    flops, seconds = sum(each.flops for each in asked), sum(each.seconds(precision) for each in asked)
+    figures = moved / 1e6, least / 1e6, flops / 1e9, seconds * 1e6
+    return [
+        net.title,
+        str(len(asked)),
+        str(libraries),
+        *(f"{figure:,.{0 if figure > 100 else 1}f}" for figure in figures),
+    ]
+
+
+def main(arguments: list[str] | None = None, say: Callable[[str], Any] = print) -> None:
+    """Says it, as a table in Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m tools.gpu_census", description="count what a step asks of a GPU")
+    parser.add_argument("--nets", type=chosen, default=list(NETS.values()), help=f"of {','.join(NETS)}")
+    parser.add_argument("--precision", choices=PRECISIONS, default="tf32", help="of products and convolutions")
+    parser.add_argument("--each", action="store_true", help="every launch, and how many there are of each")
+    args = parser.parse_args(arguments)
+    say("| " + " | ".join(HEAD) + " |\n|---|" + "---|" * (len(HEAD) - 1))
+    for net in map(sized, args.nets):
+        asked, least = census(net, args.precision)
+        say("| " + " | ".join(line(net, asked, least, args.precision)) + " |")
+        if args.each:
+            for each in asked:
+                say(f"  {each.name:32} {each.grid:22} {each.moved / 1e6:10.3f} MB {each.flops / 1e9:10.3f} GFLOP")
+            say(f"  {Counter(each.name for each in asked)}")
+
+
+if __name__ == "__main__":
+    main()
