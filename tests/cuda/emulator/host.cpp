@@ -248,18 +248,19 @@ static void use(std::uintptr_t address, std::size_t bytes, Access access, const 
     if (!self) return;
     auto in = [&](const void *first, std::size_t size) { return address - std::uintptr_t(first) < size; };
     if (in(self->fiber->stack.get(), STACK)) return;
-    Cell *cells = nullptr;
+    static const Cell nothing = {};
+    Cells cells;
     const std::size_t statics = static_bytes(), dynamics = dynamic_memory.size() - GUARD;
-    if (in(launched->shared, statics)) cells = &shared_cells[address - std::uintptr_t(launched->shared)];
+    if (in(launched->shared, statics)) cells = {&shared_cells[address - std::uintptr_t(launched->shared)], &nothing};
     else if (in(dynamic_memory.data(), dynamics + GUARD)) {
         const std::size_t at = address - std::uintptr_t(dynamic_memory.data());
         if (at + bytes > dynamics) fail_at(code, "is beyond its dynamic shared memory");
-        cells = &shared_cells[statics + at];
+        cells = {&shared_cells[statics + at], &nothing};
     } else if (in(launched->image, launched->image_end - launched->image)) return;
-    const bool shared = cells;
+    const bool shared = cells.first;
     if (!shared) cells = cells_at(address, bytes);
-    if (!cells && foreign) return;
-    if (!cells) fail_at(code, "uses " + std::to_string(bytes) + " bytes that are in no array");
+    if (!cells.first && foreign) return;
+    if (!cells.first) fail_at(code, "uses " + std::to_string(bytes) + " bytes that are in no array");
     if (const char *what = wrong(cells, bytes, access, deed(), shared ? block_began : LONG_AGO, false))
         fail_at(code, what + std::string(shared ? " in shared memory" : ""));
 }

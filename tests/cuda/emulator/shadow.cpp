@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <sys/mman.h>
 #include <unordered_map>
 #include <vector>
 
@@ -16,9 +17,24 @@ namespace host {
 
 const Deed MOST = 1u << 30;
 
+// Memory has many bytes of which nobody ever uses one alone: what has not been used costs nothing.
+struct Memory {
+    std::size_t bytes;
+    Cell all, *cells;
+    bool used = false;
+
+    Memory(std::size_t bytes, Cell all) : bytes(bytes), all(all) {
+        void *found = mmap(nullptr, bytes * sizeof(Cell), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (found == MAP_FAILED) std::abort();
+        cells = static_cast<Cell *>(found);
+    }
+    ~Memory() { munmap(cells, bytes * sizeof(Cell)); }
+    Memory(const Memory &) = delete;
+};
+
 struct Area {
     std::uintptr_t first, last;
-    std::shared_ptr<Cell> cells;
+    std::shared_ptr<Memory> memory;
 };
 
 // The deeds from `first` on are of the work that has this number on this stream.
@@ -40,9 +56,11 @@ static void changed() { std::fill(std::begin(found), std::end(found), nullptr); 
 
 // Numbers begin again: what was done is long ago.
 static void forget() {
-    for (auto &[_, area] : areas)
-        for (Cell *cell = area.cells.get(); cell != area.cells.get() + (area.last - area.first); cell++)
-            *cell = {cell->wrote ? LONG_AGO : NONE, 0, {NONE, NONE}};
+    auto late = [](Cell &cell) { cell = {cell.wrote ? LONG_AGO : NONE, 0, {NONE, NONE}}; };
+    for (auto &[_, area] : areas) {
+        if (area.memory->used) std::for_each(area.memory->cells, area.memory->cells + area.memory->bytes, late);
+        late(area.memory->all);
+    }
     works.resize(1);
     next = LONG_AGO + 1;
 }
@@ -99,9 +117,13 @@ static const char *wrong(Cell &cell, Access access, Deed me, Deed since, bool an
     return nullptr;
 }
 
-const char *wrong(Cell *cells, std::size_t bytes, Access access, Deed me, Deed since, bool any) {
-    for (std::size_t i = 0; i < bytes; i++)
-        if (const char *what = wrong(cells[i], access, me, since, any)) return what;
+static bool blank(const Cell &cell) { return !cell.wrote && !cell.read[0] && !cell.read[1]; }
+
+const char *wrong(Cells cells, std::size_t bytes, Access access, Deed me, Deed since, bool any) {
+    for (Cell *cell = cells.first; cell != cells.first + bytes; cell++) {
+        if (blank(*cell)) *cell = *cells.all;
+        if (const char *what = wrong(*cell, access, me, since, any)) return what;
+    }
     return nullptr;
 }
 
@@ -113,9 +135,11 @@ static Area *area_of(std::uintptr_t address) {
     return here = &std::prev(behind)->second;
 }
 
-Cell *cells_at(std::uintptr_t address, std::size_t bytes) {
+Cells cells_at(std::uintptr_t address, std::size_t bytes) {
     Area *area = area_of(address);
-    return area && bytes <= area->last - address ? area->cells.get() + (address - area->first) : nullptr;
+    if (!area || bytes > area->last - address) return {};
+    area->memory->used = true;
+    return {area->memory->cells + (address - area->first), &area->memory->all};
 }
 
 // A strided array, used by a library or by the host's side of the emulation.
@@ -134,15 +158,20 @@ struct Array {
             return nullptr;
         }
         const std::size_t bytes = axis < axes ? shape[axis] * item : item;
-        Cell *cells = bytes ? cells_at(at, bytes) : nullptr;
-        if (!cells) return bytes ? "is not all in one array of the device" : nullptr;
-        return wrong(cells, bytes, access, me, LONG_AGO, any);
+        if (!bytes) return nullptr;
+        if (Area *area = area_of(at); area && whole(*area, at, bytes)) return wrong(area->memory->all, access, me, LONG_AGO, any);
+        const Cells cells = cells_at(at, bytes);
+        return cells.first ? wrong(cells, bytes, access, me, LONG_AGO, any) : "is not all in one array of the device";
+    }
+
+    static bool whole(const Area &area, std::uintptr_t at, std::size_t bytes) {
+        return !area.memory->used && at == area.first && bytes == area.last - at;
     }
 };
 
-static void enroll(std::uintptr_t first, std::size_t bytes, std::shared_ptr<Cell> cells) {
+static void enroll(std::uintptr_t first, std::size_t bytes, std::shared_ptr<Memory> memory) {
     changed();
-    areas[first] = {first, first + bytes, cells};
+    areas[first] = {first, first + bytes, memory};
 }
 
 }  // namespace host
@@ -173,17 +202,15 @@ void memory_forget(unsigned stream) {
 // in the order of the current stream, whoever uses it comes behind what this stream was told before.
 void memory_enroll(std::uintptr_t first, std::size_t bytes, int written, int pool) {
     std::lock_guard<std::mutex> guard(lock);
-    std::shared_ptr<Cell> cells(static_cast<Cell *>(std::calloc(bytes, sizeof(Cell))), std::free);
     if (pool && next == base) begin({0, 0, 0, 0});
-    const Cell cell = {written ? LONG_AGO : NONE, 0, {pool ? next - 1 : NONE, NONE}};
-    std::fill(cells.get(), cells.get() + bytes, cell);
-    enroll(first, bytes, cells);
+    const Cell all = {written ? LONG_AGO : NONE, 0, {pool ? next - 1 : NONE, NONE}};
+    enroll(first, bytes, std::make_shared<Memory>(bytes, all));
 }
 
 // The same memory at another address.
 void memory_alias(std::uintptr_t first, std::size_t bytes, std::uintptr_t of) {
     std::lock_guard<std::mutex> guard(lock);
-    enroll(first, bytes, area_of(of)->cells);
+    enroll(first, bytes, area_of(of)->memory);
 }
 
 void memory_dismiss(std::uintptr_t first) {

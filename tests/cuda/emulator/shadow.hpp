@@ -31,10 +31,16 @@ void begin_launch();
 Deed begin(const Doer &doer);
 bool follows(const Doer &before);  // the running thread comes behind what `before` did: a barrier says so
 
-// The cells of an address of the device; null if no array has it, or not as many bytes.
-Cell *cells_at(std::uintptr_t address, std::size_t bytes);
+// Cells of some bytes; those that are all 0 stand for what `all` says of every byte.
+struct Cells {
+    Cell *first = nullptr;
+    const Cell *all = nullptr;
+};
 
-// What is wrong with it, or null; `since`: what was done before never mattered.
-const char *wrong(Cell *cells, std::size_t bytes, Access access, Deed me, Deed since, bool any);
+// Those of an address of the device; null if no array has it, or not as many bytes.
+Cells cells_at(std::uintptr_t address, std::size_t bytes);
+
+// What is wrong with it, or null; `since`: what was done before never mattered; `any`: nobody need have written it.
+const char *wrong(Cells cells, std::size_t bytes, Access access, Deed me, Deed since, bool any);
 
 }  // namespace host

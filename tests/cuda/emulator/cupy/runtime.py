@@ -29,7 +29,7 @@ PINNED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 RUBBISH, LINE = 0xFF, 512
-"""What fresh memory is full of: as floating point, not a number; and what its addresses are multiples of."""
+"""What bytes that nobody should read are filled with, and what addresses of fresh memory are multiples of."""
 
 
 class Block(bytearray):
@@ -43,7 +43,6 @@ class Block(bytearray):
         with WORKING:
             get_current_stream().begin()
             memory.enroll(self.address, nbytes, pool=True)
-        ctypes.memset(self.address, RUBBISH, nbytes)
 
     def __del__(self) -> None:
         if any(stream.queue for stream in list(STREAMS.values())):
