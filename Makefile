@@ -23,7 +23,7 @@ ON_ALL_CORES := -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test check laws lint fix cover test-gpu test-cupy sanitize-gpu proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test check laws lint fix cover test-gpu test-cupy sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -85,6 +85,10 @@ sanitize-gpu: $(GPU_STAMP) ## look for bad accesses and races in three steps on 
 	@for net in $(SANITIZED); do for tool in $(or $(TOOLS),memcheck racecheck); do echo "$$net: $$tool"; \
 	  compute-sanitizer --tool $$tool --error-exitcode 9 --target-processes all $(ON_GPU) -m netpart run graphs/$$net.conf \
 	    --device cuda --launcher threads --workers 1 --steps 3 --workspace out/sanitize $(ARGS) || exit; done; done
+
+sanitize-emulated: env ## look for the same, and more, on the emulated GPU, in other orders of threads; ORDERS='1 2 3'
+	@for order in $(or $(ORDERS),1 2); do echo "order $$order"; \
+	  EMULATED_ORDER=$$order $(BIN)/python -m pytest tests/cuda tests/transport/test_cuda_ipc.py $(ON_ALL_CORES) $(ARGS) || exit; done
 
 proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
 	$(BIN)/python tools/gen_proto.py

@@ -63,14 +63,18 @@ def agree(
 ) -> None:  # fmt: skip
     """Plays ``bind(kernels, *arrays)`` by both kernels, and asserts that all arrays are the same behind it.
 
+    The device plays it twice, its threads in another order, and has to find the same bits.
+
     Arrays of floating point are taken in ``dtype``; None stays None. The last are ``metrics``, unless None: in float64.
     """
     given = [a if a is None or a.dtype.kind != "f" else a.astype(dtype) for a in arrays]
     given += [] if metrics is None else [metrics]
-    wanted, got = _by_reference(bind, given, dtype), _by_device(bind, given, dtype, order)
-    for a, b in zip(got, wanted, strict=True):
-        if b is not None:
+    wanted = _by_reference(bind, given, dtype)
+    got, again = (_by_device(bind, given, dtype, order) for _ in range(2))
+    for a, b, c in zip(got, wanted, again, strict=True):
+        if a is not None and b is not None and c is not None:
             near(a, b, tolerance or TOLERANCE[dtype])
+            assert a.tobytes() == c.tobytes(), "expected the same bits of every order of threads"
 
 
 def near(got: Array, wanted: Array, tolerance: float) -> None:

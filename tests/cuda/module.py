@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from netpart.kernels.cuda.device import stream
+
 EMULATOR = str(Path(__file__).with_name("emulator"))
 ON_GPU = os.environ.get("NETPART_TEST_GPU", "0") != "0"
 """True if these tests are to run on a GPU."""
@@ -20,8 +22,10 @@ GPUS = "EMULATED_GPUS"
 
 @cache
 def cupy() -> Any:
-    """The module."""
-    return import_module("cupy") if ON_GPU else emulated()
+    """The module; what tests do with it goes to the stream that kernels go to."""
+    found = import_module("cupy") if ON_GPU else emulated()
+    stream(found).use()
+    return found
 
 
 @cache

@@ -71,17 +71,6 @@ extern "C" __global__ void lanes(int* y) {
     y[160 + lane] = __syncthreads_count(lane < 7) + atomicAdd(&y[192], 1) * 0;
 }
 
-extern "C" __global__ void rubbish(float* y) {
-    __shared__ float never[1];
-    *y = never[0];
-}
-
-extern "C" __global__ void races(int* y) {
-    __shared__ int seen[64];
-    seen[threadIdx.x] = threadIdx.x;
-    y[threadIdx.x] = seen[(threadIdx.x + 1) % 64];
-}
-
 extern "C" __global__ void parts_ways(int* y) {
     if (threadIdx.x < 3) __syncthreads();
     else
@@ -147,26 +136,11 @@ def test_lanes_exchange_values(module: Any) -> None:
     assert rows[6, 0] == 32
 
 
-def test_shared_memory_begins_as_rubbish(module: Any) -> None:
-    y = np.zeros(1, "float32")
-    module.get_function("rubbish")((1,), (1,), (y,))
-    assert np.isnan(y[0])
-
-
-def test_a_race_shows_in_one_of_two_launches(module: Any) -> None:
-    wanted, found = (np.arange(64) + 1) % 64, []
-    for _ in range(2):
-        y = np.zeros(64, "int32")
-        module.get_function("races")((1,), (64,), (y,))
-        found.append(np.array_equal(y, wanted))
-    assert not all(found)
-
-
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
         ("parts_ways", "wait at different barriers: line"),
-        ("reads_nobody", r"reads lane \d+, which is not there"),
+        ("reads_nobody", r"waits for lane \d+, which is not there"),
         ("waits_for_ever", "wait for each other for ever"),
     ],
 )
@@ -179,7 +153,7 @@ def test_threads_that_do_not_meet(module: Any, name: str, complaint: str) -> Non
 
 
 def test_a_write_beyond_dynamic_shared_memory(module: Any) -> None:
-    with pytest.raises(RuntimeError, match="prefix_sums: a kernel writes beyond its dynamic shared memory"):
+    with pytest.raises(RuntimeError, match=r"prefix_sums: .*seen\[t\] = x\[t\];: thread 8 .*beyond its dynamic"):
         module.get_function("prefix_sums")((1,), (32,), (np.ones(9, "int32"), np.int32(9)), shared_mem=32)
 
 

@@ -155,19 +155,12 @@ def test_the_faster_graph_stays() -> None:
 @pytest.mark.skipif(ON_GPU, reason="a GPU may well do it in order")
 def test_an_order_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "dependences", lambda touched: [[] for _ in touched])
-    loose, chain = player(keep=False), player(keep=False)
-    (found,) = replayed(chain)
-    play(chain, 0)
-    found.graph = found.captured(found.play)
-    for step in range(4):
-        play(loose, step)
-        if step:
-            play(chain, step)
-    apart = [
-        not np.array_equal(loose.parameter(holding).get(), chain.parameter(holding).get())
-        for holding in range(len(chain.program.holdings))
-    ]
-    assert any(apart)
+    loose = player(keep=False)
+    play(loose, 0)
+    play(loose, 1)
+    with pytest.raises(RuntimeError, match="at the same time"):
+        loose.device.stream.synchronize()
+    loose.device.stream.queue.clear()
 
 
 def test_lanes_share_no_scratch() -> None:

@@ -80,6 +80,21 @@ def test_a_slot_is_written_again_only_behind_whoever_reads_it() -> None:
     assert [target.get()[0] for target in targets] == list(range(6))
 
 
+def test_a_slot_that_is_read_beside_its_copy_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulated device knows, although it happens to make the copy first."""
+    here, there = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+    monkeypatch.setattr(cupy.cuda.runtime, "streamWaitEvent", lambda *_: None)
+    source, target = full(7), full(0)
+    with pair() as (sender, receiver):
+        with here:
+            sender.send(DATA, 0, 1, source)
+        with there:
+            target[...] = receiver.receive(DATA, 0)
+        here.drain()
+        with pytest.raises(RuntimeError, match="reads what another has written at the same time"):
+            there.drain()
+
+
 def test_a_message_is_a_view_of_its_slot_and_slots_take_turns() -> None:
     with pair() as (sender, receiver):
         places = []

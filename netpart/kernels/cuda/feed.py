@@ -56,6 +56,7 @@ class Lane:
         self.uploaded, self.taken = (xp.cuda.Event(disable_timing=True) for _ in range(2))
         pairs = zip(ys, self.there, strict=True)
         self.copies = chain(*(verbs.copy(y, there) for y, there in pairs if y is not None))
+        self.taken.record(self.device.stream)  # of its pool, so it may have been something else until now
         self.device.held += int(self.memory.nbytes)
 
     def upload(self) -> None:

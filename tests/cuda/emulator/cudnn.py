@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from cupy import cuda
+from cupy import cuda, memory
 
 __version__ = "1.28.0"
 ENGINES = ["eng0", "eng1", "eng2"]
@@ -111,6 +111,7 @@ class Tensor:
         if self.made is not None:
             return self.made(addresses)
         found = self.memory(addresses[self.uid])
+        memory.reads(found)
         if self.data_type == data_type.BFLOAT16:
             found = (found.astype("u4") << 16).view("f4")
         return found.astype("f8")
@@ -118,6 +119,7 @@ class Tensor:
     def write(self, addresses: dict[int, int]) -> None:
         """Computes the tensor."""
         to, value = self.memory(addresses[self.uid]), self.made(addresses)
+        memory.writes(to)
         if self.data_type == data_type.BFLOAT16:
             bits = value.astype("f4").view("u4")
             value = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16

@@ -1,343 +1,106 @@
-// CUDA C on a CPU, for tests: every thread of a block is a fiber, and blocks run one after the other.
+// CUDA C on a CPU, for tests: what a kernel sees of it. host.cpp runs kernels, and shadow.cpp knows what they do to memory.
 //
-// What races on a GPU shows here: shared memory starts as rubbish, every second launch runs blocks and threads
-// backwards, and it is an error if threads meet at different barriers, if one reads a lane that has gone, or if the end
-// of dynamic shared memory is overwritten.
+// Every thread of a block is a fiber, and blocks run one after the other; each launch has an order of its own. What would
+// be wrong on a GPU is an error, also where it would be right by chance: threads that use the same memory with no barrier
+// between them, threads that meet at different barriers or wait for a lane that has gone, memory that is not there, that
+// nobody has written, or that lies at no multiple of what the type asks for, and what C++ does not define.
 #pragma once
-#include <csetjmp>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-#include <mutex>
-#include <string>
+#include <cstddef>
 #include <type_traits>
-#include <ucontext.h>
 #include <utility>
-#include <vector>
 
 #include "intrinsics.hpp"
 
 namespace host {
 
-struct Failure {
-    std::string what;
-};
+void block_barrier(int line);
+void warp_barrier(int line, unsigned mask = 0xffffffff);
+void exchange(int line, unsigned mask, int source, void *value, std::size_t bytes);  // value: that of lane `source`
+unsigned ballot(int line, unsigned mask, bool predicate);
+int block_count(int line, bool predicate);
+void *shared_memory();
 
-struct Fiber {
-    ucontext_t first;
-    jmp_buf place;
-    bool started = false;
-    std::unique_ptr<char[]> stack;
-};
+// Of the thread that asks: the same whenever it does.
+__attribute__((const)) int lane();
+__attribute__((const)) dim3 thread_place();
+__attribute__((const)) dim3 block_place();
+__attribute__((const)) dim3 block_extent();
+__attribute__((const)) dim3 grid_extent();
 
-enum State { FRESH, READY, AT_BLOCK, AT_WARP, DONE };
-
-struct Thread {
-    dim3 place;
-    unsigned number = 0, mask = 0;
-    State state = FRESH;
-    int line = 0;
-    Fiber *fiber = nullptr;
-    unsigned char deposit[16];
-};
-
-const unsigned WARP = 32, STACK = 1 << 17, GUARD = 64;
-const unsigned char RUBBISH = 0xff;  // as floating point: not a number
-
-inline dim3 grid, block, where;  // one launch at a time: a lock keeps the others out
-inline std::vector<Thread> threads;
-inline std::vector<std::unique_ptr<Fiber>> fibers;
-inline std::vector<Fiber *> idle;
-inline std::vector<Thread *> ready;
-inline Thread *self;
-inline unsigned fresh, living, waiting, launches;
-inline std::string failure;
-inline jmp_buf scheduler;
-inline std::vector<unsigned char> dynamic_memory;
-inline void (*body)(void *);
-inline void *arguments;
-
-inline bool backwards() { return launches & 1; }
-
-[[noreturn]] inline void fail(const std::string &what) { throw Failure{what}; }
-
-inline std::string line_of(const Thread &thread) { return "line " + std::to_string(thread.line); }
-
-// Leaves the fiber; its thread goes on after somebody has put it among the ready ones.
-inline void leave(Fiber *fiber) {
-    if (!_setjmp(fiber->place)) _longjmp(scheduler, 1);
-}
-
-inline void release(Thread &thread) {
-    thread.state = READY;
-    ready.push_back(&thread);
-}
-
-inline void settle_block() {
-    if (!waiting || waiting < living) return;
-    int line = 0;
-    for (Thread &thread : threads) {
-        if (thread.state != AT_BLOCK) continue;
-        if (line && line != thread.line)
-            fail("threads of a block wait at different barriers: line " + std::to_string(line) + " and " + line_of(thread));
-        line = thread.line;
-        release(thread);
-    }
-    waiting = 0;
-}
-
-inline Thread *lane_of(unsigned warp, unsigned lane) {
-    unsigned number = warp * WARP + lane;
-    return number < threads.size() && threads[number].state != DONE ? &threads[number] : nullptr;
-}
-
-inline void settle_lane(Thread &thread) {
-    unsigned warp = thread.number / WARP;
-    for (unsigned lane = 0; lane < WARP; lane++) {
-        Thread *other = thread.mask >> lane & 1 ? lane_of(warp, lane) : nullptr;
-        if (!other) continue;
-        if (other->state != AT_WARP) return;
-        if (other->line != thread.line || other->mask != thread.mask)
-            fail("lanes of a warp wait at different places: " + line_of(thread) + " and " + line_of(*other));
-    }
-    unsigned mask = thread.mask;
-    for (unsigned lane = 0; lane < WARP; lane++)
-        if (Thread *other = mask >> lane & 1 ? lane_of(warp, lane) : nullptr) release(*other);
-}
-
-inline void settle_warp(unsigned warp) {
-    for (unsigned lane = 0; lane < WARP; lane++)
-        if (Thread *thread = lane_of(warp, lane); thread && thread->state == AT_WARP) settle_lane(*thread);
-}
-
-inline void wait(State state, int line) {
-    Thread &me = *self;
-    me.state = state, me.line = line;
-    if (state == AT_BLOCK) {
-        waiting++;
-        settle_block();
-    } else {
-        settle_lane(me);
-    }
-    leave(me.fiber);
-}
-
-inline void block_barrier(int line) { wait(AT_BLOCK, line); }
-
-inline void warp_barrier(int line, unsigned mask = 0xffffffff) {
-    if (!(mask >> self->number % WARP & 1)) fail("a lane is not in its own mask: line " + std::to_string(line));
-    self->mask = mask;
-    wait(AT_WARP, line);
-}
-
-template <class T> T deposit_of(const Thread &thread) {
-    T value;
-    std::memcpy(&value, thread.deposit, sizeof(T));
+template <class T> T shuffle(int line, unsigned mask, T value, int source) {
+    static_assert(sizeof(T) <= 16);
+    exchange(line, mask, source, &value, sizeof(T));
     return value;
 }
 
-template <class T> void deposit(T value) {
-    static_assert(sizeof(T) <= sizeof(Thread::deposit));
-    std::memcpy(self->deposit, &value, sizeof(T));
-}
+const int WIDTH = 32;
 
-// Two barriers: nobody overwrites what a slower lane still reads.
-template <class T> T shuffle(int line, unsigned mask, T value, int source) {
-    deposit(value);
-    warp_barrier(line, mask);
-    Thread *other = lane_of(self->number / WARP, source);
-    if (!other || !(mask >> source & 1)) fail("a shuffle reads lane " + std::to_string(source) + ", which is not there: line " + std::to_string(line));
-    T found = deposit_of<T>(*other);
-    warp_barrier(line, mask);
-    return found;
-}
-
-inline int lane() { return self->number % WARP; }
-
-template <class T> T shuffle_index(int line, unsigned mask, T value, int source, int width = WARP) {
+template <class T> T shuffle_index(int line, unsigned mask, T value, int source, int width = WIDTH) {
     return shuffle(line, mask, value, (lane() & ~(width - 1)) | (source & (width - 1)));
 }
-template <class T> T shuffle_up(int line, unsigned mask, T value, unsigned delta, int width = WARP) {
+template <class T> T shuffle_up(int line, unsigned mask, T value, unsigned delta, int width = WIDTH) {
     return shuffle(line, mask, value, (lane() & (width - 1)) < int(delta) ? lane() : lane() - int(delta));
 }
-template <class T> T shuffle_down(int line, unsigned mask, T value, unsigned delta, int width = WARP) {
+template <class T> T shuffle_down(int line, unsigned mask, T value, unsigned delta, int width = WIDTH) {
     return shuffle(line, mask, value, (lane() & (width - 1)) + int(delta) >= width ? lane() : lane() + int(delta));
 }
-template <class T> T shuffle_xor(int line, unsigned mask, T value, int bits, int width = WARP) {
+template <class T> T shuffle_xor(int line, unsigned mask, T value, int bits, int width = WIDTH) {
     int source = lane() ^ bits;
     return shuffle(line, mask, value, source >= (lane() & ~(width - 1)) + width ? lane() : source);
 }
 
-inline unsigned ballot(int line, unsigned mask, int predicate) {
-    deposit(predicate);
-    warp_barrier(line, mask);
-    unsigned found = 0;
-    for (unsigned i = 0; i < WARP; i++)
-        if (Thread *other = mask >> i & 1 ? lane_of(self->number / WARP, i) : nullptr)
-            found |= unsigned(deposit_of<int>(*other) != 0) << i;
-    warp_barrier(line, mask);
-    return found;
-}
-inline int all(int line, unsigned mask, int predicate) { return !ballot(line, mask, !predicate); }
-inline int any(int line, unsigned mask, int predicate) { return ballot(line, mask, predicate) != 0; }
+inline int all(int line, unsigned mask, bool predicate) { return !ballot(line, mask, !predicate); }
+inline int any(int line, unsigned mask, bool predicate) { return ballot(line, mask, predicate) != 0; }
+inline int block_and(int line, bool predicate) { return !block_count(line, !predicate); }
+inline int block_or(int line, bool predicate) { return block_count(line, predicate) != 0; }
 
-inline int block_count(int line, int predicate) {
-    deposit(predicate);
-    block_barrier(line);
-    int found = 0;
-    for (Thread &thread : threads) found += thread.state != DONE && deposit_of<int>(thread) != 0;
-    block_barrier(line);
-    return found;
-}
-inline int block_and(int line, int predicate) { return !block_count(line, !predicate); }
-inline int block_or(int line, int predicate) { return block_count(line, predicate) != 0; }
+struct Launch {
+    void (*body)(void **);
+    void **values;  // the parameters
+    char *shared, *shared_end;
+    const char *image, *image_end;  // the module in memory: its code, tables and static shared memory
+};
 
-inline void begin(Fiber *fiber) {
-    unsigned number = fresh++;
-    self = &threads[backwards() ? threads.size() - 1 - number : number];
-    self->state = READY, self->fiber = fiber;
-}
+const char *launch(const Launch &launch, const unsigned *dims, std::size_t shared);  // what went wrong, or a null pointer
 
-inline void end() {
-    self->state = DONE;
-    living--;
-    settle_block();
-    settle_warp(self->number / WARP);
+struct Kind {
+    bool pointer;
+    char letter;
+    int bytes;
+};
+
+const char *kinds(const Kind *kinds, int count);
+
+template <class T> constexpr char LETTER = std::is_same_v<T, bool> ? 'b' : std::is_floating_point_v<T> ? 'f'
+                                         : !std::is_integral_v<T> ? 'V' : std::is_signed_v<T> ? 'i' : 'u';
+
+template <class T> constexpr Kind kind() {
+    using Element = std::remove_cv_t<std::remove_pointer_t<T>>;
+    if constexpr (!std::is_pointer_v<T>) return {false, LETTER<T>, sizeof(T)};
+    else if constexpr (std::is_arithmetic_v<Element>) return {true, LETTER<Element>, sizeof(Element)};
+    else return {true, 0, 0};
 }
 
-// One fiber runs thread after thread; where one waits, another fiber takes over.
-inline void work(unsigned high, unsigned low) {
-    Fiber *fiber = reinterpret_cast<Fiber *>(std::uintptr_t(high) << 32 | low);
-    for (;;) {
-        while (failure.empty() && fresh < threads.size()) {
-            begin(fiber);
-            try {
-                body(arguments);
-                end();
-            } catch (const Failure &found) {
-                failure = found.what;
-            }
-        }
-        idle.push_back(fiber);
-        leave(fiber);
+// Parameters are copied to the stack of the thread, and are no memory of the device.
+template <auto kernel> struct Entry;
+template <class... P, void (*kernel)(P...)> struct Entry<kernel> {
+    template <std::size_t... I> UNWATCHED static void with(void **values, std::index_sequence<I...>) {
+        kernel(*static_cast<P *>(values[I])...);
     }
-}
-
-inline void enter(Fiber *fiber) {
-    if (_setjmp(scheduler)) return;
-    if (fiber->started) _longjmp(fiber->place, 1);
-    fiber->started = true;
-    setcontext(&fiber->first);
-}
-
-inline Fiber *another() {
-    if (!idle.empty()) {
-        Fiber *fiber = idle.back();
-        idle.pop_back();
-        return fiber;
+    UNWATCHED static void body(void **values) { with(values, std::index_sequence_for<P...>()); }
+    UNWATCHED static const char *kinds() {
+        static constexpr Kind found[] = {kind<P>()..., Kind()};
+        return host::kinds(found, sizeof...(P));
     }
-    Fiber *fiber = fibers.emplace_back(std::make_unique<Fiber>()).get();
-    fiber->stack.reset(new char[STACK]);
-    getcontext(&fiber->first);
-    fiber->first.uc_stack.ss_sp = fiber->stack.get();
-    fiber->first.uc_stack.ss_size = STACK;
-    fiber->first.uc_link = nullptr;
-    auto address = reinterpret_cast<std::uintptr_t>(fiber);
-    makecontext(&fiber->first, reinterpret_cast<void (*)()>(work), 2, unsigned(address >> 32), unsigned(address));
-    return fiber;
-}
-
-inline std::string stuck() {
-    for (Thread &thread : threads)
-        if (thread.state == AT_WARP || thread.state == AT_BLOCK)
-            return "threads wait for each other for ever: one of them at " + line_of(thread);
-    return "threads wait for each other for ever";
-}
-
-inline void turn() {
-    if (ready.empty()) {
-        if (fresh == threads.size()) failure = stuck();
-        else enter(another());
-        return;
-    }
-    std::vector<Thread *> now;
-    now.swap(ready);
-    for (std::size_t i = 0; i < now.size() && failure.empty(); i++) {
-        self = now[backwards() ? now.size() - 1 - i : i];
-        enter(self->fiber);
-    }
-}
+};
 
 __attribute__((section("shared_memory"))) inline char first_shared[1];
 extern "C" __attribute__((weak, visibility("hidden"))) char __start_shared_memory[], __stop_shared_memory[];
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
 
-inline void run_block(std::size_t shared) {
-    std::memset(__start_shared_memory, RUBBISH, __stop_shared_memory - __start_shared_memory);
-    dynamic_memory.assign(shared + GUARD, RUBBISH);
-    unsigned count = block.x * block.y * block.z;
-    threads.assign(count, Thread());
-    for (unsigned i = 0; i < count; i++) {
-        threads[i].number = i;
-        threads[i].place = dim3(i % block.x, i / block.x % block.y, i / block.x / block.y);
-    }
-    ready.clear();
-    fresh = waiting = 0, living = count;
-    while (living && failure.empty()) turn();
-    for (unsigned i = 0; i < GUARD && failure.empty(); i++)
-        if (dynamic_memory[shared + i] != RUBBISH) failure = "a kernel writes beyond its dynamic shared memory";
-}
-
-inline const char *run_grid(std::size_t shared) {
-    unsigned count = grid.x * grid.y * grid.z;
-    failure.clear();
-    for (unsigned i = 0; i < count && failure.empty(); i++) {
-        unsigned number = backwards() ? count - 1 - i : i;
-        where = dim3(number % grid.x, number / grid.x % grid.y, number / grid.x / grid.y);
-        run_block(shared);
-    }
-    launches++;
-    if (failure.empty()) return nullptr;
-    idle.clear();
-    fibers.clear();
-    return failure.c_str();
-}
-
-template <class... P> struct Call {
-    void (*kernel)(P...);
-    void **values;
-    template <std::size_t... I> void with(std::index_sequence<I...>) { kernel(*static_cast<P *>(values[I])...); }
-    static void run(void *call) { static_cast<Call *>(call)->with(std::index_sequence_for<P...>()); }
-};
-
-// Returns what went wrong, or a null pointer. Everything is on the heap or static: fibers leave this frame behind.
-template <class... P>
-const char *launch(void (*kernel)(P...), const unsigned *dims, std::size_t shared, void **values) {
-    static std::mutex lock;
-    static std::string kept;
-    std::lock_guard<std::mutex> guard(lock);
-    Call<P...> call{kernel, values};
-    grid = dim3(dims[0], dims[1], dims[2]), block = dim3(dims[3], dims[4], dims[5]);
-    body = Call<P...>::run, arguments = &call;
-    return run_grid(shared);
-}
-
-// As numpy writes a type: f4, i8, b1; p before it for a pointer to it; v for anything else.
-template <class T> std::string kind() {
-    if constexpr (std::is_pointer_v<T>) {
-        using Element = std::remove_cv_t<std::remove_pointer_t<T>>;
-        if constexpr (std::is_arithmetic_v<Element>) return "p" + kind<Element>();
-        else return "p";
-    } else {
-        const char *name = std::is_same_v<T, bool> ? "b" : std::is_floating_point_v<T> ? "f"
-                         : !std::is_integral_v<T> ? "V" : std::is_signed_v<T> ? "i" : "u";
-        return name + std::to_string(sizeof(T));
-    }
-}
-
-template <class... P> const char *kinds(void (*)(P...)) {
-    static const std::string found = ((kind<P>() + " ") + ... + std::string());
-    return found.c_str();
+template <auto kernel> UNWATCHED const char *run(const unsigned *dims, std::size_t shared, void **values) {
+    const Launch found = {Entry<kernel>::body, values, __start_shared_memory, __stop_shared_memory, __ehdr_start, _end};
+    return launch(found, dims, shared);
 }
 
 }  // namespace host
@@ -353,10 +116,10 @@ template <class... P> const char *kinds(void (*)(P...)) {
 #define __align__(n) alignas(n)
 #define __restrict__ __restrict
 
-#define threadIdx (host::self->place)
-#define blockIdx (host::where)
-#define blockDim (host::block)
-#define gridDim (host::grid)
+#define threadIdx (host::thread_place())
+#define blockIdx (host::block_place())
+#define blockDim (host::block_extent())
+#define gridDim (host::grid_extent())
 const int warpSize = 32;
 
 #define __syncthreads() host::block_barrier(__LINE__)
@@ -372,9 +135,9 @@ const int warpSize = 32;
 #define __all_sync(mask, p) host::all(__LINE__, mask, p)
 #define __any_sync(mask, p) host::any(__LINE__, mask, p)
 
-#define DYNAMIC_SHARED_MEMORY(type, name) type *name = reinterpret_cast<type *>(host::dynamic_memory.data())
+#define DYNAMIC_SHARED_MEMORY(type, name) type *name = static_cast<type *>(host::shared_memory())
 #define ENTRY(name)                                                                                                    \
-    extern "C" const char *run_##name(const unsigned *dims, std::size_t shared, void **values) {                       \
-        return host::launch(name, dims, shared, values);                                                               \
+    extern "C" UNWATCHED const char *run_##name(const unsigned *dims, std::size_t shared, void **values) {             \
+        return host::run<name>(dims, shared, values);                                                                  \
     }                                                                                                                  \
-    extern "C" const char *kinds_##name() { return host::kinds(name); }
+    extern "C" UNWATCHED const char *kinds_##name() { return host::Entry<name>::kinds(); }

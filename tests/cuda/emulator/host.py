@@ -7,7 +7,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,15 @@ import numpy as np
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[2] / "netpart/kernels/cuda/source"
-COMMAND = ["g++", "-std=c++17", "-Og", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE"]
-COMMAND += ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]  # GPUs refuse what is not aligned
+FOLDER = Path(tempfile.gettempdir()) / "netpart-cuda-emulator"
+RUNTIME = "shadow.cpp", "host.cpp"
+"""What all modules share; g++ compiles calls of it into kernels, wherever these use memory, by what WATCHED says."""
+FAST = ["g++", "-std=c++17", "-O2", "-w", "-fPIC", "-U_FORTIFY_SOURCE"]
+WATCHED = "thread,alignment,bounds,shift,signed-integer-overflow,integer-divide-by-zero,float-cast-overflow,bool"
+COMMAND = [
+    "g++", "-std=c++17", "-Og", "-g1", "-w", "-fPIC", "-fno-gnu-unique", "-ffp-contract=off", f"-fsanitize={WATCHED}",
+    "--param", "tsan-instrument-func-entry-exit=0",
+]  # fmt: skip
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*$', re.M)
 NOT_OURS = re.compile(r"^[ \t]*#[ \t]*(?:include[ \t]+<|pragma).*$", re.M)
@@ -38,16 +47,19 @@ def compile(source: str, options: Sequence[str] = (), folder: str | Path | None 
     ``#include "name"`` is looked up in netpart/kernels/cuda/source; kernels are ``extern "C"``. Raises RuntimeError
     with what g++ says.
     """
-    place = Path(folder or Path(tempfile.gettempdir()) / "netpart-cuda-emulator")
-    place.mkdir(parents=True, exist_ok=True)
     defined = [option for option in options if option.startswith("-D")]
     text = _translated(source, defined)
     headers = "".join((HERE / name).read_text() for name in ("host.hpp", "intrinsics.hpp"))
-    name = blake2b("\0".join([*COMMAND, *defined, headers, text]).encode(), digest_size=12).hexdigest()
-    library = place / f"{name}.so"
-    if not library.exists():
-        _build(text, defined, library)
-    return Module(library)
+    runtime()
+    return Module(_built([*COMMAND, *defined], text, headers, Path(folder or FOLDER)), text)
+
+
+@cache
+def runtime() -> ctypes.CDLL:
+    """What runs kernels and watches memory: ``host.cpp`` and ``shadow.cpp``, where modules find them."""
+    text = "".join((HERE / name).read_text() for name in RUNTIME)
+    headers = "".join(path.read_text() for path in sorted(HERE.glob("*.hpp")))
+    return ctypes.CDLL(str(_built(FAST, text, headers, FOLDER)), ctypes.RTLD_GLOBAL)
 
 
 def _translated(source: str, defined: Sequence[str]) -> str:
@@ -71,15 +83,20 @@ def _inlined(source: str, seen: set[str]) -> str:
     return INCLUDE.sub(content, source)
 
 
-def _build(text: str, defined: Sequence[str], library: Path) -> None:
-    """Renamed when complete, so that processes that build the same do not meet."""
-    with tempfile.NamedTemporaryFile(dir=library.parent, suffix=".so", delete=False) as file:
-        partial = Path(file.name)
-    try:
-        _run([*COMMAND, "-shared", f"-I{HERE}", *defined, "-x", "c++", "-", "-o", str(partial)], text)
-        partial.rename(library)
-    finally:
-        partial.unlink(missing_ok=True)
+def _built(command: Sequence[str], text: str, headers: str, place: Path) -> Path:
+    """The library of ``text``, in ``place`` under a name that says what went in.
+
+    Renamed when complete, so that processes that build the same do not meet.
+    """
+    name = blake2b("\0".join([*command, headers, text]).encode(), digest_size=12).hexdigest()
+    place.mkdir(parents=True, exist_ok=True)
+    if not (library := place / f"{name}.so").exists():
+        with tempfile.TemporaryDirectory(dir=place) as folder:
+            objects, partial = Path(folder, "module.o"), Path(folder, library.name)
+            _run([*command, "-c", f"-I{HERE}", "-x", "c++", "-", "-o", str(objects)], text)
+            _run(["g++", "-shared", str(objects), "-o", str(partial)], "")
+            partial.rename(library)
+    return library
 
 
 def _run(command: Sequence[str], text: str) -> str:
@@ -90,23 +107,48 @@ def _run(command: Sequence[str], text: str) -> str:
 
 
 class Module:
-    """The kernels of one compiled source."""
+    """The kernels of one compiled ``text``."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.lines = path, text.splitlines()
         self._library = ctypes.CDLL(str(path))
 
     def get_function(self, name: str) -> Function:
         """The kernel ``name``. Raises KeyError if there is none."""
         if not hasattr(self._library, f"run_{name}"):
             raise KeyError(f'{name}: expected a kernel that is extern "C" __global__ void')
-        return Function(self._library, name)
+        return Function(self, self._library, name)
+
+    def where(self, offset: str) -> str:
+        """The statement behind an address of the library, and those that it is inlined in."""
+        found = subprocess.run(["addr2line", "-i", "-e", str(self.path), offset], capture_output=True, text=True)
+        numbers = [int(n) for n in re.findall(r"<stdin>:(\d+)", found.stdout)]
+        return ", in ".join(f"line {n}: {self.lines[n - 1].strip()}" for n in numbers) or f"at {offset}"
+
+
+AT = re.compile("@([0-9a-f]+)")
+"""How the runtime says where in a module something happened."""
+
+
+@contextmanager
+def lent(arrays: Iterable[Any]) -> Iterator[None]:
+    """Arrays of the host are memory of the device."""
+    memory, places = runtime(), {array.ctypes.data: array.nbytes for array in arrays}
+    for first, nbytes in places.items():
+        memory.memory_enroll(ctypes.c_size_t(first), ctypes.c_size_t(nbytes), 1, 0)
+    try:
+        yield
+    finally:
+        for first in places:
+            memory.memory_dismiss(ctypes.c_size_t(first))
 
 
 class Function:
     """A kernel, launched as a RawKernel of CuPy."""
 
-    def __init__(self, library: ctypes.CDLL, name: str) -> None:
+    def __init__(self, module: Module, library: ctypes.CDLL, name: str) -> None:
         self.name, self._run, kinds = name, library[f"run_{name}"], library[f"kinds_{name}"]
+        self._module = module
         self._run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
         self._run.restype = kinds.restype = ctypes.c_char_p
         self.kinds: list[str] = kinds().decode().split()
@@ -124,13 +166,14 @@ class Function:
         dims = *_three(grid), *_three(block)
         if wrong := refused(dims):
             raise RuntimeError(f"{self.name}: {wrong}")
-        self.run(dims, shared_mem, pointers)
+        with lent(arg for arg in args if isinstance(arg, np.ndarray)):
+            self.run(dims, shared_mem, pointers)
 
     def run(self, dims: Sequence[int], shared_mem: int, pointers: Any) -> None:
         """Runs all threads of a grid and block of ``dims`` with the values that ``pointers`` lead to."""
         failure = self._run((ctypes.c_uint * 6)(*dims), shared_mem, pointers)
         if failure:
-            raise RuntimeError(f"{self.name}: {failure.decode()}")
+            raise RuntimeError(f"{self.name}: {AT.sub(lambda at: self._module.where(at[1]), failure.decode())}")
 
     def _value(self, place: int, arg: Any) -> Any:
         """The bytes of an argument, as a numpy array of one element."""

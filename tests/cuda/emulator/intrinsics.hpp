@@ -107,21 +107,36 @@ inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}
 
+// What the checks of memory do not look at.
+#define UNWATCHED __attribute__((no_sanitize("thread", "undefined")))
+
+namespace host {
+void atomic(const volatile void *address, std::size_t bytes);  // tells them what is done there
+}
+
 // A fiber is never interrupted, so that what it does to memory is atomic.
-template <class T, class U> T exchange(T *p, U value) {
+template <class T, class F> UNWATCHED T exchange(T *p, F change) {
+    host::atomic(p, sizeof(T));
     T old = *p;
-    *p = T(value);
+    *p = T(change(old));
     return old;
 }
-template <class T> T atomicAdd(T *p, std::common_type_t<T> v) { return exchange(p, *p + v); }
-template <class T> T atomicSub(T *p, std::common_type_t<T> v) { return exchange(p, *p - v); }
-template <class T> T atomicMax(T *p, std::common_type_t<T> v) { return exchange(p, *p < v ? v : *p); }
-template <class T> T atomicMin(T *p, std::common_type_t<T> v) { return exchange(p, v < *p ? v : *p); }
-template <class T> T atomicOr(T *p, std::common_type_t<T> v) { return exchange(p, *p | v); }
-template <class T> T atomicAnd(T *p, std::common_type_t<T> v) { return exchange(p, *p & v); }
-template <class T> T atomicExch(T *p, std::common_type_t<T> v) { return exchange(p, v); }
-template <class T> T atomicCAS(T *p, std::common_type_t<T> old, std::common_type_t<T> v) {
-    return exchange(p, *p == old ? v : *p);
+#define ATOMIC(name, changed)                                                                                          \
+    template <class T> UNWATCHED T name(T *p, std::common_type_t<T> v) {                                               \
+        return exchange(p, [=](T old) UNWATCHED { return changed; });                                                  \
+    }
+ATOMIC(atomicAdd, old + v)
+ATOMIC(atomicSub, old - v)
+ATOMIC(atomicMax, old < v ? v : old)
+ATOMIC(atomicMin, v < old ? v : old)
+ATOMIC(atomicOr, old | v)
+ATOMIC(atomicAnd, old & v)
+ATOMIC(atomicExch, v)
+#undef ATOMIC
+template <class T> UNWATCHED T atomicCAS(T *p, std::common_type_t<T> wanted, std::common_type_t<T> v) {
+    return exchange(p, [=](T old) UNWATCHED { return old == wanted ? v : old; });
 }
 // Wraps to 0 after `last`.
-inline unsigned atomicInc(unsigned *p, unsigned last) { return exchange(p, *p >= last ? 0 : *p + 1); }
+UNWATCHED inline unsigned atomicInc(unsigned *p, unsigned last) {
+    return exchange(p, [=](unsigned old) UNWATCHED { return old >= last ? 0 : old + 1; });
+}

@@ -1,4 +1,5 @@
 // How classes are mistaken for each other. Counts are whole numbers: they add up to the same in any order.
+#include "complain.cuh"
 #include "real.cuh"
 
 #define BINS 1024
@@ -11,7 +12,7 @@ extern "C" __global__ void confusion(
     for (long long row = first(); row < rows; row += step()) {
         const int wanted = label[row];
         if (wanted < 0 || wanted >= classes) {
-            *wrong = wanted;
+            complain(wrong, wanted);
             continue;
         }
         if (owned && !owned[row * marks]) continue;

@@ -1,4 +1,5 @@
 // Rows of a table by their number.
+#include "complain.cuh"
 #include "reduce.cuh"
 
 // A block for each token. A token that is in no part of the table is no number.
@@ -11,7 +12,7 @@ extern "C" __global__ void embedding(
         const bool here = row >= 0 && row < rows;
         const bool known = token >= 0 && token < vocabulary;
         const real other = known ? 0 : no_number();
-        if (!known && threadIdx.x == 0) *wrong = (int)token;
+        if (!known && threadIdx.x == 0) complain(wrong, (int)token);
         for (long long c = threadIdx.x; c < columns; c += blockDim.x)
             y[n * columns + c] = here ? w[row * columns + c] : other;
     }

@@ -1,4 +1,5 @@
 // Losses and accuracy: a block for each row writes the row's figures, and one block then adds them up.
+#include "complain.cuh"
 #include "peak.cuh"
 #include "ranking.cuh"
 
@@ -29,7 +30,7 @@ extern "C" __global__ void softmax_loss(
         const Peak peak = row_peak(from, classes);
         const int wanted = label[row];
         const bool known = wanted >= 0 && wanted < classes;
-        if (!known && threadIdx.x == 0) *wrong = wanted;
+        if (!known && threadIdx.x == 0) complain(wrong, wanted);
         const real picked = known ? exp(from[wanted] - peak.top) / peak.sum : no_number();
         int beaten = 0;
         real logs = 0;
@@ -58,7 +59,7 @@ extern "C" __global__ void hits(
         const real* scores = x + row * classes;
         const int wanted = label[row];
         const bool known = wanted >= 0 && wanted < classes;
-        if (!known && threadIdx.x == 0) *wrong = wanted;
+        if (!known && threadIdx.x == 0) complain(wrong, wanted);
         const real picked = known ? scores[wanted] : no_number();
         int beaten = 0;
         for (long long c = threadIdx.x; c < classes; c += blockDim.x) beaten += beats(picked, wanted, scores[c], c);

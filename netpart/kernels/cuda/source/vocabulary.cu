@@ -1,4 +1,5 @@
 // Softmax loss over classes that are cut. The figures of a block of classes are those that vocabulary.py lists.
+#include "complain.cuh"
 #include "peak.cuh"
 #include "ranking.cuh"
 
@@ -62,7 +63,7 @@ extern "C" __global__ void class_loss(
         }
         const int wanted = label[row];
         const bool labelled = wanted >= 0 && wanted < classes;
-        if (!labelled && threadIdx.x == 0) *wrong = wanted;
+        if (!labelled && threadIdx.x == 0) complain(wrong, wanted);
         for (long long c = threadIdx.x; c < columns; c += blockDim.x)
             y[row * columns + c] = exp(x[row * columns + c] - peak) / norm;
         if (!values || threadIdx.x) continue;

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from cupy import runtime
-from cupy.cuda import Stream, get_current_stream
+from cupy import memory, runtime
+from cupy.cuda import WORKING, Stream, get_current_stream
 
 
 class MemoryPointer:
@@ -94,22 +94,32 @@ class ndarray(NDArrayOperatorsMixin):
             raise AttributeError(name)
         found = getattr(self._host, name)
         if callable(found):
-            return lambda *args, **kwargs: called(found, args, kwargs, name not in VIEWS)
+            if name in VIEWS:
+                return lambda *args, **kwargs: wrapped(found(*args, **kwargs))
+            return lambda *args, **kwargs: called(found, args, kwargs, [self._host])
         return wrapped(found)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value) if name == "_host" else setattr(self._host, name, value)
 
     def __getitem__(self, index: Any) -> ndarray:
-        basic = not any(isinstance(i, ndarray | np.ndarray | list) for i in many(index))
-        return called(self._host.__getitem__, (index,), {}, not basic)  # type: ignore[no-any-return]
+        if basic(index):
+            return wrapped(self._host[index])  # type: ignore[no-any-return]
+        return called(self._host.__getitem__, (index,), {}, [self._host])  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, ndarray) and (index is Ellipsis or index == slice(None)):
             target, source = self._host, np.broadcast_to(value._host, self._host.shape)
-            get_current_stream().enqueue(lambda: np.copyto(target, source, casting="unsafe"))
+            get_current_stream().enqueue(lambda: copied(target, source))
             return
-        called(self._host.__setitem__, (index, value), {})
+        target = np.asarray(self._host[index]) if basic(index) else self._host
+        called(self._host.__setitem__, (index, value), {}, (), [target])
+
+    def fill(self, value: Any) -> None:
+        """Bytes that are filled with rubbish are as good as never written."""
+        called(self._host.fill, (value,), {}, (), [self._host])
+        if self._host.dtype == np.uint8 and value == runtime.RUBBISH:
+            memory.enroll(self._host.__array_interface__["data"][0], self._host.nbytes)
 
     def __len__(self) -> int:
         return len(self._host)
@@ -144,7 +154,7 @@ class ndarray(NDArrayOperatorsMixin):
         if not (self._host.flags.c_contiguous and found.flags.c_contiguous):
             with stream:  # CuPy packs it first
                 allocated(np.empty, self._host.shape, self._host.dtype)
-        stream.enqueue(lambda: np.copyto(found, self._host))
+        stream.enqueue(lambda: copied(found, self._host))
         if blocking or not runtime.pinned(found.__array_interface__["data"][0], found.nbytes):
             stream.synchronize()
         return found
@@ -159,7 +169,7 @@ class ndarray(NDArrayOperatorsMixin):
             raise RuntimeError("Cannot set to non-contiguous array")
         stream = stream or get_current_stream()
         stream.refuse_while_capturing("cudaMemcpy from the host")
-        stream.enqueue(lambda: np.copyto(self._host, host))
+        stream.enqueue(lambda: copied(self._host, host))
         if not runtime.pinned(host.__array_interface__["data"][0], host.nbytes):
             stream.synchronize()
 
@@ -168,28 +178,46 @@ VIEWS = {"reshape", "transpose", "view", "ravel", "swapaxes", "squeeze"}
 """Methods that compute nothing where they are asked for what needs no copy."""
 
 
+def basic(index: Any) -> bool:
+    """True if ``index`` makes a view."""
+    return not any(isinstance(i, ndarray | np.ndarray | list) for i in many(index))
+
+
+def copied(target: Any, source: Any) -> None:
+    """Copies between arrays of the device and the host."""
+    if memory.has(source.__array_interface__["data"][0]):
+        memory.reads(source)
+    if memory.has(target.__array_interface__["data"][0]):
+        memory.writes(target)
+    np.copyto(target, source, casting="unsafe")
+
+
 def many(index: Any) -> tuple[Any, ...]:
     return index if isinstance(index, tuple) else (index,)
 
 
 def allocated(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Memory of the device, at addresses of 512 as its allocator has them."""
+    """Memory of the device, at addresses of 512 as its allocator has them; what is not empty is written."""
     get_current_stream().refuse_while_capturing("cudaMalloc")
     plain = make(*args, **kwargs)
-    raw = np.frombuffer(runtime.Block(plain.nbytes + 512), np.uint8)
-    start = -raw.__array_interface__["data"][0] % 512
-    found = raw[start : start + plain.nbytes].view(plain.dtype).reshape(plain.shape)
-    if make is not np.empty:
-        np.copyto(found, plain)
+    with WORKING:
+        block = runtime.Block(plain.nbytes)
+        raw = np.frombuffer(block, np.uint8)
+        start = block.address - raw.__array_interface__["data"][0]
+        found = raw[start : start + plain.nbytes].view(plain.dtype).reshape(plain.shape)
+        if make is not np.empty:
+            memory.writes(found)
+            np.copyto(found, plain)
     return found
 
 
 def wrapped(value: Any) -> Any:
-    """What numpy found, as CuPy has it: an array even of no axes."""
+    """What numpy found, as CuPy has it: an array on the device, even of no axes."""
     if isinstance(value, ndarray) or not isinstance(value, np.ndarray | np.generic):
         return tuple(map(wrapped, value)) if type(value) in (tuple, list) and any_array(value) else value
-    found = ndarray.__new__(ndarray)
-    found._host = np.asarray(value)
+    found, array = ndarray.__new__(ndarray), np.asarray(value)
+    there = not array.size or memory.has(array.__array_interface__["data"][0])
+    found._host = array if there else allocated(np.array, array)
     return found
 
 
@@ -208,14 +236,33 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
-def called(function: Callable[..., Any], args: Any, kwargs: Any, computes: bool = True) -> Any:
-    """What numpy's function finds, behind all that was enqueued before."""
-    if computes:
-        get_current_stream().synchronize()
-    given = {name: unwrapped(value) for name, value in kwargs.items()}
-    found = function(*unwrapped(tuple(args)), **given)
+def called(
+    function: Callable[..., Any], args: Any, kwargs: Any, reads: Sequence[Any] = (), writes: Sequence[Any] = ()
+) -> Any:
+    """What numpy's function finds, behind all that was enqueued before: it reads its arguments, and ``reads``."""
+    stream = get_current_stream()
+    stream.refuse_while_capturing("a kernel of CuPy's own, which may allocate")
     outs = [value for value in many(kwargs.get("out")) if isinstance(value, ndarray)]
+    given = {name: unwrapped(value) for name, value in kwargs.items()}
+    with WORKING:
+        stream.drain()
+        stream.begin()
+        for array in (*reads, *arrays(args), *arrays([v for name, v in kwargs.items() if name != "out"])):
+            if not any(array is each for each in writes):
+                memory.reads(array)
+        found = function(*unwrapped(tuple(args)), **given)
+        for array in (*writes, *arrays(outs)):
+            memory.writes(array)
     return outs[0] if outs else wrapped(found)
+
+
+def arrays(values: Any) -> Iterator[Any]:
+    """Those of the device among arguments."""
+    for value in values:
+        if isinstance(value, ndarray):
+            yield value._host
+        elif isinstance(value, tuple | list):
+            yield from arrays(value)
 
 
 def function(name: str) -> Any:
@@ -225,6 +272,8 @@ def function(name: str) -> Any:
         return found
     if name in ("dtype", "result_type", "can_cast"):
         return found
+    if name == "copyto":
+        return lambda dst, src, **kwargs: called(found, (dst, src), kwargs, (), [dst._host])
     return lambda *args, **kwargs: called(found, args, kwargs)
 
 
@@ -240,7 +289,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bo
     """``a`` on the device: itself, if it is there."""
     if isinstance(a, ndarray) and dtype in (None, a.dtype):
         return a
-    get_current_stream().synchronize()
+    get_current_stream().drain()
     return wrapped(allocated(np.array, a._host if isinstance(a, ndarray) else a, dtype))  # type: ignore[no-any-return]
 
 

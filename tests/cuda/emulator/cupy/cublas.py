@@ -8,7 +8,7 @@ import tempfile
 from hashlib import blake2b
 from pathlib import Path
 
-from cupy import runtime
+from cupy import memory, runtime
 
 SOURCE = Path(__file__).parents[1] / "cublas.cpp"
 COMMAND = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-Wl,-soname,libcublas.so.13"]
@@ -29,11 +29,28 @@ def built() -> Path:
 
 LIBRARY = ctypes.CDLL(str(built()))
 LIBRARY.emulator_work.argtypes = [ctypes.c_void_p]
+LIBRARY.emulator_sides.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+SIDES, SIDE = 5, 8
+"""What a product uses, and numbers that say how each lies."""
 
 
 def enqueue(stream: int | None, work: int) -> None:
     """Puts a product into a stream."""
-    runtime.STREAMS[stream or 0].enqueue(lambda: LIBRARY.emulator_work(work))
+    runtime.STREAMS[stream or 0].enqueue(lambda: multiply(work))
+
+
+def multiply(work: int) -> None:
+    """Computes a product, of matrices that memory lets it use; the workspace is for one at a time."""
+    told = (ctypes.c_longlong * (SIDES * SIDE + 2))()
+    LIBRARY.emulator_sides(work, told)
+    parts = [told[i : i + SIDE] for i in range(0, SIDES * SIDE, SIDE)]
+    a, b, c, vector, workspace = (memory.Lying(at, lying[:3], lying[3:], item) for at, item, *lying in parts)
+    again, sums = told[-2:]
+    for read in (a, b, *[c] * again, *[vector] * (not sums)):
+        memory.reads(read)
+    LIBRARY.emulator_work(work)
+    for written in (c, *[vector] * sums, workspace):
+        memory.writes(written)
 
 
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(enqueue)

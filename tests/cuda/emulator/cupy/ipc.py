@@ -15,6 +15,8 @@ from struct import Struct
 from typing import Any
 from weakref import WeakValueDictionary
 
+from cupy import memory
+
 HANDLE = Struct("<4sQQQ36x")
 """Kind, process, descriptor or event, and bytes: 64 as CUDA's."""
 MEMORY: dict[int, tuple[int, mmap.mmap]] = {}
@@ -35,8 +37,8 @@ def alone() -> Iterator[None]:
 
 
 def mapping(descriptor: int, nbytes: int) -> tuple[int, mmap.mmap]:
-    memory = mmap.mmap(descriptor, nbytes)
-    return ctypes.addressof(ctypes.c_ubyte.from_buffer(memory)), memory
+    found = mmap.mmap(descriptor, nbytes)
+    return ctypes.addressof(ctypes.c_ubyte.from_buffer(found)), found
 
 
 def malloc(nbytes: int) -> int:
@@ -46,18 +48,20 @@ def malloc(nbytes: int) -> int:
         raise CUDARuntimeError("cudaErrorMemoryAllocation: out of memory")
     descriptor = os.memfd_create("emulated-device")
     os.ftruncate(descriptor, nbytes)
-    address, memory = mapping(descriptor, nbytes)
-    MEMORY[address] = descriptor, memory
+    address, mapped = mapping(descriptor, nbytes)
+    MEMORY[address] = descriptor, mapped
+    memory.enroll(address, nbytes)
     return address
 
 
 def free(address: int) -> None:
+    memory.dismiss(address)
     os.close(MEMORY.pop(address)[0])
 
 
 def ipcGetMemHandle(address: int) -> bytes:
-    descriptor, memory = MEMORY[address]
-    return HANDLE.pack(b"mem ", os.getpid(), descriptor, len(memory))
+    descriptor, mapped = MEMORY[address]
+    return HANDLE.pack(b"mem ", os.getpid(), descriptor, len(mapped))
 
 
 def ipcOpenMemHandle(handle: bytes, flags: int = 1) -> int:
@@ -74,10 +78,16 @@ def ipcOpenMemHandle(handle: bytes, flags: int = 1) -> int:
         address, OPEN[address] = mapping(other, nbytes)
     finally:
         os.close(other)
+    own = [a for a, (known, _) in MEMORY.items() if process == os.getpid() and known == descriptor]
+    if own:
+        memory.alias(address, nbytes, own[0])
+    else:
+        memory.enroll(address, nbytes, written=True)
     return address
 
 
 def ipcCloseMemHandle(address: int) -> None:
+    memory.dismiss(address)
     del OPEN[address]
 
 

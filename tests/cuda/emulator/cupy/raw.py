@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -12,19 +10,9 @@ import numpy as np
 
 from cupy.array import ndarray
 from cupy.cuda import Stream, get_current_stream
+from cupy.memory import host
 
 FOLDER = Path(gettempdir()) / "netpart-emulator"
-
-
-@cache
-def host() -> Any:
-    """The module host.py beside this package."""
-    spec = spec_from_file_location("emulator_host", Path(__file__).parents[1] / "host.py")
-    assert spec is not None
-    assert spec.loader is not None
-    found = module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
 
 
 class RawKernel:

@@ -8,6 +8,7 @@ from threading import local
 from typing import Any
 from weakref import WeakValueDictionary
 
+from cupy import memory
 from cupy.ipc import (
     eventDestroy,
     free,
@@ -27,16 +28,38 @@ PINNED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """Pinned memory by its address."""
 
 
-GRAVES: list[bytearray] = []
-"""Memory of the device that was given back while there was work to do, which may still touch it, as it may on a GPU."""
+RUBBISH, LINE = 0xFF, 512
+"""What fresh memory is full of: as floating point, not a number; and what its addresses are multiples of."""
 
 
 class Block(bytearray):
-    """Memory of the device."""
+    """``nbytes`` of memory of the device, and as much around it that is nobody's."""
+
+    def __init__(self, nbytes: int) -> None:
+        super().__init__(nbytes + 2 * LINE)
+        from cupy.cuda import WORKING, get_current_stream
+
+        self.address = -(-(ctypes.addressof(ctypes.c_char.from_buffer(self)) + 1) // LINE) * LINE
+        with WORKING:
+            get_current_stream().begin()
+            memory.enroll(self.address, nbytes, pool=True)
+        ctypes.memset(self.address, RUBBISH, nbytes)
 
     def __del__(self) -> None:
         if any(stream.queue for stream in list(STREAMS.values())):
             GRAVES.append(self)
+        else:
+            memory.dismiss(self.address)
+
+
+GRAVES: list[Block] = []
+"""Memory of the device that was given back while there was work to do, which may still touch it, as it may on a GPU."""
+
+
+def bury() -> None:
+    """Nobody can touch it any more."""
+    while GRAVES:
+        memory.dismiss(GRAVES.pop().address)
 
 
 class CUDARuntimeError(RuntimeError):
@@ -101,16 +124,26 @@ def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int, alive: An
     """What is given back meanwhile is not taken: ``alive`` and pinned memory live on until the bytes are copied."""
     queue, host = STREAMS[stream], {memcpyHostToDevice: src, memcpyDeviceToHost: dst}.get(kind)
     owner = None if host is None else pinned(host, size)
-    if host is None or owner is not None:
-        queue.enqueue(lambda alive=(alive, owner): ctypes.memmove(dst, src, size))
-        return
-    queue.refuse_while_capturing("cudaMemcpyAsync of pageable memory")
-    queue.synchronize()
-    ctypes.memmove(dst, src, size)
+
+    def copy(alive: Any = (alive, owner)) -> None:
+        if kind != memcpyHostToDevice:
+            memory.reads(memory.Lying(src, (size,)))
+        if kind != memcpyDeviceToHost:
+            memory.writes(memory.Lying(dst, (size,)))
+        ctypes.memmove(dst, src, size)
+
+    queue.enqueue(copy)
+    if host is not None and owner is None:
+        queue.refuse_while_capturing("cudaMemcpyAsync of pageable memory")
+        queue.synchronize()
 
 
 def memsetAsync(dst: int, value: int, size: int, stream: int) -> None:
-    STREAMS[stream].enqueue(lambda: ctypes.memset(dst, value, size))
+    def fill() -> None:
+        memory.writes(memory.Lying(dst, (size,)))
+        ctypes.memset(dst, value, size)
+
+    STREAMS[stream].enqueue(fill)
 
 
 __all__ = [

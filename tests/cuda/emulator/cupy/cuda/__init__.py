@@ -1,6 +1,8 @@
 """Streams, events, graphs and memory of the emulated device.
 
-What is enqueued on a stream is done when somebody waits for it, and no sooner: a wait that is missing shows.
+What is enqueued on a stream is done when somebody waits for it, and no sooner: a wait that is missing shows. And memory
+knows which works of all streams come before each: what two do to it with no event between them is an error, also if it
+happens to be done in the right order.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from random import Random
 from threading import RLock, local
 from typing import Any
 
-from cupy import ipc, runtime
+from cupy import ipc, memory, runtime
 from cupy.runtime import CUDARuntimeError
 
 HERE = local()
@@ -26,6 +28,16 @@ LAUNCHES = count()
 WORKING = RLock()
 """Held by whoever does what was enqueued: a thread may wait for what is on the stream of another."""
 Work = Callable[[], None]
+Known = dict[int, int]
+"""By stream: how many of its works come before something."""
+HOST: Known = {}
+"""What hosts have waited for. What one enqueues comes behind it, whichever did: they tell each other in their ways."""
+
+
+def join(known: Known, more: Known) -> None:
+    """Adds what ``more`` knows to ``known``."""
+    for stream, number in list(more.items()):
+        known[stream] = max(number, known.get(stream, 0))
 
 
 def is_available() -> bool:
@@ -39,10 +51,12 @@ class Capture:
     def __init__(self, origin: Stream) -> None:
         self.origin, self.streams = origin, [origin]
         self.work: list[Work] = []
+        self.lanes: list[Stream] = []
         self.after: list[set[int]] = []
 
-    def add(self, work: Work, after: set[int]) -> int:
+    def add(self, work: Work, lane: Stream, after: set[int]) -> int:
         self.work.append(work)
+        self.lanes.append(lane)
         self.after.append(after)
         return len(self.work) - 1
 
@@ -68,11 +82,23 @@ class Graph:
     missing shows."""
 
     def __init__(self, capture: Capture) -> None:
-        self.work, self.after = capture.work, capture.after
+        self.work, self.lanes, self.after = capture.work, capture.lanes, capture.after
 
     def launch(self, stream: Stream | None = None) -> None:
+        """Each work is the next one of the stream that it was captured on, and knows only of those with edges to it."""
+        stream = stream or get_current_stream()
+        stream.refuse_while_capturing("cudaGraphLaunch")
+        join(stream.known, HOST)
+        start, known = dict(stream.known), dict[int, Known]()
         for i in self.order(next(LAUNCHES)):
-            (stream or get_current_stream()).enqueue(self.work[i])
+            known[i] = dict(start)
+            for before in self.after[i]:
+                join(known[i], known[before])
+            lane = self.lanes[i]
+            lane.number += 1
+            known[i][lane.ptr] = lane.number
+            stream.queue.append((self.work[i], lane.ptr, lane.number, known[i]))
+            join(stream.known, known[i])
 
     def order(self, seed: int) -> list[int]:
         """Of what may come next, now and then what was enqueued last, else anything."""
@@ -103,16 +129,47 @@ class Stream:
 
     def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int = 0) -> None:
         self.ptr, self.device_id = (0 if null else next(NUMBERS)), 0
-        self.queue: deque[Work] = deque()
+        self.queue: deque[tuple[Work, int, int, Known]] = deque()
+        self.number, self.known = 0, Known()
         self.capture: Capture | None = None
         self.front: set[int] = set()
         runtime.STREAMS[self.ptr] = self
 
+    def __del__(self) -> None:
+        HOST.pop(self.ptr, None)
+        memory.forget(self.ptr)
+
     def enqueue(self, work: Work) -> None:
         if self.capture is None:
-            self.queue.append(work)
+            self.queue.append((work, self.ptr, *self.place()))
         else:
-            self.front = {self.capture.add(work, self.front)}
+            self.front = {self.capture.add(work, self, self.front)}
+
+    def place(self) -> tuple[int, Known]:
+        """The number of its next work, and what comes before that."""
+        join(self.known, HOST)
+        self.number += 1
+        self.known[self.ptr] = self.number
+        self.known = {stream: number for stream, number in self.known.items() if stream in runtime.STREAMS}
+        return self.number, dict(self.known)
+
+    def begin(self) -> None:
+        """What is done to memory from here on is its next work."""
+        memory.begin(self.ptr, *self.place())
+
+    def step(self) -> None:
+        """Does the first work that is enqueued."""
+        work, *place = self.queue.popleft()
+        memory.begin(*place)
+        work()
+
+    def drain(self) -> None:
+        """Does all that is enqueued. To those that enqueue more nothing has been said."""
+        with WORKING:
+            while self.queue:
+                self.step()
+            if not any(stream.queue for stream in list(runtime.STREAMS.values())):
+                runtime.bury()
 
     def use(self) -> Stream:
         HERE.stream = self
@@ -133,11 +190,8 @@ class Stream:
 
     def synchronize(self) -> None:
         self.refuse_while_capturing("cudaStreamSynchronize")
-        with WORKING:
-            while self.queue:
-                self.queue.popleft()()
-            if not any(stream.queue for stream in list(runtime.STREAMS.values())):
-                runtime.GRAVES.clear()
+        self.drain()
+        join(HOST, self.known)
 
     def refuse_while_capturing(self, what: str) -> None:
         if self.capture is not None:
@@ -174,6 +228,7 @@ class Stream:
             return self.wait_captured(*event.captured)
         self.refuse_while_capturing("cudaErrorStreamCaptureIsolation: cudaStreamWaitEvent for what is not captured")
         mark = event.waited
+        join(self.known, event.known)
         self.enqueue(lambda: reach(mark))
 
     def wait_captured(self, capture: Capture, front: set[int]) -> None:
@@ -214,6 +269,7 @@ class Event:
         self.ptr, self.interprocess = next(NUMBERS), interprocess
         self.waited: list[Any] = [True, None]
         self.captured: tuple[Capture, set[int]] | None = None
+        self.known = Known()
         ipc.EVENTS[self.ptr] = self
 
     def record(self, stream: Stream | None = None) -> None:
@@ -227,6 +283,7 @@ class Event:
             mark[0] = True
 
         stream.enqueue(reached)
+        self.known = dict(stream.known)
         if self.interprocess and not ipc.ALONE[0]:
             stream.synchronize()
 
@@ -240,6 +297,7 @@ class Event:
         if self.captured is not None:
             raise CUDARuntimeError("cudaErrorCapturedEvent: operation not permitted on an event of a capture")
         reach(self.waited)
+        join(HOST, self.known)
 
 
 def reach(mark: list[Any]) -> None:
@@ -247,7 +305,7 @@ def reach(mark: list[Any]) -> None:
     with WORKING:
         while not mark[0]:
             mark[1].refuse_while_capturing("cudaEventSynchronize")
-            mark[1].queue.popleft()()
+            mark[1].step()
 
 
 def get_elapsed_time(start: Event, end: Event) -> float:

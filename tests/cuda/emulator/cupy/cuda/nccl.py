@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cupy import runtime
+from cupy import memory, runtime
 
 available = True
 NCCL_SUM = 0
@@ -118,12 +118,13 @@ class NcclCommunicator:
         def call() -> None:
             queue, item = runtime.STREAMS[stream], np.dtype(TYPES[element]).itemsize
             queue.synchronize()
-            brought = ctypes.string_at(send, counts[0] * item)
+            queue.begin()
+            brought = fetched(send, counts[0] * item)
             found = self.meet(brought, (kind, *counts, element, more))
             out = result([np.frombuffer(each, TYPES[element]) for each in found])
             if out is not None:
                 assert out.size == counts[1]
-                queue.enqueue(lambda: ctypes.memmove(receive, out.ctypes.data, out.nbytes))
+                queue.enqueue(lambda: bring(receive, out.tobytes()))
 
         if GROUP.depth:
             GROUP.calls.append(call)
@@ -161,20 +162,33 @@ class NcclCommunicator:
         """The messages of a group, all at once."""
         queue = runtime.STREAMS[messages[0][4]]
         queue.synchronize()
-        sent = [(peer, ctypes.string_at(address, n)) for _, peer, address, n, _ in messages if n > 0]
+        queue.begin()
+        sent = [(peer, fetched(address, n)) for _, peer, address, n, _ in messages if n > 0]
         found = self.meet(b"".join(MESSAGE.pack(peer, len(each)) + each for peer, each in sent))
         came = [[each for peer, each in unpacked(one) if peer == self.rank] for one in found]
         for _, peer, address, nbytes, _ in messages:
             if nbytes < 0:
                 data = came[peer].pop(0)
                 assert len(data) == -nbytes
-                queue.enqueue(lambda to=address, data=data: ctypes.memmove(to, data, len(data)))
+                queue.enqueue(lambda to=address, data=data: bring(to, data))
         assert not any(came), "messages that nobody receives"
 
     def abort(self) -> None:
         self.aborted = True
 
     destroy = abort
+
+
+def fetched(address: int, nbytes: int) -> bytes:
+    """Memory of the device, on its way to others."""
+    memory.reads(memory.Lying(address, (nbytes,)))
+    return ctypes.string_at(address, nbytes)
+
+
+def bring(address: int, data: bytes) -> None:
+    """What came from others, to memory of the device."""
+    memory.writes(memory.Lying(address, (len(data),)))
+    ctypes.memmove(address, data, len(data))
 
 
 def total(all: list[Any]) -> Any:
