@@ -94,8 +94,6 @@ class ndarray(NDArrayOperatorsMixin):
             raise AttributeError(name)
         found = getattr(self._host, name)
         if callable(found):
-            if name in VIEWS:
-                return lambda *args, **kwargs: wrapped(found(*args, **kwargs))
             return lambda *args, **kwargs: called(found, args, kwargs, [self._host])
         return wrapped(found)
 
@@ -174,8 +172,8 @@ class ndarray(NDArrayOperatorsMixin):
             stream.synchronize()
 
 
-VIEWS = {"reshape", "transpose", "view", "ravel", "swapaxes", "squeeze"}
-"""Methods that compute nothing where they are asked for what needs no copy."""
+VIEWS = {"broadcast_to", "expand_dims", "moveaxis", "ravel", "reshape", "squeeze", "swapaxes", "transpose", "view"}
+"""Functions and methods that compute nothing where they are asked for what needs no copy."""
 
 
 def basic(index: Any) -> bool:
@@ -241,9 +239,11 @@ def called(
 ) -> Any:
     """What numpy's function finds, behind all that was enqueued before: it reads its arguments, and ``reads``."""
     stream = get_current_stream()
-    stream.refuse_while_capturing("a kernel of CuPy's own, which may allocate")
     outs = [value for value in many(kwargs.get("out")) if isinstance(value, ndarray)]
     given = {name: unwrapped(value) for name, value in kwargs.items()}
+    if getattr(function, "__name__", "") in VIEWS:
+        return wrapped(function(*unwrapped(tuple(args)), **given))
+    stream.refuse_while_capturing("a kernel of CuPy's own, which may allocate")
     with WORKING:
         stream.drain()
         stream.begin()
