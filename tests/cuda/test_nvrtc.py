@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from netpart.kernels.cuda.device import SOURCE, text
+from netpart.kernels.cuda.fused_attention import FORWARD, GRADIENT
+from netpart.kernels.cuda.tiles import candidates
 
 OPTIONS = "-std=c++17", "-arch=sm_90"
 
@@ -24,10 +26,11 @@ def nvrtc() -> ctypes.CDLL | None:
     return ctypes.CDLL(str(found[0].locate())) if found else None
 
 
-def complaint(library: ctypes.CDLL, source: str, real: str) -> str:
+def complaint(library: ctypes.CDLL, source: str, real: str, *defines: str) -> str:
     """What the compiler says of ``source``; "" if it takes it without a word."""
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    options = (ctypes.c_char_p * 3)(*(option.encode() for option in (*OPTIONS, f"-DREAL={real}")))
+    program, size, given = ctypes.c_void_p(), ctypes.c_size_t(), [*OPTIONS, f"-DREAL={real}"]
+    given += [f"-D{one}" for one in defines]
+    options = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"source.cu", 0, None, None)
     try:
         refused = library.nvrtcCompileProgram(program, len(options), options)
@@ -40,17 +43,26 @@ def complaint(library: ctypes.CDLL, source: str, real: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def compiled() -> Callable[[str, str], str]:
+def compiled() -> Callable[..., str]:
     library = nvrtc()
     if library is None:
         pytest.skip("needs the wheel nvidia-cuda-nvrtc")
-    return lambda source, real: complaint(library, source, real)
+    return lambda source, real, *defines: complaint(library, source, real, *defines)
 
 
 @pytest.mark.parametrize("real", ["float", pytest.param("double", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("file", sorted(path.name for path in Path(SOURCE).glob("*.cu")))
 def test_every_source_compiles_for_an_h200(compiled: Any, file: str, real: str) -> None:
     assert compiled(text(file), real) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("name", [FORWARD, GRADIENT])
+@pytest.mark.parametrize("widths", [(16, 16), (64, 64), (80, 48), (128, 128)])
+def test_attention_compiles_for_all_of_its_tiles(compiled: Any, widths: tuple[int, int], name: str, real: str) -> None:
+    for tiles in candidates(*widths, {"float": 4, "double": 8}[real], name == GRADIENT, "Fma"):
+        assert compiled(text(f"{name}.cu"), real, *tiles.defines) == ""
 
 
 def test_a_mistake_would_be_seen(compiled: Any) -> None:

@@ -46,9 +46,10 @@ class Device:
         """Makes the stream the current one of this thread: what CuPy does goes there as well."""
         self.stream.use()
 
-    def function(self, file: str, name: str, real: Any) -> Any:
-        """The kernel ``name`` of ``source/file`` with REAL the dtype ``real``; compiled once in a process."""
-        return function(self.xp, file, name, REALS[np.dtype(real).name])
+    def function(self, file: str, name: str, real: Any, defines: tuple[str, ...] = ()) -> Any:
+        """The kernel ``name`` of ``source/file`` with REAL the dtype ``real`` and ``defines`` ("NAME=value"); compiled
+        once in a process."""
+        return function(self.xp, file, name, REALS[np.dtype(real).name], defines)
 
     def slot(self, value: Callable[[int], float]) -> Array:
         """Device memory (1,), float64, that is ``value(step)`` in whatever is played of ``step``.
@@ -73,6 +74,12 @@ class Device:
             told = np.zeros((), [("value", np.float64, TOLD)])
             told["value"][: len(values)] = values
             self.function("slots.cu", "tell", np.float64)((1,), (TOLD,), (slots, told))
+
+    @cached_property
+    def shared(self) -> int:
+        """Bytes of shared memory that a block may ask for."""
+        runtime = self.xp.cuda.runtime
+        return int(runtime.getDeviceProperties(runtime.getDevice())["sharedMemPerBlockOptin"])
 
     @cached_property
     def uploads(self) -> Any:
@@ -113,15 +120,15 @@ def pinned(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
 
 
 @cache
-def module(xp: Any, file: str, real: str) -> Any:
-    """``source/file`` compiled with REAL a ``real``."""
-    return xp.RawModule(code=text(file), options=("-std=c++17", f"-DREAL={real}"))
+def module(xp: Any, file: str, real: str, defines: tuple[str, ...] = ()) -> Any:
+    """``source/file`` compiled with REAL a ``real`` and ``defines``."""
+    return xp.RawModule(code=text(file), options=("-std=c++17", f"-DREAL={real}", *(f"-D{one}" for one in defines)))
 
 
 @cache
-def function(xp: Any, file: str, name: str, real: str) -> Any:
+def function(xp: Any, file: str, name: str, real: str, defines: tuple[str, ...] = ()) -> Any:
     """The kernel ``name`` of ``source/file``."""
-    return module(xp, file, real).get_function(name)
+    return module(xp, file, real, defines).get_function(name)
 
 
 def text(file: str) -> str:
