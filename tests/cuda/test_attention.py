@@ -21,6 +21,7 @@ def both_ways(
     queries: int, keys: int, width: int, values: int, first: int | None = None, lead: tuple[int, ...] = (1, 2),
     wanted: tuple[bool, bool, bool] = ALL, heads_inside: bool = False, scale: float = 0.7, size: float = 1,
     dtype: str = "float64", order: str = "plain", tolerance: float = 0,
+    precision: str = "float32",
 ) -> None:  # fmt: skip
     """Asserts that attention and its wanted gradients are those of the reference.
 
@@ -40,7 +41,7 @@ def both_ways(
         return chain(forward, kernels.attention_gradient(q, k, v, y, kept, dy, dq, dk, dv, scale, first))
 
     given = [np.ascontiguousarray(turned(x)) for x in (size * q, size * k, v, rubbish(*dy.shape), dy)]
-    agree(bind, *given, *map(turned, gradients), dtype=dtype, order=order, tolerance=tolerance)
+    agree(bind, *given, *map(turned, gradients), dtype=dtype, order=order, tolerance=tolerance, precision=precision)
 
 
 @settings(max_examples=60, deadline=None)
@@ -101,6 +102,16 @@ def test_of_no_keys_nothing_and_of_one_its_value(keys: int) -> None:
     assert not dq.get().any()
 
 
+@pytest.mark.parametrize(("precision", "bits"), [("float32", 23), ("tf32", 10), ("bfloat16", 7)])
+def test_of_one_key_its_value_in_the_precision_of_products(precision: str, bits: int) -> None:
+    xp, kernels = cupy(), fast("float32", precision)
+    q, v = (xp.asarray(normal(i, 1, 1, 40).astype("float32")) for i in range(2))
+    y, kept = xp.asarray(rubbish(1, 1, 40, dtype="float32")), xp.zeros((1, 1), "float32")
+    play(kernels.attention(q, q, v, y, kept, 1.0, None))
+    mantissa, exponent = np.frexp(v.get().astype("float64"))
+    assert np.array_equal(y.get(), np.ldexp(np.rint(np.ldexp(mantissa, bits + 1)), exponent - bits - 1))
+
+
 def test_keeps_a_number_for_each_query() -> None:
     kernels = fast("float64")
     assert kernels.attention_keeps((2, 8, 4096, 4096), 64, 128) == (2, 8, 4096)
@@ -123,7 +134,7 @@ def test_gives_the_same_bits_twice() -> None:
 
 def test_a_gpu_with_too_little_shared_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     kernels, xp = afresh(), cupy()
-    monkeypatch.setattr(kernels.device, "shared", 20000)
+    monkeypatch.setattr(kernels.device, "properties", {"major": 7, "sharedMemPerBlockOptin": 20000})
     x, kept = xp.asarray(normal(1, 1, 3, 128)), xp.zeros((1, 3))
     with pytest.raises(NetpartError, match=r"^attention 128 wide: expected .* bytes of shared memory, got 20000"):
         kernels.attention(x, x, x, x, kept, 1.0, None)
@@ -146,3 +157,15 @@ def test_a_captured_gradient_is_replayed_with_its_scratch(values: int) -> None:
     found = [g.get() for g in gradients]
     play(op)
     assert all(np.array_equal(a, b.get()) for a, b in zip(found, gradients, strict=True))
+
+
+@pytest.mark.parametrize(("precision", "near"), [("tf32", 2.0**-9), ("bfloat16", 2.0**-6)])
+@pytest.mark.parametrize(
+    ("queries", "keys", "width", "values", "first"), [(70, 70, 16, 32, 0), (20, 90, 33, 48, 70), (40, 5, 64, 7, None)]
+)
+def test_tensor_cores_round_what_they_multiply(
+    queries: int, keys: int, width: int, values: int, first: int | None, precision: str, near: float
+) -> None:  # fmt: skip
+    both_ways(
+        queries, keys, width, values, first, scale=width**-0.5, dtype="float32", precision=precision, tolerance=near
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib import import_module
 from math import prod
@@ -76,10 +76,11 @@ class Device:
             self.function("slots.cu", "tell", np.float64)((1,), (TOLD,), (slots, told))
 
     @cached_property
-    def shared(self) -> int:
-        """Bytes of shared memory that a block may ask for."""
+    def properties(self) -> Mapping[str, Any]:
+        """What CUDA says of it (cudaDeviceProp)."""
         runtime = self.xp.cuda.runtime
-        return int(runtime.getDeviceProperties(runtime.getDevice())["sharedMemPerBlockOptin"])
+        found: Mapping[str, Any] = runtime.getDeviceProperties(runtime.getDevice())
+        return found
 
     @cached_property
     def uploads(self) -> Any:

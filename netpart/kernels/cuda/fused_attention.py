@@ -18,6 +18,11 @@ FORWARD, GRADIENT = "fused_attention", "fused_attention_gradient"
 """Kernels, and the sources that have them."""
 
 
+FMA = "Fma"
+CORES = {"float32": FMA, "tf32": "TensorCores<Tf32>", "bfloat16": "TensorCores<Bf16>"}
+"""By precision, the struct of the source that multiplies tiles."""
+
+
 class FusedAttention(Fast):
     """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), kept (..., T), with S and all of y at least 1, and D
     and E at most WIDEST; ``kept``, in row-major order, is the logarithm of the sum of the exponentials of a query's
@@ -46,8 +51,8 @@ class FusedAttention(Fast):
 
     def _tiled(self, name: str, tiles: Tiles, count: int, q: Array, args: Sequence[Any]) -> Bound | None:
         """A launch of ``count`` blocks for each of the matrices in ``q``."""
-        grid, how = (prod(q.shape[:-2]), count), {"shared": tiles.shared, "defines": tiles.defines}
-        return self.bound(f"{name}.cu", name, count, *args, block=tiles.block, grid=grid, **how)
+        grid, block, shared, defines = (prod(q.shape[:-2]), count), tiles.block, tiles.shared, tiles.defines
+        return self.bound(f"{name}.cu", name, count, *args, block=block, shared=shared, grid=grid, defines=defines)
 
     def _dots(self, tiles: Tiles, y: Array, dy: Array, dots: Scratch) -> Bound | None:
         grid, args = (prod(y.shape[:-2]), ceil(y.shape[-2] / 32)), (rows_first(y), rows_first(dy), dots)
@@ -56,8 +61,13 @@ class FusedAttention(Fast):
     def _tiles(self, rows: Array, v: Array, q: Array, gradient: bool) -> Tiles:
         """The best tiles for a GPU of this kind, where each block has some of ``rows``."""
         few = prod(rows.shape[:-2]) * ceil(rows.shape[-2] / (ROWS * WARPS[0])) < FULL
-        found = candidates(q.shape[-1], v.shape[-1], self.dtype.itemsize, gradient, "Fma", few)
-        return best(found, self.device.shared)
+        found = candidates(q.shape[-1], v.shape[-1], self.dtype.itemsize, gradient, self._cores(), few)
+        return best(found, self.device.properties["sharedMemPerBlockOptin"])
+
+    def _cores(self) -> str:
+        """What multiplies: tensor cores, where the job allows what they round to and the GPU has them for that."""
+        cores = self.dtype.itemsize == 4 and self.device.properties["major"] >= 8
+        return CORES[self.device.precision] if cores else FMA
 
 
 def rows_first(array: Array | None) -> View:

@@ -14,6 +14,7 @@
 #define CORES Fma
 #endif
 #include "fma.cuh"
+#include "tensor_cores.cuh"
 
 #define ALL 0xffffffffu
 
