@@ -1,17 +1,27 @@
 from __future__ import annotations
 
+from math import prod
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.errors import NetpartError
+from netpart.graph.partition import partition_job
+from netpart.kernels.choose import named
 from netpart.kernels.cuda import fused_attention
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.reference import Kernels
+from netpart.plan.table import tabulate
+from netpart.program.compile import compile_worker
+from netpart.program.kernels import kernels_of
+from netpart.proto.reader import load
 from tests.cuda.agreement import DTYPES, ORDERS, afresh, agree, fast, play
-from tests.cuda.module import cupy
+from tests.cuda.module import cupy, provide
 from tests.kernels.harness import normal, rubbish
+from tests.launch.texts import gpt
 
 ALL = True, True, True
 WANTED = st.sampled_from([ALL, (True, False, False), (False, True, False), (False, False, True)])
@@ -169,3 +179,18 @@ def test_tensor_cores_round_what_they_multiply(
     both_ways(
         queries, keys, width, values, first, scale=width**-0.5, dtype="float32", precision=precision, tolerance=near
     )  # fmt: skip
+
+
+def test_plans_count_what_the_kernels_of_the_device_keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    provide(monkeypatch)
+    held, arenas = [], []
+    for device in ("CPU", "CUDA"):
+        job = load(gpt(tmp_path), [f"device={device}", "kernels=AUTO"]).proto
+        cut = partition_job(job, 1, tmp_path)
+        held.append({row.name: row.memory for row in tabulate(cut).layers})
+        arenas.append(compile_worker(cut, 0, kernels=kernels_of(job)).phases["train"].arena)
+    layer = next(node.layer for node in cut.graph.net.nodes if node.layer.types == ("kAttention",))
+    (pairs, _), (queries, _) = *layer.aux(layer.output.whole), *layer.kept(named("cuda"), layer.output.whole)
+    assert pairs == (*queries, queries[-1])
+    assert held[0][layer.name] - held[1][layer.name] == 4 * (prod(pairs) - prod(queries))
+    assert arenas[1] < arenas[0]
