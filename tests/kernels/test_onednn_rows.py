@@ -87,7 +87,7 @@ def test_attention(queries: int, keys: int, first: int | None, width: int) -> No
     def both(kernels: Any, y: Array, dq: Array, dk: Array, dv: Array) -> Op:
         (weights,) = rubbish(p)
         play(kernels.attention(q, k, v, y, weights, 0.3, first))
-        return kernels.attention_gradient(q, k, v, weights, dy, dq, dk, dv, 0.3, first)  # type: ignore[no-any-return]
+        return kernels.attention_gradient(q, k, v, y, weights, dy, dq, dk, dv, 0.3, first)  # type: ignore[no-any-return]
 
     agree(both, dy.shape, q.shape, k.shape, v.shape)
 
@@ -98,7 +98,7 @@ def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> N
     weights, found = np.abs(normal(5, 2, 100, 100)), []
     for leave in ((), tuple(i for i in range(3) if i not in wanted)):
         dq, dk, dv = gradients = [None if i in leave else g for i, g in enumerate(rubbish(*[q.shape] * 3))]
-        play(fast().attention_gradient(q, k, v, weights.copy(), dy, dq, dk, dv, 0.5, 0))
+        play(fast().attention_gradient(q, k, v, dy, weights.copy(), dy, dq, dk, dv, 0.5, 0))
         found.append(gradients)
     assert all(b is None or np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
@@ -136,7 +136,7 @@ def test_none_of_them_is_refused() -> None:
     kernels.softmax(x, x, 100)
     kernels.softmax_gradient(x, x, x, 100)
     kernels.attention(x, x, x, x, p, 0.3, 0)
-    kernels.attention_gradient(x, x, x, p, x, x, x, x, 0.3, 0)
+    kernels.attention_gradient(x, x, x, x, p, x, x, x, x, 0.3, 0)
     kernels.normalise(x, None, None, x, unit, rstd, 200, (WHOLE,) * 3, 0.01, True)
     kernels.normalise_gradient(unit, rstd, None, x, x, (WHOLE,) * 3, True)
     assert not kernels.refusals
