@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from netpart.kernels.cuda.device import SOURCE, text
-from netpart.kernels.cuda.fused_attention import FORWARD, GRADIENT
-from netpart.kernels.cuda.tiles import candidates
+from netpart.kernels.cuda.fused_attention import CORES, FMA, FORWARD, GRADIENT
+from netpart.kernels.cuda.tiles import best, candidates
 
 OPTIONS = "-std=c++17", "-arch=sm_90", "--ptxas-options=-v"
 SOURCES = sorted(path.name for path in Path(SOURCE).glob("*.cu"))
@@ -135,14 +135,15 @@ def test_columns_are_counted_in_32_bits(compiled: Compile, file: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize(("real", "cores"), [("double", FMA), *(("float", cores) for cores in CORES.values())])
 @pytest.mark.parametrize("name", [FORWARD, GRADIENT])
 @pytest.mark.parametrize("widths", [(16, 16), (64, 64), (80, 48), (128, 128)])
-def test_attention_compiles_for_all_of_its_tiles(
-    compiled: Compile, widths: tuple[int, int], name: str, real: str
+def test_attention_compiles_for_an_h200(
+    compiled: Compile, widths: tuple[int, int], name: str, real: str, cores: str
 ) -> None:
-    for tiles in candidates(*widths, {"float": 4, "double": 8}[real], name == GRADIENT, "Fma"):
-        assert compiled(text(f"{name}.cu"), real, *tiles.defines).complaint == ""
+    for few in (False, True):
+        found = candidates(*widths, {"float": 4, "double": 8}[real], name == GRADIENT, cores, few)
+        assert compiled(text(f"{name}.cu"), real, *best(found, 227 << 10).defines).complaint == ""
 
 
 def test_a_mistake_would_be_seen(compiled: Compile) -> None:

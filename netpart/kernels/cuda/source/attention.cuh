@@ -21,7 +21,8 @@
 typedef CORES Cores;
 constexpr int OWN = 16 * WARPS, THREADS = 32 * WARPS;
 // Blocks that share the registers of a multiprocessor: with more of them lanes would have too few for their sums.
-constexpr int RESIDENT = ((KEY_WIDTH + VALUE_WIDTH) * sizeof(real) <= 512 ? 12 : 8) / WARPS;
+constexpr int WIDER = KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH;
+constexpr int RESIDENT = (WIDER * sizeof(real) <= 256 ? 12 : 8) / WARPS;
 typedef real Scores[Cores::ROWS][OTHERS / Cores::LANES];
 template <int WIDTH> using Sums = real[Cores::ROWS][WIDTH / Cores::LANES];
 

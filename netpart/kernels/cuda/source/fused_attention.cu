@@ -7,7 +7,6 @@
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     fused_attention(View qs, View ks, View vs, View ys, real *kept, double scale, long long seen) {
     extern __shared__ __align__(16) real memory[];
-    constexpr int WIDER = KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH;
     real *q_tile = memory, *kv_tile = q_tile + OWN * pitch(KEY_WIDTH), *p_tile = kv_tile + OTHERS * pitch(WIDER);
     const Matrix q = matrix(qs, blockIdx.x), k = matrix(ks, blockIdx.x), v = matrix(vs, blockIdx.x);
     const long long start = (long long)(gridDim.y - 1 - blockIdx.y) * OWN;
