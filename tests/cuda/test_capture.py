@@ -113,7 +113,7 @@ def test_what_has_no_edge_is_emulated_in_any_order() -> None:
     stream, found, done = cupy().cuda.Stream(non_blocking=True), set(), list[int]()
     capture = cupy().cuda.Capture(stream)
     for digit in range(3):
-        capture.add(partial(done.append, digit), stream, set())
+        capture.add(partial(done.append, digit), set())
     for _ in range(12):
         cupy().cuda.Graph(capture).launch(stream)
         stream.synchronize()

@@ -258,6 +258,7 @@ static void use(std::uintptr_t address, std::size_t bytes, Access access, const 
     } else if (in(launched->image, launched->image_end - launched->image)) return;
     const bool shared = cells;
     if (!shared) cells = cells_at(address, bytes);
+    if (!cells && foreign) return;
     if (!cells) fail_at(code, "uses " + std::to_string(bytes) + " bytes that are in no array");
     if (const char *what = wrong(cells, bytes, access, deed(), shared ? block_began : LONG_AGO, false))
         fail_at(code, what + std::string(shared ? " in shared memory" : ""));

@@ -143,6 +143,11 @@ def lent(arrays: Iterable[Any]) -> Iterator[None]:
             memory.memory_dismiss(ctypes.c_size_t(first))
 
 
+def let_foreign_memory_pass() -> None:
+    """Kernels of this process use memory of which only somebody else knows."""
+    runtime().memory_is_foreign()
+
+
 class Function:
     """A kernel, launched as a RawKernel of CuPy."""
 

@@ -192,6 +192,8 @@ void memory_dismiss(std::uintptr_t first) {
     areas.erase(first);
 }
 
+void memory_is_foreign() { foreign = true; }
+
 int memory_has(std::uintptr_t address) {
     std::lock_guard<std::mutex> guard(lock);
     return area_of(address) != nullptr;

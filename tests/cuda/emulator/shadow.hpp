@@ -24,6 +24,7 @@ struct Doer {
 
 enum Access { READ, WRITE, ATOMIC };
 
+inline bool foreign;       // somebody else knows what memory there is: what is in no array is let pass
 inline std::mutex lock;  // held by whoever uses memory: launches, and what Python does with arrays
 
 void begin_launch();

@@ -65,6 +65,7 @@ class Module:
     def kernel(self, name: str) -> Any:
         if "cupy/" in self.source:
             return Foreign(self.source, name)
+        host.let_foreign_memory_pass()
         self.library = self.library or host.compile(self.source, self.options)
         try:
             return self.library.get_function(name)

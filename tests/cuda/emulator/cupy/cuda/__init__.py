@@ -1,8 +1,8 @@
 """Streams, events, graphs and memory of the emulated device.
 
 What is enqueued on a stream is done when somebody waits for it, and no sooner: a wait that is missing shows. And memory
-knows which works of all streams come before each: what two do to it with no event between them is an error, also if it
-happens to be done in the right order.
+knows which works of all streams, and of branches of graphs, come before each: what two do to it with nothing to order
+them is an error, also if it happens to be done in the right order.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from itertools import count
 from random import Random
 from threading import RLock, local
 from typing import Any
+from weakref import finalize
 
 from cupy import ipc, memory, runtime
 from cupy.runtime import CUDARuntimeError
@@ -51,12 +52,10 @@ class Capture:
     def __init__(self, origin: Stream) -> None:
         self.origin, self.streams = origin, [origin]
         self.work: list[Work] = []
-        self.lanes: list[Stream] = []
         self.after: list[set[int]] = []
 
-    def add(self, work: Work, lane: Stream, after: set[int]) -> int:
+    def add(self, work: Work, after: set[int]) -> int:
         self.work.append(work)
-        self.lanes.append(lane)
         self.after.append(after)
         return len(self.work) - 1
 
@@ -77,28 +76,42 @@ class Capture:
         return found
 
 
+def forget(stream: int) -> None:
+    """Nobody can be beside a stream that is no more."""
+    HOST.pop(stream, None)
+    memory.forget(stream)
+
+
 class Graph:
     """What was enqueued in a capture. What has no edge is done in another order in every launch: an edge that is
     missing shows."""
 
     def __init__(self, capture: Capture) -> None:
-        self.work, self.lanes, self.after = capture.work, capture.lanes, capture.after
+        self.work, self.after = capture.work, capture.after
+        self.branches, self.branch = list[Stream](), list[int]()
+        self.divide()
+
+    def divide(self) -> None:
+        """Finds each work's branch: that of one which it comes after and nothing else does yet, or a new one."""
+        ends = list[int]()
+        for i, after in enumerate(self.after):
+            here = next((branch for branch, end in enumerate(ends) if end in after), len(ends))
+            ends[here:] = [i, *ends[here + 1 :]]
+            self.branch.append(here)
+        self.branches = [Stream(non_blocking=True) for _ in ends]
 
     def launch(self, stream: Stream | None = None) -> None:
-        """Each work is the next one of the stream that it was captured on, and knows only of those with edges to it."""
-        stream = stream or get_current_stream()
+        stream, known = stream or get_current_stream(), [Known() for _ in self.work]
         stream.refuse_while_capturing("cudaGraphLaunch")
-        join(stream.known, HOST)
-        start, known = dict(stream.known), dict[int, Known]()
+        _, before = stream.place()
         for i in self.order(next(LAUNCHES)):
-            known[i] = dict(start)
-            for before in self.after[i]:
-                join(known[i], known[before])
-            lane = self.lanes[i]
-            lane.number += 1
-            known[i][lane.ptr] = lane.number
-            stream.queue.append((self.work[i], lane.ptr, lane.number, known[i]))
-            join(stream.known, known[i])
+            branch = self.branches[self.branch[i]]
+            for each in (before, *(known[j] for j in self.after[i])):
+                join(branch.known, each)
+            number, known[i] = branch.place()
+            stream.queue.append((self.work[i], branch.ptr, number, known[i]))
+        for branch in self.branches:
+            join(stream.known, branch.known)
 
     def order(self, seed: int) -> list[int]:
         """Of what may come next, now and then what was enqueued last, else anything."""
@@ -134,16 +147,7 @@ class Stream:
         self.capture: Capture | None = None
         self.front: set[int] = set()
         runtime.STREAMS[self.ptr] = self
-
-    def __del__(self) -> None:
-        HOST.pop(self.ptr, None)
-        memory.forget(self.ptr)
-
-    def enqueue(self, work: Work) -> None:
-        if self.capture is None:
-            self.queue.append((work, self.ptr, *self.place()))
-        else:
-            self.front = {self.capture.add(work, self, self.front)}
+        finalize(self, forget, self.ptr).atexit = False
 
     def place(self) -> tuple[int, Known]:
         """The number of its next work, and what comes before that."""
@@ -161,7 +165,12 @@ class Stream:
         """Does the first work that is enqueued."""
         work, *place = self.queue.popleft()
         memory.begin(*place)
-        work()
+        try:
+            work()
+        except BaseException:  # what comes behind it is not done any more, on any stream
+            for stream in list(runtime.STREAMS.values()):
+                stream.queue.clear()
+            raise
 
     def drain(self) -> None:
         """Does all that is enqueued. To those that enqueue more nothing has been said."""
@@ -170,6 +179,12 @@ class Stream:
                 self.step()
             if not any(stream.queue for stream in list(runtime.STREAMS.values())):
                 runtime.bury()
+
+    def enqueue(self, work: Work) -> None:
+        if self.capture is None:
+            self.queue.append((work, self.ptr, *self.place()))
+        else:
+            self.front = {self.capture.add(work, self.front)}
 
     def use(self) -> Stream:
         HERE.stream = self
@@ -268,8 +283,8 @@ class Event:
             raise ValueError("Timing must be disabled for interprocess events")
         self.ptr, self.interprocess = next(NUMBERS), interprocess
         self.waited: list[Any] = [True, None]
-        self.captured: tuple[Capture, set[int]] | None = None
         self.known = Known()
+        self.captured: tuple[Capture, set[int]] | None = None
         ipc.EVENTS[self.ptr] = self
 
     def record(self, stream: Stream | None = None) -> None:
@@ -303,7 +318,7 @@ class Event:
 def reach(mark: list[Any]) -> None:
     """Does the work of a stream as far as a record."""
     with WORKING:
-        while not mark[0]:
+        while not mark[0] and mark[1].queue:
             mark[1].refuse_while_capturing("cudaEventSynchronize")
             mark[1].step()
 
