@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, Verbs
+from netpart.spec import Shape
 
 
 class Attention(Verbs):
     """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T, S): one distribution for each query."""
+
+    @classmethod
+    def attention_keeps(cls, pairs: Shape, width: int, values: int) -> Shape:
+        """The shape of what ``attention`` keeps for its gradient: that of p, which is ``pairs``.
+
+        ``width`` is D, ``values`` E.
+        """
+        return pairs
 
     def attention(self, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None) -> Op:
         """y = p v with p = softmax(scale · q kᵀ), which is kept, in whatever order, for the gradient.
@@ -35,10 +44,10 @@ class Attention(Verbs):
         return Op(run, [((*p.shape[:-1], 1), self.dtype)])
 
     def attention_gradient(
-        self, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None,
-        scale: float, first: int | None = None,
+        self, q: Array, k: Array, v: Array, y: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None,
+        dv: Array | None, scale: float, first: int | None = None,
     ) -> Op:  # fmt: skip
-        """Overwrites the wanted gradients, and may overwrite p.
+        """Overwrites the wanted gradients, and may overwrite p, or whatever is kept of it.
 
         That of the scores is p · (dp - Σ dp · p) with dp = dy vᵀ.
         """

@@ -61,7 +61,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "lrn_gradient": lambda x, y, *_, **__: flops.elementwise(y.size),
     "matmul": lambda a, b, y, ta=False, tb=False: flops.matmul(y.size, a.shape[-2 if ta else -1]),
     "attention": lambda q, k, v, y, p, *_: p.size + flops.matmul(p.size, q.shape[-1] + v.shape[-1]),
-    "attention_gradient": lambda q, k, v, p, dy, dq, dk, dv, *_: (
+    "attention_gradient": lambda q, k, v, y, p, dy, dq, dk, dv, *_: (
         (dq is not None or dk is not None) * (p.size + flops.matmul(p.size, v.shape[-1]))
         + ((dq is not None) + (dk is not None)) * flops.matmul(p.size, q.shape[-1])
         + (dv is not None) * flops.matmul(p.size, v.shape[-1])

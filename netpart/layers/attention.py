@@ -52,6 +52,9 @@ class Attention(Layer):
     def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(self._pairs(region)), FLOAT),)
 
+    def kept(self, kernels: type[Kernels], region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        return ((kernels.attention_keeps(extent(self._pairs(region)), self.width, extent(region)[-1]), FLOAT),)
+
     def forward(self, kernels: Kernels, call: Call) -> Op:
         q, k, v = call.x
         return kernels.attention(q, k, v, call.y[0], call.aux[0], self.scale, self._first(call.region))
@@ -60,7 +63,7 @@ class Attention(Layer):
         (q, k, v), (dq, dk, dv) = call.x, (wanted(call.dx, i) for i in range(3))
         if dq is None and dk is None and dv is None:
             return chain()
-        own = call.aux[0], call.dy[0], dq, dk, dv, self.scale, self._first(call.region)
+        own = call.y[0], call.aux[0], call.dy[0], dq, dk, dv, self.scale, self._first(call.region)
         return kernels.attention_gradient(q, k, v, *own)
 
     def _first(self, region: Region) -> int | None:

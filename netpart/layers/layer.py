@@ -243,6 +243,10 @@ class Layer(ABC):
         """(shape, dtype) of buffers that forward leaves for backward; dtype FLOAT is the compute dtype."""
         return ()
 
+    def kept(self, kernels: type[Kernels], region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+        """``aux``, or what ``kernels`` leave in its place because they compute the rest again."""
+        return self.aux(region, term)
+
     @abstractmethod
     def forward(self, kernels: Kernels, call: Call) -> Op:
         """The bound forward kernel of one part."""

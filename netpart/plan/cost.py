@@ -11,6 +11,7 @@ from typing import Any
 from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
 from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
+from netpart.kernels.reference import Kernels
 from netpart.layers.layer import Cost
 from netpart.plan.ledger import Entry
 from netpart.program.buffers import item_size
@@ -63,9 +64,9 @@ def parameter_elements(partition: Partition, holding: Holding, slots: int) -> in
     return arrays * size(holding.box) + slots * size(holding.home)
 
 
-def held_bytes(graph: Graph, part: Part, itemsize: int) -> int:
-    """Bytes of what one part keeps: values, what forward leaves for backward, gradients. Helpers that only pass on
-    keep nothing."""
+def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] = Kernels) -> int:
+    """Bytes of what one part keeps: values, what forward by ``kernels`` leaves for backward, gradients. Helpers
+    that only pass on keep nothing."""
     layer = graph.net.nodes[part.node].layer
     if part.kind not in (LAYER, BRIDGE_DST, CONCATE, SUM):
         return 0
@@ -73,7 +74,7 @@ def held_bytes(graph: Graph, part: Part, itemsize: int) -> int:
     if part.kind == LAYER:
         regions = layer.outputs_of(part.region)
         held = [(extent(region), spec.dtype) for region, spec in zip(regions, layer.outputs, strict=True)]
-        held += layer.aux(part.region, part.term)
+        held += layer.kept(kernels, part.region, part.term)
     if part.live and not layer.is_loss:
         held.append((extent(part.region), FLOAT))
     return sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)

@@ -9,7 +9,8 @@ reads has arrived; work takes as long as the device's speed says, messages as lo
 With delayed gradients as many mini-batches are under way as the longest chain has stages: by Little's law one of them
 takes a K-th of that, if the busiest worker is not busy for longer.
 
-Where activations are computed again, backward takes a forward pass more. All-reduces of gradients go on beside it:
+Where activations are computed again, backward takes a forward pass more. The gradient of a layer's input leaves before
+those of its parameters are computed, as in ``program/halves.py``, if it can. All-reduces of gradients go on beside it:
 the rest are those that backward does not hide, the last bucket at least. Kernels are taken to reach the same speed
 whatever the shape, and updates to take no time. ``tests/laws/test_predictions.py`` holds this against a simulation of
 the Programs with the same prices: the bytes are equal, the seconds within a factor of 2 where messages are free.
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from netpart.collectives.price import seconds as price_of
 from netpart.collectives.schedule import Message
@@ -62,10 +64,11 @@ def predict(partition: Partition, devices: Devices, rates: Mapping[str, float] |
     """
     micros, entries = partition.phases["train"], ledger(partition).entries
     first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
-    work = works(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
+    *work, later = works(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
     moves = [exchanges(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
-    forward, backward = (played(micros[0].graph, work[i], moves[i], reverse=i == 1) for i in (0, 1))
+    forward = played(micros[0].graph, work[0], Work(float), moves[0])
+    backward = played(micros[0].graph, work[1], later, moves[1], reverse=True)
     computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
     paces = [seconds + handled for seconds, handled in zip(computing, handling(first, devices), strict=True)]
     sums = [e for e in entries if e.channel.way in SUMS]
@@ -76,24 +79,40 @@ def predict(partition: Partition, devices: Devices, rates: Mapping[str, float] |
     return Prediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
 
 
-def works(graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool) -> tuple[Work, Work]:
-    """Seconds forward and backward, by layer and worker; with ``recompute`` backward begins with another forward."""
-    forward, backward = Work(float), Work(float)
+def works(graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool) -> tuple[Work, Work, Work]:
+    """Seconds forward and backward, by layer and worker, and those of backward that come when the gradient of the input
+    has left; with ``recompute`` backward begins with another forward."""
+    forward, backward, later = Work(float), Work(float), Work(float)
     for part in graph.parts:
         if part.kind == LAYER:
-            cost, key = price(graph, part), (part.node, part.worker)
-            rate = rates.get(graph.net.nodes[part.node].name, 1.0) / devices.devices[part.worker].speed
+            node, cost, key = graph.net.nodes[part.node], price(graph, part), (part.node, part.worker)
+            rate = rates.get(node.name, 1.0) / devices.devices[part.worker].speed
             forward[key] += cost.forward * rate
             backward[key] += (cost.backward + cost.forward * (recompute and part.live)) * rate
-    return forward, backward
+            later[key] += cost.params * rate * (node.layer.halves and any(cost.inputs))
+    return forward, backward, later
 
 
-def exchanges(graph: Graph, entries: Sequence[Entry], devices: Devices) -> dict[int, float]:
-    """Seconds that the output of a layer, or the gradient of it, is on its way between workers; by layer."""
+class Move(NamedTuple):
+    """Seconds that the output of a layer, or the gradient of it, is on its way between workers, and those in which it
+    keeps each of them busy."""
+
+    seconds: float
+    handled: tuple[float, ...]
+
+
+def exchanges(graph: Graph, entries: Sequence[Entry], devices: Devices) -> dict[int, Move]:
+    """What is moved of each layer."""
     found: dict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         found[graph.parts[entry.channel.edge].node].append(entry)
-    return {node: taken(of_node, devices) for node, of_node in found.items()}
+    return {node: exchanged(of_node, devices) for node, of_node in found.items()}
+
+
+def exchanged(entries: Sequence[Entry], devices: Devices) -> Move:
+    """What these messages take; nobody is busy with them for longer, as messages come while others leave."""
+    seconds = taken(entries, devices)
+    return Move(seconds, tuple(min(seconds, busy) for busy in handling(entries, devices)))
 
 
 def taken(entries: Sequence[Entry], devices: Devices) -> float:
@@ -104,8 +123,11 @@ def taken(entries: Sequence[Entry], devices: Devices) -> float:
     return price_of(schedule, [e.nbytes for e in entries], len(workers), devices.between(workers))
 
 
-def played(graph: Graph, work: Work, moves: Mapping[int, float], reverse: bool) -> float:
-    """Seconds of one micro-batch one way through the net; ``reverse``: backward, from the readers to the sources."""
+def played(graph: Graph, work: Work, later: Work, moves: Mapping[int, Move], reverse: bool = False) -> float:
+    """Seconds of one micro-batch one way through the net; ``reverse``: backward, from the readers to the sources.
+
+    What is made may leave before those of the seconds of ``work`` that are ``later``.
+    """
     free, done = defaultdict[int, float](float), dict[Key, float]()
     reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}
     if reverse:
@@ -113,17 +135,18 @@ def played(graph: Graph, work: Work, moves: Mapping[int, float], reverse: bool) 
     for n in sorted(reads, reverse=reverse):
         for w in graph.placements[n].workers:
             ready = max((arrival(graph, done, moves, s if not reverse else n, s, w) for s in reads[n]), default=0.0)
-            done[n, w] = max(ready, free[w]) + work[n, w]
-            free[w] = done[n, w]
-    return max(done.values(), default=0.0)
+            handled = moves[n].handled[w] if reverse and n in moves else 0.0  # beside what is computed later
+            free[w] = max(ready, free[w] + handled) + work[n, w]
+            done[n, w] = free[w] - later[n, w]
+    return max(free.values(), default=0.0)
 
 
 def arrival(
-    graph: Graph, done: Mapping[Key, float], moves: Mapping[int, float], moved: int, source: int, worker: int
+    graph: Graph, done: Mapping[Key, float], moves: Mapping[int, Move], moved: int, source: int, worker: int
 ) -> float:
     """When what ``source`` made is with ``worker``: at once, or when the exchange of ``moved`` is over."""
     if moved in moves:
-        return max(done[source, w] for w in graph.placements[source].workers) + moves[moved]
+        return max(done[source, w] for w in graph.placements[source].workers) + moves[moved].seconds
     return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
 
 

@@ -10,6 +10,7 @@ from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition
 from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, parameter_elements, price
 from netpart.plan.ledger import Entry, ledger
+from netpart.program.kernels import kernels_of
 from netpart.spec import Region, Shard
 from netpart.updaters import updater
 
@@ -53,11 +54,11 @@ def shares(partition: Partition) -> dict[str, list[Share]]:
 
 def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
     """FLOPs and bytes held, by layer and worker."""
-    flops, memory = Counter[Key](), Counter[Key]()
+    flops, memory, kernels = Counter[Key](), Counter[Key](), kernels_of(partition.job)
     for micro in partition.phases["train"]:
         for part in micro.graph.parts:
             key = micro.graph.net.nodes[part.node].name, part.worker
-            memory[key] += held_bytes(micro.graph, part, itemsize(partition))
+            memory[key] += held_bytes(micro.graph, part, itemsize(partition), kernels)
             if part.kind == LAYER:
                 cost = price(micro.graph, part)
                 flops[key] += cost.forward + cost.backward

@@ -141,9 +141,10 @@ def multiply_adds(net: Net) -> int:
 def layer_rows(partition: Partition) -> list[LayerRow]:
     """The rows of all layers in net order, without what parameters take and messages move."""
     forward, backward, memory = Counter[int](), Counter[int](), Counter[int]()
+    kernels = kernels_of(partition.job)
     for micro in partition.phases["train"]:
         for part in micro.graph.parts:
-            memory[part.node] += held_bytes(micro.graph, part, itemsize(partition))
+            memory[part.node] += held_bytes(micro.graph, part, itemsize(partition), kernels)
             if part.kind == LAYER:
                 cost = price(micro.graph, part)
                 forward[part.node] += cost.forward

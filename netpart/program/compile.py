@@ -23,7 +23,6 @@ from netpart.program.halves import apart, halved
 from netpart.program.instructions import PHASE_CODES, Instruction
 from netpart.program.kernels import precision_of
 from netpart.program.memory import Memory
-from netpart.program.orders import orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
 from netpart.program.recompute import Pass, least
@@ -114,9 +113,8 @@ class PhaseCompiler:
 
     def forward(self, micro: int, stages: Stages) -> ForwardCompiler:
         """The compiler of one micro-batch."""
-        order = orders(stages.graph.net, self.kernels)
         return ForwardCompiler(
-            stages, self.worker, micro, self.code, self.memory, self.parameters, self.program, order
+            stages, self.worker, micro, self.code, self.memory, self.parameters, self.program, self.kernels
         )  # fmt: skip
 
     def listed(self, passes: list[Pass]) -> list[Instruction]:

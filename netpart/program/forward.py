@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Part
+from netpart.kernels.reference import Kernels
 from netpart.program.buffers import Order, View
 from netpart.program.collected import GIVE, TAKE, collected
 from netpart.program.exchanges import Held
@@ -21,7 +22,7 @@ from netpart.program.instructions import (
     Way,
 )
 from netpart.program.memory import Memory
-from netpart.program.orders import Orders, ordered
+from netpart.program.orders import ordered, orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
 from netpart.program.schedule import Stage, Stages
@@ -33,11 +34,11 @@ class ForwardCompiler:
 
     def __init__(
         self, stages: Stages, worker: int, micro: int, phase: int, memory: Memory, parameters: ParameterMemory,
-        program: Program, orders: Orders,
+        program: Program, kernels: type[Kernels],
     ) -> None:  # fmt: skip
         self.graph, self.stages, self.micro, self.phase = stages.graph, stages, micro, phase
         self.parts = collected(self.graph.of_worker(worker))
-        self.exchanges, self.orders = parameters.exchanges, orders
+        self.exchanges, self.kernels, self.orders = parameters.exchanges, kernels, orders(stages.graph.net, kernels)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
         self.started: dict[int, CollectiveStart] = {}
@@ -95,7 +96,7 @@ class ForwardCompiler:
         w = self.parameters.views(node, layer.needs(part.region, part.term).params, self.phase, self.out)
         regions = layer.outputs_of(part.region)
         y = [self.fresh(part, o, spec, regions[o]) for o, spec in enumerate(layer.outputs)]
-        aux = [self.new(part, f"{part.name}.aux", s, d) for s, d in layer.aux(part.region, part.term)]
+        aux = [self.new(part, f"{part.name}.aux", s, d) for s, d in layer.kept(self.kernels, part.region, part.term)]
         offsets = {m.layer: m.offset for m in self.program.metrics}
         metrics = offsets.get(node.name) if part.reports else None
         call = Forward(self.micro, part.index, tuple(x), tuple(w), tuple(y), tuple(aux), metrics)

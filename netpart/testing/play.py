@@ -98,7 +98,7 @@ def play(
         x=[lay(take(x, need)) for x, need in zip(data.x, needs.inputs, strict=True)],
         w=[computed(take(w, need), kernels) for w, need in zip(data.w, needs.params, strict=True)],
         y=[lay(poison(extent(r), s.dtype)) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)],
-        aux=[lay(poison(*aux, kernels.dtype)) for aux in layer.aux(region, term)],
+        aux=[lay(poison(*aux, kernels.dtype)) for aux in layer.kept(type(kernels), region, term)],
         metrics=np.zeros(len(layer.metrics)), owned=owned_elements(region, own),
         rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
     )  # fmt: skip

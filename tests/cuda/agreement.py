@@ -24,12 +24,17 @@ DTYPES = st.sampled_from(["float64", "float32"])
 TOLERANCE = {"float64": 1e-12, "float32": 2e-5}
 
 
+def fast(dtype: str, precision: str = "float32") -> Any:
+    """Kernels on the GPU: the same for all."""
+    return kept(dtype, precision)
+
+
 @cache
-def fast(dtype: str) -> Any:
-    """Kernels on the GPU."""
+def kept(dtype: str, precision: str) -> Any:
+    """The same by their arguments, in whichever way they are given."""
     from netpart.kernels.cuda.kernels import Kernels
 
-    return Kernels(cupy(), dtype)
+    return Kernels(cupy(), dtype, precision)
 
 
 def afresh() -> Any:
@@ -59,7 +64,7 @@ def lying(array: Array, order: str) -> Array:
 
 def agree(
     bind: Bind, *arrays: Array | None, dtype: str = "float64", order: str = "plain", tolerance: float = 0,
-    metrics: Array | None = None,
+    metrics: Array | None = None, precision: str = "float32",
 ) -> None:  # fmt: skip
     """Plays ``bind(kernels, *arrays)`` by both kernels, and asserts that all arrays are the same behind it.
 
@@ -69,8 +74,8 @@ def agree(
     """
     given = [a if a is None or a.dtype.kind != "f" else a.astype(dtype) for a in arrays]
     given += [] if metrics is None else [metrics]
-    wanted = _by_reference(bind, given, dtype)
-    got, again = (_by_device(bind, given, dtype, order) for _ in range(2))
+    wanted, kernels = _by_reference(bind, given, dtype), fast(dtype, precision)
+    got, again = (_by_device(bind, given, kernels, order) for _ in range(2))
     for a, b, c in zip(got, wanted, again, strict=True):
         if a is not None and b is not None and c is not None:
             near(a, b, tolerance or TOLERANCE[dtype])
@@ -90,9 +95,9 @@ def _by_reference(bind: Bind, arrays: Sequence[Array | None], dtype: str) -> lis
     return found
 
 
-def _by_device(bind: Bind, arrays: Sequence[Array | None], dtype: str, order: str) -> list[Array | None]:
+def _by_device(bind: Bind, arrays: Sequence[Array | None], kernels: Any, order: str) -> list[Array | None]:
     found = [None if a is None else lying(a, order) for a in arrays]
-    play(bind(fast(dtype), *found))
+    play(bind(kernels, *found))
     return [None if a is None else a.get() for a in found]
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from netpart.kernels.cuda.device import SOURCE, text
+from netpart.kernels.cuda.fused_attention import CORES, FMA, FORWARD, GRADIENT
+from netpart.kernels.cuda.tiles import best, candidates
 
 OPTIONS = "-std=c++17", "-arch=sm_90", "--ptxas-options=-v"
 SOURCES = sorted(path.name for path in Path(SOURCE).glob("*.cu"))
@@ -37,7 +39,7 @@ WIDE = {
     "normalisation.cu": ["column_products", "scale_shift"],
     "pooling.cu": ["maximum_uint8", "maximum_gradient_uint8", "average", "average_gradient"],
     "rotary.cu": ["rotate"],
-    "updates.cu": ["sgd", "momentum", "adamw", "follow_mean"],
+    "updates.cu": ["sgd", "momentum", "adamw"],
 }
 """Kernels that move 16 bytes at a time where arrays allow it."""
 NARROW_COUNTS = "batch_norm.cu", "bias.cu", "normalisation.cu", "pooling.cu"
@@ -65,10 +67,10 @@ def nvrtc() -> ctypes.CDLL | None:
     return ctypes.CDLL(str(found[0].locate())) if found else None
 
 
-def compiled_by(library: ctypes.CDLL, source: str, real: str) -> Compiled:
+def compiled_by(library: ctypes.CDLL, source: str, real: str, *defines: str) -> Compiled:
     """``source``, compiled for an H200."""
     program = ctypes.c_void_p()
-    given = [*OPTIONS, f"-DREAL={real}"]
+    given = [*OPTIONS, f"-DREAL={real}", *(f"-D{one}" for one in defines)]
     options = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"source.cu", 0, None, None)
 
@@ -91,7 +93,7 @@ def compiled_by(library: ctypes.CDLL, source: str, real: str) -> Compiled:
     )
 
 
-Compile = Callable[[str, str], Compiled]
+Compile = Callable[..., Compiled]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +102,7 @@ def compiled() -> Compile:
     library = nvrtc()
     if library is None:
         pytest.skip("needs the wheel nvidia-cuda-nvrtc")
-    return cache(lambda source, real: compiled_by(library, source, real))
+    return cache(lambda source, real, *defines: compiled_by(library, source, real, *defines))
 
 
 @REALS
@@ -130,6 +132,18 @@ def test_columns_are_counted_in_32_bits(compiled: Compile, file: str) -> None:
     ptx = compiled(text(file), "float").ptx
     names = [name for name in WIDE[file] if name != "scale_shift"]
     assert [name for name in names if re.search(r"(div|rem)\.[su]64", ptx[name])] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("real", "cores"), [("double", FMA), *(("float", cores) for cores in CORES.values())])
+@pytest.mark.parametrize("name", [FORWARD, GRADIENT])
+@pytest.mark.parametrize("widths", [(16, 16), (64, 64), (80, 48), (128, 128)])
+def test_attention_compiles_for_an_h200(
+    compiled: Compile, widths: tuple[int, int], name: str, real: str, cores: str
+) -> None:
+    for few in (False, True):
+        found = candidates(*widths, {"float": 4, "double": 8}[real], name == GRADIENT, cores, few)
+        assert compiled(text(f"{name}.cu"), real, *best(found, 227 << 10).defines).complaint == ""
 
 
 def test_a_mistake_would_be_seen(compiled: Compile) -> None:

@@ -23,7 +23,7 @@ def test_attention_and_its_gradients(first: int | None) -> None:
     op = K.attention(q, k, v, y, p, 0.7, first)
     play(op)
     close(y, naive(q, k, v, 0.7, first))
-    play(K.attention_gradient(q, k, v, p, dy, gradients[0], gradients[1], gradients[2], 0.7))
+    play(K.attention_gradient(q, k, v, y, p, dy, gradients[0], gradients[1], gradients[2], 0.7))
 
     def total() -> float:
         play(op)
@@ -35,10 +35,10 @@ def test_attention_and_its_gradients(first: int | None) -> None:
 
 @pytest.mark.parametrize("wanted", [(0,), (1,), (2,), (0, 2)])
 def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> None:
-    q, k, v, dy, p = (normal(i, 2, 4, 4) for i in range(5))
+    q, k, v, y, dy, p = (normal(i, 2, 4, 4) for i in range(6))
     every, some = [rubbish(2, 4, 4) for _ in range(3)], [rubbish(2, 4, 4) if i in wanted else None for i in range(3)]
-    play(K.attention_gradient(q, k, v, p, dy, every[0], every[1], every[2], 0.5))
-    play(K.attention_gradient(q, k, v, p, dy, some[0], some[1], some[2], 0.5))
+    play(K.attention_gradient(q, k, v, y, p, dy, every[0], every[1], every[2], 0.5))
+    play(K.attention_gradient(q, k, v, y, p, dy, some[0], some[1], some[2], 0.5))
     assert all(b is None or np.array_equal(a, b) for a, b in zip(every, some, strict=True))
 
 
@@ -69,7 +69,7 @@ def test_allocates_nothing() -> None:
     q, p, y = normal(1, 4, 40, 20), rubbish(4, 40, 40), rubbish(4, 40, 20)
     ops = [
         K.attention(q, q, q, y, p, 1.0, 0),
-        K.attention_gradient(q, q, q, p, q, y, y.copy(), y.copy(), 1.0),
+        K.attention_gradient(q, q, q, y, p, q, y, y.copy(), y.copy(), 1.0),
         K.rotate(q, y, normal(2, 40, 10)),
         K.matmul(q, q, p, False, True),
     ]

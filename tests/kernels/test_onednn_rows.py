@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netpart.kernels.onednn.calls import Calls, Stream
+from netpart.kernels.onednn.memory import Memory
+from netpart.kernels.onednn.softmax import gradient_in_steps
 from netpart.kernels.op import Array, Op
 from tests.kernels.harness import play
 from tests.kernels.onednn import REFERENCE, fast, near, needed
@@ -62,6 +68,17 @@ def test_softmax(rows: int, groups: int, features: int) -> None:
     agree(lambda k, dx: k.softmax_gradient(y, dy, dx, groups), x.shape)
 
 
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(1, 300), st.sampled_from(["y", "dy", "none"]))
+def test_the_gradient_of_softmax_in_steps(lead: list[int], features: int, onto: str) -> None:
+    y, dy = np.abs(normal(1, *lead, features)), normal(2, *lead, features)
+    wanted = y * (dy - (y * dy).sum(-1, keepdims=True))
+    dx = {"y": y, "dy": dy}.get(onto, np.empty_like(y))
+    calls = Calls(Stream())
+    gradient_in_steps(calls, *(Memory.of(array) for array in (y, dy, dx)))
+    play(calls.op())
+    near(dx, wanted)
+
+
 @given(st.integers(1, 150), st.integers(1, 150), st.sampled_from([None, 0, 1, 70]), st.integers(1, 5))
 def test_attention(queries: int, keys: int, first: int | None, width: int) -> None:
     q, k, v = normal(1, 2, 3, queries, 4), normal(2, 2, 3, keys, 4), normal(3, 2, 3, keys, width)
@@ -70,7 +87,7 @@ def test_attention(queries: int, keys: int, first: int | None, width: int) -> No
     def both(kernels: Any, y: Array, dq: Array, dk: Array, dv: Array) -> Op:
         (weights,) = rubbish(p)
         play(kernels.attention(q, k, v, y, weights, 0.3, first))
-        return kernels.attention_gradient(q, k, v, weights, dy, dq, dk, dv, 0.3, first)  # type: ignore[no-any-return]
+        return kernels.attention_gradient(q, k, v, y, weights, dy, dq, dk, dv, 0.3, first)  # type: ignore[no-any-return]
 
     agree(both, dy.shape, q.shape, k.shape, v.shape)
 
@@ -81,7 +98,7 @@ def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> N
     weights, found = np.abs(normal(5, 2, 100, 100)), []
     for leave in ((), tuple(i for i in range(3) if i not in wanted)):
         dq, dk, dv = gradients = [None if i in leave else g for i, g in enumerate(rubbish(*[q.shape] * 3))]
-        play(fast().attention_gradient(q, k, v, weights.copy(), dy, dq, dk, dv, 0.5, 0))
+        play(fast().attention_gradient(q, k, v, dy, weights.copy(), dy, dq, dk, dv, 0.5, 0))
         found.append(gradients)
     assert all(b is None or np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
@@ -117,8 +134,16 @@ def test_none_of_them_is_refused() -> None:
     kernels.inner_product_weights(rows, rows, w, None, False)
     kernels.matmul(x, w[None].repeat(2, 0), x)
     kernels.softmax(x, x, 100)
+    kernels.softmax_gradient(x, x, x, 100)
     kernels.attention(x, x, x, x, p, 0.3, 0)
-    kernels.attention_gradient(x, x, x, p, x, x, x, x, 0.3, 0)
+    kernels.attention_gradient(x, x, x, x, p, x, x, x, x, 0.3, 0)
     kernels.normalise(x, None, None, x, unit, rstd, 200, (WHOLE,) * 3, 0.01, True)
     kernels.normalise_gradient(unit, rstd, None, x, x, (WHOLE,) * 3, True)
     assert not kernels.refusals
+
+
+@pytest.mark.parametrize("isa", ["SSE41", "AVX2", "AVX512_CORE"])
+def test_older_processors_refuse_none_of_them(isa: str) -> None:
+    """oneDNN reads the variable once, so each takes a process of its own; newer than this one, it changes nothing."""
+    code = f"from {__name__} import test_none_of_them_is_refused as test; test()"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "ONEDNN_MAX_CPU_ISA": isa}, check=True)

@@ -18,7 +18,7 @@ from netpart.program.buffers import FIXED
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import AddSquares, Channel, CollectiveStart, CollectiveWait, Instruction, Way
 from netpart.program.program import WorkerProgram
-from netpart.program.wire import left, overwritten, read_by_peers, starts, staying, written_by_peers
+from netpart.program.wire import left, overwritten, read_by_peers, written_by_peers
 from netpart.spec import intersect
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Array
@@ -73,19 +73,20 @@ def test_what_lies_in_the_arena_is_left_alone() -> None:
 
 
 PATIENCE = 0.01
-"""Seconds that a late reader waits for the writer to end its step."""
+"""Seconds without any message after which a late reader reads one: others may wait for what it then sends."""
 BATCH = ("ip1.partition_dim=0", "relu1.partition_dim=0", "drop1.partition_dim=0")
 SHARDED = (*BATCH, "shard_updates=YES")
 PLANS = {
     "sharded": (2, SHARDED),
     "sharded, clipped": (2, (*SHARDED, "updater.clip_norm=0.1")),
-    "sharded, three workers": (3, SHARDED),
-    "sharded, over a tree": (3, (*SHARDED, "collectives=TREE")),
-    "micro-batches": (2, (*SHARDED, "neuralnet.micro_batches=3")),
-    "ring": (3, ("collectives=RING",)),
-    "doubling": (4, ("collectives=DOUBLING",)),
-}
+    "sharded, micro-batches": (2, (*SHARDED, "neuralnet.micro_batches=3")),
+} | {
+    f"{algorithm.lower()}{', sharded' * bool(how)}": (workers, (*how, f"collectives={algorithm}"))
+    for algorithm, workers in (("DIRECT", 3), ("DOUBLING", 4), ("RING", 3), ("TREE", 3))
+    for how in ((), SHARDED)
+}  # fmt: skip
 every_plan = pytest.mark.parametrize(("workers", "overrides"), PLANS.values(), ids=PLANS)
+and_a_swap = pytest.mark.parametrize(("workers", "overrides"), [*PLANS.values(), (2, ())], ids=[*PLANS, SWAP])
 
 
 def of_training(workers: int, overrides: tuple[str, ...]) -> Iterator[tuple[WorkerProgram, CollectiveStart]]:
@@ -143,50 +144,58 @@ def roots(program: WorkerProgram, instruction: Instruction) -> set[int]:
 
 
 class Late(ShmTransport):
-    """Reads no addend before it has sent the last of its own ``addends``; by then whoever could end the step has, or
-    does so while it waits."""
+    """Once it has ``patience``, it takes in no gradient, sum or value until everybody else has ended the step, or
+    nothing has come for that many seconds: then one message, so that others get what it has to pass on."""
 
-    addends, sent, looks, ended, patience = 0, 0, 0, Event(), PATIENCE
+    patience, idle, looks, ended = 0.0, 0.0, 0, Event()
 
     @property
     def arrivals(self) -> int:
         self.looks += 1
         return super().arrivals + self.looks
 
-    def send(self, channel: TransportChannel, step: int, peer: int, array: Array) -> None:
-        super().send(channel, step, peer, array)
-        self.sent += channel[1] == Way.BUCKET
-
     def receive(self, channel: TransportChannel, step: int) -> Array | None:
-        if channel[1] == Way.BUCKET and self.addends:
-            if self.sent < self.addends * (step + 1):
-                return None
-            self.ended.wait(self.patience)
-        return super().receive(channel, step)
+        summed = channel[1] in (Way.BUCKET, Way.VALUES)
+        if summed and self.idle < self.patience and not self.ended.is_set():
+            return None
+        found = super().receive(channel, step)
+        self.idle = self.idle if found is None else 0.0
+        return found
 
     def wait(self, seconds: float) -> bool:
-        return super().wait(PATIENCE if self.addends else seconds) or self.addends > 0
+        if not self.patience:
+            return super().wait(seconds)
+        self.idle = 0.0 if super().wait(PATIENCE) else self.idle + PATIENCE
+        return True
 
 
 class Spoiled(Wired):
-    """Who ends a step spoils at once what peers read, so who reads it later gets no number. Worker 1 is late."""
+    """Who ends a step spoils at once what peers read, so who reads it later gets no number."""
 
-    def be_late(self, patience: float) -> None:
-        program, late = self.players[1].program, self.transports[1]
-        assert isinstance(late, Late)
-        late.addends, late.ended = sum(len(list(staying(program, start))) for start in starts(program)), Event()
-        late.patience = patience
+    late = others = 0
+
+    def be_late(self, worker: int, patience: float) -> None:
+        self.late = worker
+        self.reader.patience, self.reader.ended = patience, Event()
+
+    @property
+    def reader(self) -> Late:
+        found = self.transports[self.late]
+        assert isinstance(found, Late)
+        return found
 
     def play(self, worker: int, steps: Iterator[Waiting]) -> None:
         super().play(worker, steps)
         player = self.players[worker]
         for b in read_by_peers(player.program):
             player.machine.fixed[b].fill(np.nan)
-        if worker == 0:
-            self.transports[1].ended.set()  # type: ignore[attr-defined]
+        self.others -= worker != self.late
+        if not self.others:
+            self.reader.ended.set()
 
     def step(self, phase: str, step: int, drain: bool = True) -> dict[str, float]:
-        self.transports[1].ended.clear()  # type: ignore[attr-defined]
+        self.others = len(self.players) - 1
+        self.reader.ended.clear()
         return super().step(phase, step, drain)
 
 
@@ -209,20 +218,21 @@ def differing(found: Ensemble, steps: int) -> list[str]:
     return [name for name in names if not np.array_equal(found.parameter(name), expected.parameter(name))]
 
 
-@every_plan
+@and_a_swap
 def test_what_is_written_as_soon_as_a_step_ends_has_been_read(
     workers: int, overrides: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with spoiled(monkeypatch, partition(LENET, workers, *overrides)) as ensemble:
-        if "collectives" not in str(overrides):  # else a worker may have to read before it can send the rest
-            ensemble.be_late(PATIENCE)
-        assert differing(ensemble, 2) == []
+    for late in range(workers):
+        with spoiled(monkeypatch, partition(LENET, workers, *overrides)) as ensemble:
+            ensemble.be_late(late, PATIENCE)
+            assert differing(ensemble, 2) == []
 
 
-def test_what_is_written_before_it_has_been_answered_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("algorithm", ["DIRECT", "DOUBLING", "RING", "TREE"])
+def test_what_is_written_before_it_has_been_answered_is_read(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So the test above can fail: here worker 0 ends its step without the values that come back."""
-    with spoiled(monkeypatch, partition(LENET, 2, *SHARDED)) as ensemble:
-        ensemble.be_late(groups.DEADLINE)
+    with spoiled(monkeypatch, partition(LENET, 2, *SHARDED, f"collectives={algorithm}")) as ensemble:
+        ensemble.be_late(1, groups.DEADLINE)
         for turn in ensemble.players[0].replayed["train"]:
             turn[:] = [(d, a) for d, a in turn if not (a.kind == WAIT and a.channel and a.channel.way == Way.VALUES)]
         assert differing(ensemble, 1)

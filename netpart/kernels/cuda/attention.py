@@ -1,26 +1,35 @@
-"""Scaled dot-product attention: products by cuBLAS, and what is between them in one pass."""
+"""Scaled dot-product attention: fused, or, where rows are too wide for that, products by cuBLAS."""
 
 from __future__ import annotations
 
 from math import prod
 
 from netpart.kernels import attention
+from netpart.kernels.cuda.fused_attention import FusedAttention
 from netpart.kernels.cuda.launch import Bound, Scratch
 from netpart.kernels.cuda.operand import Operand
 from netpart.kernels.cuda.products import Products
+from netpart.kernels.cuda.tiles import WIDEST
 from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.verbs import NOTHING
+from netpart.spec import Shape
 
 WARP = 32
 
 
-class Attention(attention.Attention, Products):
-    """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T, S)."""
+class Attention(attention.Attention, FusedAttention, Products):
+    """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T, S), or (..., T) where it is fused."""
+
+    @classmethod
+    def attention_keeps(cls, pairs: Shape, width: int, values: int) -> Shape:
+        """A number for each query; the probabilities ``pairs`` where rows are too wide for tiles."""
+        return pairs[:-1] if max(width, values) <= WIDEST else pairs
 
     def attention(self, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None) -> Op:
         """y = p v with p = softmax(scale · q kᵀ); query i sees the keys up to ``first`` + i."""
-        if not y.size:
-            return NOTHING
+        if not y.size or not k.shape[-2]:
+            return self.zeroed(y)
+        if p.ndim < q.ndim:
+            return self.fused_attention(q, k, v, y, p, scale, first)
         rows, (queries, keys), seen = prod(p.shape[:-1]), p.shape[-2:], -1 if first is None else first
         args = p, rows, queries, keys, float(scale), seen
         return chain(
@@ -30,12 +39,14 @@ class Attention(attention.Attention, Products):
         )
 
     def attention_gradient(
-        self, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None,
-        scale: float, first: int | None = None,
+        self, q: Array, k: Array, v: Array, y: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None,
+        dv: Array | None, scale: float, first: int | None = None,
     ) -> Op:  # fmt: skip
         """Overwrites the wanted gradients."""
-        if not p.size or not dy.size:
+        if not k.shape[-2] or not dy.size:
             return chain(*(self.zeroed(dx) for dx in (dq, dk, dv) if dx is not None))
+        if p.ndim < q.ndim:
+            return self.fused_attention_gradient(q, k, v, y, p, dy, dq, dk, dv, scale, first)
         dq, dk = (dx if dx is not None and dx.size else None for dx in (dq, dk))
         launches: list[Bound | None] = []
         blas, rows, dp = self.device.blas, prod(p.shape[:-1]), Scratch(p.shape, self.dtype)

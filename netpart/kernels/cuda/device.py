@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib import import_module
 from math import prod
@@ -46,9 +46,10 @@ class Device:
         """Makes the stream the current one of this thread: what CuPy does goes there as well."""
         self.stream.use()
 
-    def function(self, file: str, name: str, real: Any) -> Any:
-        """The kernel ``name`` of ``source/file`` with REAL the dtype ``real``; compiled once in a process."""
-        return function(self.xp, file, name, REALS[np.dtype(real).name])
+    def function(self, file: str, name: str, real: Any, defines: tuple[str, ...] = ()) -> Any:
+        """The kernel ``name`` of ``source/file`` with REAL the dtype ``real`` and ``defines`` ("NAME=value"); compiled
+        once in a process."""
+        return function(self.xp, file, name, REALS[np.dtype(real).name], defines)
 
     def slot(self, value: Callable[[int], float]) -> Array:
         """Device memory (1,), float64, that is ``value(step)`` in whatever is played of ``step``.
@@ -82,6 +83,13 @@ class Device:
         for library in ("blas", "dnn"):
             if library in self.__dict__:
                 self.__dict__[library].turn(found)
+        return found
+
+    @cached_property
+    def properties(self) -> Mapping[str, Any]:
+        """What CUDA says of it (cudaDeviceProp)."""
+        runtime = self.xp.cuda.runtime
+        found: Mapping[str, Any] = runtime.getDeviceProperties(runtime.getDevice())
         return found
 
     @cached_property
@@ -129,15 +137,15 @@ def pinned(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
 
 
 @cache
-def module(xp: Any, file: str, real: str) -> Any:
-    """``source/file`` compiled with REAL a ``real``."""
-    return xp.RawModule(code=text(file), options=("-std=c++17", f"-DREAL={real}"))
+def module(xp: Any, file: str, real: str, defines: tuple[str, ...] = ()) -> Any:
+    """``source/file`` compiled with REAL a ``real`` and ``defines``."""
+    return xp.RawModule(code=text(file), options=("-std=c++17", f"-DREAL={real}", *(f"-D{one}" for one in defines)))
 
 
 @cache
-def function(xp: Any, file: str, name: str, real: str) -> Any:
+def function(xp: Any, file: str, name: str, real: str, defines: tuple[str, ...] = ()) -> Any:
     """The kernel ``name`` of ``source/file``."""
-    return module(xp, file, real).get_function(name)
+    return module(xp, file, real, defines).get_function(name)
 
 
 def text(file: str) -> str:

@@ -18,6 +18,8 @@ MOST = 32 * 132
 """Blocks of a launch at most: enough to fill any GPU many times over, and the same on all."""
 NEIGHBOURS = 4
 """Elements that a thread of an element-wise kernel takes, at least: float32 that one load of each.cuh reads."""
+SHARED = 48 << 10
+"""Bytes of dynamic shared memory that a kernel gets without asking."""
 AXES = 8
 DTYPE = np.dtype([("data", "u8"), ("rank", "i8"), ("shape", "i8", AXES), ("stride", "i8", AXES)])
 """struct Strided of view.cuh."""
@@ -142,13 +144,17 @@ class Fast(Verbs):
         block: Size = BLOCK,
         shared: int = 0,
         grid: Size | None = None,
+        defines: tuple[str, ...] = (),
     ) -> Launch | None:
-        """As ``launch``, to be one of several ``launches``; None: nothing."""
+        """As ``launch``, to be one of several ``launches``; None: nothing. ``defines``: "NAME=value" in the source."""
         if size == 0:
             return None
         blocks = min(-(-size // prod(many(block))), MOST) if grid is None else grid
+        function = self.device.function(file, name, self.dtype, defines)
+        if shared > SHARED:
+            function.max_dynamic_shared_size_bytes = shared
         return Launch(
-            self.device.function(file, name, self.dtype),
+            function,
             many(blocks),
             many(block),
             tuple(map(passed, args)),

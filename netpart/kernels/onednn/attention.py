@@ -41,8 +41,8 @@ class Attention(reference.Attention, Fast):
         return self.attempt(describe, lambda: super(Attention, self).attention(q, k, v, y, p, scale, first))
 
     def attention_gradient(
-        self, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None,
-        scale: float, first: int | None = None,
+        self, q: Array, k: Array, v: Array, y: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None,
+        dv: Array | None, scale: float, first: int | None = None,
     ) -> Op:  # fmt: skip
         """Overwrites the wanted gradients."""
 
@@ -51,7 +51,7 @@ class Attention(reference.Attention, Fast):
             self._gradient(Calls(self.stream), q, k, v, p, dy, q, k, v, scale, first)
             self._gradient(calls, q, k, v, p, dy, dq, dk, dv, scale, first)
 
-        args = q, k, v, p, dy, dq, dk, dv, scale, first
+        args = q, k, v, y, p, dy, dq, dk, dv, scale, first
         return self.attempt(describe, lambda: super(Attention, self).attention_gradient(*args))
 
     def _attention(

@@ -40,7 +40,7 @@ struct Product {
     double alpha, beta;
     Side a, b, c;
     int epilogue;
-    void *vector;
+    void *vector, *workspace;
 
     template <class T> T *at(const Side &side, long long matrix, long long row, long long column) const {
         const long long offset = side.turned ? column + row * side.leading : row + column * side.leading;
@@ -89,20 +89,21 @@ static bool fits(const Side &side, int rows, int columns) {
 extern "C" {
 void emulator_enqueue_by(Enqueue by) { enqueue = by; }
 
-// Of each side its address, bytes of an element, extents (matrices, rows, columns) and their distances in bytes, last the
-// vector as a row; then whether c is read, and whether the vector is, or is written.
+// Of a, b, c, the vector of the epilogue and the workspace the address, bytes of an element, extents (matrices, rows,
+// columns) and their distances in bytes; then whether c is read, and whether the vector is written.
 void emulator_sides(const void *work, long long *to) {
     const Product &p = *static_cast<const Product *>(work);
     const long long item = p.compute == DOUBLE ? 8 : 4;
-    auto tell = [&](const Side &side, long long rows, long long columns, long long count) {
+    auto tell = [&](const Side &side, long long count, long long rows, long long columns) {
         const long long down = side.turned ? side.leading : 1, right = side.turned ? 1 : side.leading;
         const long long found[] = {(long long)side.data, item, count, rows, columns, side.step * item, down * item, right * item};
         to = std::copy(found, found + 8, to);
     };
-    const bool reads = p.epilogue == BIAS || p.epilogue == RELU_BIAS, writes = p.epilogue == LEFT || p.epilogue == RIGHT;
-    tell(p.a, p.m, p.k, p.count), tell(p.b, p.k, p.n, p.count), tell(p.c, p.m, p.n, p.count);
-    tell({static_cast<char *>(p.vector), 0, 1, 0}, p.epilogue == RIGHT ? p.n : p.m, 1, reads || writes);
-    *to++ = p.beta != 0, *to++ = reads, *to = writes;
+    const bool sums = p.epilogue == LEFT || p.epilogue == RIGHT;
+    tell(p.a, p.count, p.m, p.k), tell(p.b, p.count, p.k, p.n), tell(p.c, p.count, p.m, p.n);
+    tell({static_cast<char *>(p.vector), 0, 1, 0}, p.vector != nullptr, p.epilogue == RIGHT ? p.n : p.m, 1);
+    tell({static_cast<char *>(p.workspace), 0, 1, 0}, 1, 256 / item, 1);
+    *to++ = p.beta != 0, *to = sums;
 }
 
 void emulator_work(void *work) {
@@ -148,7 +149,7 @@ int cublasGemmStridedBatchedEx(void *to, int turn_a, int turn_b, int m, int n, i
     const Side out = {static_cast<char *>(c), 0, leading_c, step_c};
     if (m < 1 || n < 1 || k < 1 || count < 1 || !fits(left, m, k) || !fits(right, k, n) || !fits(out, m, n))
         return INVALID_VALUE;
-    const Product product = {m, n, k, count, compute, scalar(alpha, compute), scalar(beta, compute), left, right, out, NOTHING, nullptr};
+    const Product product = {m, n, k, count, compute, scalar(alpha, compute), scalar(beta, compute), left, right, out, NOTHING, nullptr, handle->workspace};
     handle->products.push_back(std::make_unique<Product>(product));
     enqueue(handle->stream, handle->products.back().get());
     return SUCCESS;
@@ -261,7 +262,7 @@ int cublasLtMatmul(void *to, const Matmul *matmul, const void *alpha, const void
     const int k = matmul->turn[0] ? lies_a->rows : lies_a->columns;
     handle->products.push_back(std::make_unique<Product>(
         Product{int(lies_d->rows), int(lies_d->columns), k, 1, matmul->compute, scalar(alpha, matmul->compute),
-                scalar(beta, matmul->compute), left, right, out, int(matmul->epilogue), matmul->vector}));
+                scalar(beta, matmul->compute), left, right, out, int(matmul->epilogue), matmul->vector, workspace}));
     enqueue(stream, handle->products.back().get());
     return SUCCESS;
 }

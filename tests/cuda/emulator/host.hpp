@@ -135,6 +135,54 @@ const int warpSize = 32;
 #define __all_sync(mask, p) host::all(__LINE__, mask, p)
 #define __any_sync(mask, p) host::any(__LINE__, mask, p)
 
+namespace host {
+
+template <int COUNT> struct Held {
+    float at[COUNT];
+};
+
+// y += a b, 16 rows by 8 columns, DEPTH deep: of every 8 elements of the depth a lane has 2 of 2 rows of a and of a
+// column of b, as fragments of mma.sync lie; PAIR neighbours count as one.
+template <int PAIR> void multiply(float (&y)[4], const float (&a)[4 * PAIR], const float (&b)[2 * PAIR]) {
+    Held<2 * PAIR> low, high, right;
+    for (int i = 0; i < PAIR; i++) {
+        low.at[i] = a[i], low.at[PAIR + i] = a[2 * PAIR + i];
+        high.at[i] = a[PAIR + i], high.at[PAIR + i] = a[3 * PAIR + i];
+        right.at[i] = b[i], right.at[PAIR + i] = b[PAIR + i];
+    }
+    const int row = lane() / 4, column = lane() % 4 * 2;
+    for (int k = 0; k < 4; k++) {
+        const auto upper = __shfl_sync(~0u, low, row * 4 + k), lower = __shfl_sync(~0u, high, row * 4 + k);
+        const auto left = __shfl_sync(~0u, right, column * 4 + k), next = __shfl_sync(~0u, right, column * 4 + 4 + k);
+        for (int i = 0; i < 2 * PAIR; i++) {
+            y[0] += upper.at[i] * left.at[i], y[1] += upper.at[i] * next.at[i];
+            y[2] += lower.at[i] * left.at[i], y[3] += lower.at[i] * next.at[i];
+        }
+    }
+}
+
+// Of two that are as near, TF32 takes the one that is farther from 0, and bfloat16 the even one.
+inline float to_tf32(float x) { return __uint_as_float((__float_as_uint(x) + 0x1000u) & ~0x1fffu); }
+inline float to_bf16(float x) {
+    const unsigned bits = __float_as_uint(x);
+    return __uint_as_float((bits + 0x7fffu + (bits >> 16 & 1)) & 0xffff0000u);
+}
+
+}  // namespace host
+
+inline void mma_tf32(float (&y)[4], const float (&a)[4], const float (&b)[2]) {
+    float left[4], right[2];
+    for (int i = 0; i < 4; i++) left[i] = host::to_tf32(a[i]);
+    for (int i = 0; i < 2; i++) right[i] = host::to_tf32(b[i]);
+    host::multiply<1>(y, left, right);
+}
+inline void mma_bf16(float (&y)[4], const float (&a)[8], const float (&b)[4]) {
+    float left[8], right[4];
+    for (int i = 0; i < 8; i++) left[i] = host::to_bf16(a[i]);
+    for (int i = 0; i < 4; i++) right[i] = host::to_bf16(b[i]);
+    host::multiply<2>(y, left, right);
+}
+
 #define DYNAMIC_SHARED_MEMORY(type, name) type *name = static_cast<type *>(host::shared_memory())
 #define ENTRY(name)                                                                                                    \
     extern "C" UNWATCHED const char *run_##name(const unsigned *dims, std::size_t shared, void **values) {             \

@@ -30,8 +30,8 @@ def built() -> Path:
 LIBRARY = ctypes.CDLL(str(built()))
 LIBRARY.emulator_work.argtypes = [ctypes.c_void_p]
 LIBRARY.emulator_sides.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-SIDE = 8
-"""Numbers that say how a matrix lies."""
+SIDES, SIDE = 5, 8
+"""What a product uses, and numbers that say how each lies."""
 
 
 def enqueue(stream: int | None, work: int) -> None:
@@ -40,17 +40,17 @@ def enqueue(stream: int | None, work: int) -> None:
 
 
 def multiply(work: int) -> None:
-    """Computes a product, of what memory lets it use."""
-    told = (ctypes.c_longlong * (4 * SIDE + 3))()
+    """Computes a product, of matrices that memory lets it use; the workspace is for one at a time."""
+    told = (ctypes.c_longlong * (SIDES * SIDE + 2))()
     LIBRARY.emulator_sides(work, told)
-    sides = [told[i : i + SIDE] for i in range(0, 4 * SIDE, SIDE)]
-    a, b, c, vector = (memory.Lying(at, lying[:3], lying[3:], item) for at, item, *lying in sides)
-    added, biased, summed = told[4 * SIDE :]
-    for array in (a, b, *[c][:added], *[vector][:biased]):
-        memory.reads(array)
+    parts = [told[i : i + SIDE] for i in range(0, SIDES * SIDE, SIDE)]
+    a, b, c, vector, workspace = (memory.Lying(at, lying[:3], lying[3:], item) for at, item, *lying in parts)
+    again, sums = told[-2:]
+    for read in (a, b, *[c] * again, *[vector] * (not sums)):
+        memory.reads(read)
     LIBRARY.emulator_work(work)
-    for array in (c, *[vector][:summed]):
-        memory.writes(array)
+    for written in (c, *[vector] * sums, workspace):
+        memory.writes(written)
 
 
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(enqueue)

@@ -21,6 +21,7 @@ class RawKernel:
     def __init__(self, module: RawModule, name: str) -> None:
         self.module, self.name = module, name
         self.function: Any = None
+        self.max_dynamic_shared_size_bytes = 48 << 10
 
     def compile(self) -> None:
         self.function = self.function or self.module.compiled.get_function(self.name)
@@ -34,6 +35,7 @@ class RawKernel:
             stream.refuse_while_capturing("cuModuleLoadData")
             self.compile()
         assert 0 < np.prod(block) <= 1024
+        assert shared_mem <= self.max_dynamic_shared_size_bytes <= 227 << 10
         stream.enqueue(lambda: self.function((*grid, 1, 1)[:3], (*block, 1, 1)[:3], given, shared_mem))
 
 

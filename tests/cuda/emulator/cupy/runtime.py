@@ -89,7 +89,8 @@ def deviceCanAccessPeer(device: int, peer: int) -> bool:
 
 
 def getDeviceProperties(device: int) -> dict[str, Any]:
-    return {"name": b"emulated", "major": 9, "minor": 0, "multiProcessorCount": 132, "totalGlobalMem": memGetInfo()[1]}
+    found = {"name": b"emulated", "major": 9, "minor": 0, "multiProcessorCount": 132, "totalGlobalMem": memGetInfo()[1]}
+    return {**found, "sharedMemPerBlockOptin": 227 << 10}
 
 
 def driverGetVersion() -> int:
