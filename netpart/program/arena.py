@@ -77,9 +77,15 @@ def lifetimes(
 
 def held(buffers: Sequence[Buffer], b: int) -> int:
     """The buffer that has memory of its own and that ``b`` is, or is a range of."""
+    return place(buffers, b)[0]
+
+
+def place(buffers: Sequence[Buffer], b: int) -> tuple[int, int]:
+    """That buffer, and the element of it with which ``b`` begins."""
+    start = 0
     while buffers[b].kind == ALIAS:
-        b = buffers[b].parent
-    return b
+        b, start = buffers[b].parent, start + buffers[b].offset
+    return b, start
 
 
 def views(instruction: Instruction) -> Iterator[View]:

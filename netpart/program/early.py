@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netpart.program.arena import views
-from netpart.program.buffers import ALIAS, Buffer, View
+from netpart.program.arena import held, views
+from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import CollectiveStart, Instruction, Send, Update
 
 
@@ -26,11 +26,11 @@ def early(
     places = []
     for at, instruction in enumerate(instructions):
         if isinstance(instruction, Update) and instruction.norm is None:
-            touched = max(last.get(root(buffers, view), -1) for view in read[instruction.holding])
+            touched = max(last.get(held(buffers, view.buffer), -1) for view in read[instruction.holding])
             places.append(behind_sends(instructions, touched))
         else:
             places.append(at)
-        last.update({root(buffers, view): at for view in views(instruction)})
+        last.update({held(buffers, view.buffer): at for view in views(instruction)})
     return [instructions[at] for at in sorted(range(len(places)), key=places.__getitem__)]
 
 
@@ -39,11 +39,3 @@ def behind_sends(instructions: Sequence[Instruction], at: int) -> int:
     while isinstance(instructions[at + 1], CollectiveStart | Send):
         at += 1
     return at
-
-
-def root(buffers: Sequence[Buffer], view: View) -> int:
-    """The buffer in whose memory a view lies."""
-    b = view.buffer
-    while buffers[b].kind == ALIAS:
-        b = buffers[b].parent
-    return b

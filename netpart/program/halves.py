@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from netpart.program.arena import views
-from netpart.program.buffers import ALIAS, Buffer, View
+from netpart.program.arena import place, views
+from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import Backward, CollectiveStart, CollectiveWait, Instruction, Receive, Send, Way
 from netpart.program.sharing import Layers, only_read
 
@@ -99,10 +99,8 @@ def spans(buffers: Sequence[Buffer], views: Iterable[View]) -> list[Span]:
 
 def span(buffers: Sequence[Buffer], b: int) -> Span:
     """Where a buffer lies."""
-    start, at = 0, b
-    while buffers[at].kind == ALIAS:
-        start, at = start + buffers[at].offset, buffers[at].parent
-    return at, start, start + prod(buffers[b].shape)
+    owner, start = place(buffers, b)
+    return owner, start, start + prod(buffers[b].shape)
 
 
 def meet(some: Iterable[Span], others: Sequence[Span]) -> bool:

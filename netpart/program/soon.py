@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from netpart.program.arena import views
+from netpart.program.arena import held, views
 from netpart.program.buffers import Buffer, View
-from netpart.program.early import root
 from netpart.program.instructions import Channel, CollectiveStart, CollectiveWait, Instruction, Update, Way
 
 
@@ -32,11 +31,11 @@ def soon(
         then = behind(instructions, at)
         if isinstance(wait, CollectiveWait) and then is not None:
             start = next(i for i in range(at) if instructions[i] is wait.start)
-            if all(last.get(root(buffers, view), -1) <= start for view in read[then[0].holding]):
+            if all(last.get(held(buffers, view.buffer), -1) <= start for view in read[then[0].holding]):
                 found[start] = first = replace(wait.start, then=then)
                 found[at] = CollectiveWait(first)
                 del found[at + 1], found[at + 2]
-        last.update({root(buffers, view): at for view in views(wait)})
+        last.update({held(buffers, view.buffer): at for view in views(wait)})
     return list(found.values())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from math import ceil, log2
 
 import numpy as np
@@ -22,6 +23,7 @@ from netpart.collectives.kinds import (
     SWAP,
 )
 from netpart.collectives.price import SWAPPED, cheapest, spread
+from netpart.collectives.progress import Send
 from netpart.errors import TransportError
 from netpart.program.wire import AHEAD
 
@@ -59,30 +61,50 @@ class Team:
         for i, member in enumerate(self.members):
             self.post(i, member.start())
         while waiting := [i for i, m in enumerate(self.members) if not m.done]:
-            able = [i for i in waiting if self.members[i].expects()[1] in self.posted]  # type: ignore[index]
+            able = [i for i in waiting if self.arrived(i)]
             assert able, f"nobody can go on: {self.members}"
-            i = int(random.choice(able))
-            place, index = self.members[i].expects()  # type: ignore[misc]
-            assert self.schedule[index].source == place
-            self.post(i, self.members[i].deliver(self.posted.pop(index)))
+            self.take(int(random.choice(able)))
         assert not self.posted
         return self.target
 
-    def post(self, source: int, sends: object) -> None:
-        for target, index, array in sends:  # type: ignore[attr-defined]
+    def arrived(self, i: int) -> bool:
+        """Member i can go on."""
+        expected = self.members[i].expects()
+        return expected is not None and expected[1] in self.posted
+
+    def take(self, i: int) -> None:
+        """Member i takes the message that has arrived."""
+        expected = self.members[i].expects()
+        assert expected is not None
+        assert self.schedule[expected[1]].source == expected[0]
+        self.post(i, self.members[i].deliver(self.posted.pop(expected[1])))
+
+    def post(self, source: int, sends: Iterable[Send]) -> None:
+        for target, index, array in sends:
             assert self.schedule[index][:2] == (source, target)
             assert index not in self.posted
             self.posted[index] = array if index in self.staying else array.copy()
             self.sent[source] += array.size
 
 
-def bring(n: int, sizes: list[int], has: object, seed: int) -> list[Blocks]:
+def bring(n: int, sizes: list[int], has: Callable[[int, int], bool], seed: int) -> list[Blocks]:
     """Whole numbers, so that sums are exact in any order; ``has(i, b)``: member i brings block b."""
     random = np.random.default_rng(seed)
     return [
-        [random.integers(-99, 99, s).astype(float) if has(i, b) else None for b, s in enumerate(sizes)]  # type: ignore[operator]
+        [random.integers(-99, 99, s).astype(float) if has(i, b) else None for b, s in enumerate(sizes)]
         for i in range(n)
     ]
+
+
+def there(block: np.ndarray | None) -> np.ndarray:
+    assert block is not None
+    return block
+
+
+def total(local: list[Blocks], b: int) -> np.ndarray:
+    """What all members bring of block b."""
+    found: np.ndarray = np.add.reduce([there(blocks[b]) for blocks in local])
+    return found
 
 
 def same(found: np.ndarray | None, expected: np.ndarray | None) -> bool:
@@ -104,7 +126,7 @@ def test_reduce_scatter(algorithm: str, n: int, sizes: list[int], seed: int) -> 
     team = Team(REDUCE_SCATTER, algorithm, n, sizes, local)
     after = team.play(seed)
     for b in range(n if n > 1 else 0):
-        assert same(after[b][b], sum(local[i][b] for i in range(n)))  # type: ignore[misc,arg-type]
+        assert same(after[b][b], total(local, b))
     assert sum(team.sent.values()) == (n - 1) * sum(sizes[:n])
 
 
@@ -115,7 +137,7 @@ def test_all_reduce(algorithm: str, n: int, sizes: list[int], seed: int) -> None
     team = Team(ALL_REDUCE, algorithm, n, sizes, local)
     after = team.play(seed)
     for b in range(count):
-        assert all(same(after[i][b], sum(local[j][b] for j in range(n))) for i in range(n))  # type: ignore[misc,arg-type]
+        assert all(same(after[i][b], total(local, b)) for i in range(n))
     assert sum(team.sent.values()) == 2 * (n - 1) * sum(sizes[:count])
 
 
@@ -125,11 +147,11 @@ def test_an_addend_that_stays_with_its_sender_is_added_before_its_sum_comes_back
 ) -> None:
     sizes = sizes[: pieces(ALL_REDUCE, algorithm, n)]
     local = bring(n, sizes, lambda i, b: True, seed)
-    expected = [sum(local[i][b] for i in range(n)) for b in range(len(sizes))]  # type: ignore[misc]
+    expected = [total(local, b) for b in range(len(sizes))]
     team = Team(ALL_REDUCE, algorithm, n, sizes, local)
     team.in_place(sizes, local, returned(team.schedule))
     after = team.play(seed)
-    assert all(same(after[i][b], total) for i in range(n) for b, total in enumerate(expected))  # type: ignore[arg-type]
+    assert all(same(after[i][b], wanted) for i in range(n) for b, wanted in enumerate(expected))
 
 
 @given(ALGORITHM, st.integers(2, 10), SIZES, st.integers(0, 99))
@@ -139,7 +161,7 @@ def test_an_addend_that_stays_is_added_before_what_was_made_of_its_sum_comes(
     """Whoever has all values spoils at once what it has brought."""
     random, sizes = np.random.default_rng(seed), sizes[:n]
     local = bring(n, sizes, lambda i, b: True, seed)
-    expected = [-sum(local[i][b] for i in range(n)) for b in range(n)]  # type: ignore[misc]
+    expected = [-total(local, b) for b in range(n)]
     made: list[Blocks] = [[np.zeros(s) if i == b else None for b, s in enumerate(sizes)] for i in range(n)]
     sums, values = Team(REDUCE_SCATTER, algorithm, n, sizes, local), Team(ALL_GATHER, algorithm, n, sizes, made)
     sums.in_place(sizes, local, returned(sums.schedule + values.schedule) & set(range(len(sums.schedule))))
@@ -149,18 +171,17 @@ def test_an_addend_that_stays_is_added_before_what_was_made_of_its_sum_comes(
     while waiting:
         i = int(random.choice(sorted(waiting)))
         if sums.members[i].done and i not in updated:
-            np.negative(local[i][i], out=made[i][i])  # type: ignore[arg-type]
+            np.negative(there(local[i][i]), out=there(made[i][i]))
             updated.add(i)
             values.post(i, values.members[i].start())
         for team in (sums, values):
-            expected_next = team.members[i].expects()
-            if expected_next is not None and expected_next[1] in team.posted:
-                team.post(i, team.members[i].deliver(team.posted.pop(expected_next[1])))
+            if team.arrived(i):
+                team.take(i)
         if values.members[i].done:
             waiting.remove(i)
             for block in local[i]:
-                block.fill(np.nan)  # type: ignore[union-attr]
-    assert all(same(values.target[i][b], total) for i in range(n) for b, total in enumerate(expected))  # type: ignore[arg-type]
+                there(block).fill(np.nan)
+    assert all(same(values.target[i][b], wanted) for i in range(n) for b, wanted in enumerate(expected))
 
 
 def test_of_two_halves_all_addends_stay_and_of_a_swap_none() -> None:
@@ -174,7 +195,7 @@ def test_an_addend_of_a_swap_that_stayed_would_be_added_too_late() -> None:
     local: list[Blocks] = [[np.ones(1)], [np.ones(1)]]
     team = Team(ALL_REDUCE, SWAP, 2, [1], local)
     team.in_place([1], local, frozenset(range(2)))
-    assert sorted(float(block[0]) for (block,) in team.play(0)) == [2, 3]  # type: ignore[index]
+    assert sorted(float(there(block)[0]) for (block,) in team.play(0)) == [2, 3]
 
 
 @given(ALGORITHM, MEMBERS, st.integers(0, 99))
@@ -186,18 +207,18 @@ def test_all_members_of_an_all_reduce_end_with_the_same_bits(algorithm: str, n: 
     ]
     first, *others = Team(ALL_REDUCE, algorithm, n, [5] * count, local).play(seed)
     for other in others:
-        assert all(a.tobytes() == b.tobytes() for a, b in zip(first, other, strict=True))  # type: ignore[union-attr]
+        assert all(there(a).tobytes() == there(b).tobytes() for a, b in zip(first, other, strict=True))
 
 
 @given(st.integers(0, 6), st.integers(0, 99), st.booleans())
 def test_a_swap_is_an_all_reduce_of_two_in_one_round_for_the_same_bytes(size: int, seed: int, in_place: bool) -> None:
     local = bring(2, [size], lambda i, b: True, seed)
-    expected = sum(local[i][0] for i in range(2))  # type: ignore[misc]
+    expected = total(local, 0)
     team = Team(ALL_REDUCE, SWAP, 2, [size], local)
     if in_place:
         team.members = [Progress(team.schedule, i, [size], local[i], local[i]) for i in range(2)]
         team.target = local
-    assert all(same(target, expected) for (target,) in team.play(seed)) or not size  # type: ignore[arg-type]
+    assert all(same(target, expected) for (target,) in team.play(seed)) or not size
     assert sum(team.sent.values()) == 2 * size
     assert round(seconds(team.schedule, [1], 2, Link(latency=1.0, overhead=0.0, bandwidth=1e15))) == 1
 
@@ -227,7 +248,7 @@ def test_broadcast_and_reduce(algorithm: str, n: int, sizes: list[int], seed: in
     assert all(same(after[i][b], local[0][b]) for i in range(n) for b in range(count))
     addends = bring(n, sizes[:count], lambda i, b: True, seed)
     after = Team(REDUCE, algorithm, n, sizes, addends).play(seed)
-    assert all(same(after[0][b], sum(addends[i][b] for i in range(n))) for b in range(count))  # type: ignore[misc,arg-type]
+    assert all(same(after[0][b], total(addends, b)) for b in range(count))
 
 
 @given(MEMBERS, SIZES, st.integers(0, 99))
