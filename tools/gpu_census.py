@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from math import prod
 from os import environ
@@ -43,6 +43,8 @@ NODE, BANDWIDTH = 2e-6, 4.3e12
 """Seconds of a node of a CUDA graph, and bytes in a second, of an H200: roughly what can be had."""
 PEAK = {"float32": 60e12, "tf32": 400e12, "bfloat16": 790e12}
 """Flops in a second, the same."""
+ATTENTION = {"fused_attention": (1, 1), "fused_attention_gradient": (4, 3)}
+"""By kernel, products of as many numbers as queries and keys are wide, and as values are."""
 HEAD = "net", "launches", "of libraries", "MB", "MB at least", "GFLOP", "µs at least"
 
 
@@ -82,6 +84,14 @@ def updated(table: Any, itemsize: int) -> int:
     return found
 
 
+def multiplied(name: str, args: Sequence[Any]) -> int:
+    """FLOPs of the products in a kernel, of all keys, whether they are seen or not."""
+    if name not in ATTENTION:
+        return 0
+    (q, k, v), (widths, values) = (view.array for view in args[:3]), ATTENTION[name]
+    return int(2 * prod(q.shape[:-1]) * k.shape[-2] * (widths * q.shape[-1] + values * v.shape[-1]))
+
+
 class Kernel(NamedTuple):
     """Stands for a kernel that is compiled."""
 
@@ -97,7 +107,8 @@ class Kernel(NamedTuple):
     def note(self, grid: Any, block: Any, args: Any) -> None:
         given = list(args)
         moved = updated(given[0], self.itemsize) if self.file == updates.FILE and len(given) == 2 else nbytes(given)
-        self.asked.append(Asked(self.name, "×".join(map(str, grid)) + " of " + "×".join(map(str, block)), moved))
+        shape = "×".join(map(str, grid)) + " of " + "×".join(map(str, block))
+        self.asked.append(Asked(self.name, shape, moved, multiplied(self.name, given)))
 
 
 def noting(asked: list[Asked]) -> ExitStack:
@@ -112,7 +123,7 @@ def noting(asked: list[Asked]) -> ExitStack:
         moved = sum(map(prod, problem.extents.values())) * item
         asked.append(Asked(str(problem.kind), "cuDNN", moved, 2 * prod(problem.y) * prod(problem.w[1:])))
 
-    def kernel(self: device.Device, file: str, name: str, real: Any) -> Kernel:
+    def kernel(self: device.Device, file: str, name: str, real: Any, defines: Any = ()) -> Kernel:
         return Kernel(asked, file, name, np.dtype(real).itemsize)
 
     stack = ExitStack()
