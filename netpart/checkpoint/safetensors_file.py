@@ -42,7 +42,9 @@ class _TensorFile:
             self._header = _read_header(self._descriptor)
         except (DataError, OSError) as error:
             os.close(self._descriptor)
-            raise DataError(f"{path}: {error}; use another checkpoint") from error
+            raise DataError(
+                f"{path}: {error}; use another checkpoint, and if --resume took this one as the newest, remove it"
+            ) from error
 
     @property
     def tensors(self) -> Mapping[str, Tensor]:

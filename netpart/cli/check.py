@@ -45,7 +45,7 @@ def call(args: argparse.Namespace) -> int:
     cut = partition(job.proto, workers_of(args, job), job.folder)
     table, warnings = tabulate(cut), [*recut(job, cut.workers), *advice(cut)]
     failures = list(faults(cut))
-    errors = [str(job.explain(error)) for error in failures]
+    errors = list(dict.fromkeys(str(job.explain(error)) for error in failures))  # phases may read the same data
     groups = groups_of(served(cut))
     if args.json:
         print_json(table, warnings, errors, groups)

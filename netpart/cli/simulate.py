@@ -74,6 +74,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.launch.simulate import simulate, speeds_of
     from netpart.plan.devices import product_speed
     from netpart.plan.partition import partition
+    from netpart.units import bytes_text, seconds_text
 
     job = load_job(args)
     with job.explaining():
@@ -81,7 +82,9 @@ def call(args: argparse.Namespace) -> int:
     speeds = speeds_of(cut.workers, args.speeds)
     check_output(args.output)
     used = args.link or measure_link()
-    note(f"link: {used.latency:.3g} s, {used.bandwidth:.3g} bytes/s, {used.overhead:.3g} s at either end")
+    latency, overhead = seconds_text(used.latency), seconds_text(used.overhead)
+    option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"
+    note(f"link: {latency} on the way, {bytes_text(used.bandwidth)}/s, {overhead} at either end ({option})")
     flops = product_speed() if args.by == "flops" else 0.0
     show(simulate(cut, args.steps, used, speeds, flops), args)
     return 0

@@ -13,7 +13,7 @@ from netpart.errors import DataError
 
 MAPPED = 256
 """Files that a corpus keeps mapped."""
-HINT = "correct the path (--set LAYER.text_conf.files=FILE, say)"
+HINT = "correct the path (--set LAYER.text_conf.files=FILE, say), or see `netpart data --help`"
 
 
 class Corpus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from math import floor, log10
+from math import floor, inf, log10
 
 from netpart.draw.palette import HUES
 
@@ -22,12 +22,13 @@ Values = Sequence[float]
 
 @dataclass(frozen=True)
 class Axis:
-    """Maps the values from ``lo`` to ``hi`` to the pixels from ``start`` to ``end``."""
+    """Maps the values from ``lo`` to ``hi`` to the pixels from ``start`` to ``end``; ``counts``: they are whole."""
 
     lo: float
     hi: float
     start: float
     end: float
+    counts: bool = False
 
     def at(self, value: float) -> float:
         """The pixel of a value."""
@@ -36,7 +37,7 @@ class Axis:
     @property
     def ticks(self) -> list[float]:
         """Round numbers between both ends."""
-        step = 10.0 ** floor(log10((self.hi - self.lo) / TICKS))
+        step = 10.0 ** max(floor(log10((self.hi - self.lo) / TICKS)), 0 if self.counts else -inf)
         step *= next(k for k in (1, 2, 5, 10) if (self.hi - self.lo) / (step * k) <= TICKS)
         first = -int(-self.lo // step)
         return [k * step for k in range(first, int(self.hi // step) + 1)]
@@ -56,7 +57,7 @@ def line_chart(title: str, across: str, up: str, curves: Mapping[str, Values]) -
     """An SVG of ``curves``, each a value for 0, 1, 2, …; ``across`` and ``up`` say what the axes are."""
     values = [value for curve in curves.values() for value in curve]
     margin = (max(values) - min(values) or abs(max(values)) or 1.0) * 0.05
-    x = Axis(0, max(1, *(len(curve) - 1 for curve in curves.values())), LEFT, WIDTH - RIGHT)
+    x = Axis(0, max(1, *(len(curve) - 1 for curve in curves.values())), LEFT, WIDTH - RIGHT, counts=True)
     y = Axis(min(values) - margin, max(values) + margin, HEIGHT - BOTTOM, TOP)
     body = [*frame(title, across, up, x, y), *drawn(curves, x, y)]
     return page(body, WIDTH)
@@ -96,6 +97,8 @@ def drawn(curves: Mapping[str, Values], x: Axis, y: Axis) -> Iterator[str]:
     for k, (name, curve) in enumerate(curves.items()):
         points = " ".join(f"{x.at(i)},{y.at(value)}" for i, value in enumerate(curve))
         yield f'<polyline points="{points}" fill="none" stroke="#{HUES[k]}" stroke-width="1.5"/>'
+        if len(curve) == 1:
+            yield mark(x.at(0), y.at(curve[0]), f"#{HUES[k]}", f"#{HUES[k]}")
         row = y.end + 14 + 16 * k if curve[-1] < curve[0] else y.start - 10 - 16 * k
         yield f'<path d="M{x.end - 24} {row - 4}h20" stroke="#{HUES[k]}" stroke-width="3"/>'
         yield text(x.end - 30, row, name, "end")

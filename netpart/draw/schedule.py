@@ -10,6 +10,8 @@ from netpart.program.schedule import Played
 
 UNIT, ROW, LEFT, TOP, GAP = 26, 34, 150, 46, 10
 """Pixels: of a unit of time, of a row, beside and above the boxes, between rows."""
+LETTER = 7
+"""Pixels of a letter of the note, about; a short schedule is as wide as what is said below it."""
 STYLE = """<style>
 text { font-family: Helvetica, Arial, sans-serif; font-size: 13px; fill: #222 }
 .title { font-size: 15px; font-weight: bold } .turn { text-anchor: middle } .note { fill: #666 }
@@ -20,9 +22,9 @@ def schedule_svg(played: Sequence[Played], teams: Sequence[Sequence[int]], title
     """Draws who computes what when. ``teams`` are the workers of each team, the first of whom names it."""
     rows = {team[0]: i for i, team in enumerate(teams)}
     lasts = max((each.end for each in played), default=0)
-    width, height = LEFT + lasts * UNIT + 20, TOP + len(rows) * (ROW + GAP) + 34
     idle = 1 - sum(each.end - each.start for each in played) / max(1, lasts * len(rows))
     note = f"{idle:.0%} of the time is idle; a bar marks backward, which takes twice as long; numbers are micro-batches"
+    width, height = max(LEFT + lasts * UNIT + 20, LETTER * len(note) + 24), TOP + len(rows) * (ROW + GAP) + 34
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" style="max-width: {width}px">',

@@ -55,7 +55,12 @@ def serve(
     print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
     try:
         welcome = control.hello().welcome
-        with connect(welcome) as transport:
+        try:
+            transport = connect(welcome)
+        except Exception as error:
+            failed(control, error, log)
+            return False
+        with transport:
             return play(welcome, transport, control, listen, log, away)
     except Stopped:
         return False

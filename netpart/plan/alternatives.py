@@ -75,9 +75,9 @@ def confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
         if layer.output.shape[axis] % parts and axis < 2:
             conf.remainder = Remainder.SPREAD
         yield conf
-    if INPUT in layer.cuts():
-        space = layer.contraction() or (1,)
-        yield LayerProto(cut=[CutProto(over=CutProto.INPUT, parts=min(workers, space[0]))], remainder=Remainder.SPREAD)
+    inputs = min(workers, (layer.contraction() or (1,))[0])
+    if INPUT in layer.cuts() and inputs > 1:
+        yield LayerProto(cut=[CutProto(over=CutProto.INPUT, parts=inputs)], remainder=Remainder.SPREAD)
 
 
 def recut(partition: Partition, node: Node, conf: LayerProto, folder: Path | None) -> Partition:

@@ -224,7 +224,8 @@ class Binder:
         progress = Progress(found.schedule, place, found.sizes, local, target, self.array(start.pack))
         ranks = tuple(map(self.program.rank, found.members))
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
-        running = Running(start.name, progress, channels, ranks, list(map(self.action, start.then)))
+        then = list(map(self.action, start.then))
+        running = Running(start.name, progress, channels, ranks, then, then)
         self.running[start.channel] = running
         element = np.dtype(self.machine.element(start.dtype))
         if self.communicators is not None and self.machine.xp is not np and found.algorithm == NCCL:

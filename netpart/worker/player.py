@@ -293,7 +293,7 @@ class Player:
 
     def follow(self, running: Running) -> None:
         """Does what is to be done when a collective is complete."""
-        for action in running.then if self.trace is not None or self.device is None else running.then_replayed:
+        for action in running.then_replayed if self.trace is None else running.then:
             began = self.now()
             if action.run is not None:
                 self.compute(action)

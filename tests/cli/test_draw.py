@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,9 @@ def test_a_schedule_is_drawn_as_svg(netpart: Netpart, job: Path, tmp_path: Path)
     answer = netpart("draw", job, *pipeline)
     assert answer.code == 0
     assert "small: 1F1B of 4 micro-batches" in answer.out
+    (width,) = map(int, re.findall(r'viewBox="0 0 (\d+) ', answer.out))
+    (note,) = re.findall(r'class="note">(.*)</text>', answer.out)
+    assert width > 6.5 * len(note), "what is said below is wider than the picture"
     late = netpart("draw", job, "--workers", 2, "--stages", 2, "--schedule", "delayed", "--turns")
     assert "small: delayed gradients of 4 micro-batches" in late.out
     refused = netpart("draw", job, *pipeline, "-o", tmp_path / "turns.txt")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import JOB, Netpart
 
@@ -24,3 +27,17 @@ def test_a_run_is_held_against_a_serial_one(tmp_path: Path, netpart: Netpart) ->
     assert "  speed-up  " in answer.out
     assert netpart(*run, "--against", tmp_path / "absent.json").code == 1
     assert netpart(*run, "--reach", 2).code == 2
+
+
+def test_workers_without_the_gpu_that_was_asked_for_say_so_in_a_line(
+    tmp_path: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even before they have a transport, which for GPUs is on the GPU."""
+    (tmp_path / "cupy.py").write_text("raise ImportError('no CuPy here')\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    job = tmp_path / "job.conf"
+    job.write_text(JOB)
+    answer = netpart("run", job, "--workers", 2, "--device", "cuda", "--workspace", tmp_path / "out")
+    assert answer.code == 1
+    assert "before step 0, starting: --device cuda: expected cupy and a GPU, got no CuPy here; install" in answer.err
+    assert "Traceback" not in answer.err

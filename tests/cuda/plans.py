@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import cudnn
 
-from netpart.graph.partition import partition_job
 from netpart.kernels import reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.cuda import dnn
@@ -25,10 +24,7 @@ from netpart.kernels.cuda.geometry import Geometry
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.verbs import NOTHING
 from netpart.launch.ensemble import Ensemble
-from netpart.plan.partition import partition
-from netpart.proto.reader import load
-from tests.graphs.test_onednn import ROWS, made_up
-from tests.graphs.test_zoo import fewest
+from tests.graphs.test_onednn import of_few_rows
 
 DEVICE = Path(__file__).parents[1] / "data/cuda/h200.json"
 CAPABILITY = 90
@@ -69,14 +65,8 @@ class Recorder(reference.Kernels):
 def asked(folder: Path, confs: Iterable[Path]) -> set[Asked]:
     """The convolutions of jobs."""
     for conf in confs:
-        job = load(conf).proto
-        for layer in job.neuralnet.layer:
-            if layer.HasField("nifti_conf"):
-                made_up(layer)
-            if layer.HasField("store_conf"):
-                layer.store_conf.batchsize[:] = [ROWS]
-        Ensemble(partition_job(job, 1, folder, uncut=True), kernels=Recorder)
-        Ensemble(partition(job, max(2, fewest(job)), folder), kernels=Recorder)
+        for cut in (False, True):
+            Ensemble(of_few_rows(conf, cut, folder), kernels=Recorder)
     return Recorder.asked
 
 

@@ -49,7 +49,11 @@ def test_curves_stay_inside_the_frame_and_rise_upwards() -> None:
 
 
 def test_a_single_value_can_be_drawn() -> None:
-    assert line_chart("one", "x", "y", {"a": [3.0]}).count("<polyline") == 1
+    root = ElementTree.fromstring(line_chart("one", "x", "y", {"a": [3.0]}))
+    (mark,) = root.iter(f"{SVG}circle")
+    assert (float(mark.get("cx", "")), float(mark.get("cy", ""))) == (LEFT, (TOP + HEIGHT - BOTTOM) / 2)
+    assert {"0", "1"} <= {text.text for text in root.iter(f"{SVG}text")}
+    assert "0.5" not in {text.text for text in root.iter(f"{SVG}text")}
 
 
 def test_marks_stand_at_their_points_and_are_hollow_where_asked() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.graph.partition import partition_job
+from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.onednn.kernels import Kernels
 from netpart.kernels.onednn.library import refusal
 from netpart.launch.ensemble import Ensemble
@@ -30,18 +30,22 @@ pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
 )
 @pytest.mark.parametrize("cut", [False, True])
 def test_no_layer_is_left_to_plain_loops(conf: Path, cut: bool, folder: Path) -> None:
+    for player in Ensemble(of_few_rows(conf, cut, folder), kernels=Kernels).players:
+        kernels = player.machine.kernels
+        assert isinstance(kernels, Kernels)
+        assert not [found for found in kernels.implementations if found[1].startswith(PLAIN)]
+        assert not kernels.refusals
+
+
+def of_few_rows(conf: Path, cut: bool, folder: Path) -> Partition:
+    """A job with a small mini-batch: whole, or cut over as few workers as it can be."""
     job = load(conf).proto
     for layer in job.neuralnet.layer:
         if layer.HasField("nifti_conf"):
             made_up(layer)
         if layer.HasField("store_conf"):
             layer.store_conf.batchsize[:] = [ROWS]
-    whole = partition(job, max(2, fewest(job)), folder) if cut else partition_job(job, 1, folder, uncut=True)
-    for player in Ensemble(whole, kernels=Kernels).players:
-        kernels = player.machine.kernels
-        assert isinstance(kernels, Kernels)
-        assert not [found for found in kernels.implementations if found[1].startswith(PLAIN)]
-        assert not kernels.refusals
+    return partition(job, max(2, fewest(job)), folder) if cut else partition_job(job, 1, folder, uncut=True)
 
 
 def made_up(layer: LayerProto) -> None:

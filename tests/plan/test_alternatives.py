@@ -57,6 +57,12 @@ def test_micro_batches_are_counted_together() -> None:
     assert cuts[0]["whole"] == cuts[1]["whole"]
 
 
+def test_one_part_is_no_cut() -> None:
+    job = load(zoo_folder() / "mnist" / "conv.conf")
+    found = alternatives(partition(job.proto, 2, job.folder), "conv1", job.folder)  # of images of one channel
+    assert [a.cut for a in found].count("whole on 0") == 1
+
+
 def test_records_stay_with_their_readers() -> None:
     job = load(zoo_folder() / "seed" / "conv-mnist.conf")
     assert alternatives(partition(job.proto, 2, job.folder), "data", job.folder) == []

@@ -118,15 +118,16 @@ def jobs() -> Iterator[Job]:
 
 def reduced(name: str, blocks: Sequence[int], table: str, said: str, epochs: int, groups: int = 1) -> Job:
     """A net for the cohort of phantoms. ``groups`` average around a ring; each takes the steps of ``epochs``."""
+    pace = ", trained asynchronously" if groups > 1 else ""
     about = (
-        f"3D-ResAttNet{2 * sum(blocks) + 2} reduced, for {said} in the cohort of phantoms: scans of 40 x 48 x 40 "
+        f"3D-ResAttNet{2 * sum(blocks) + 2} reduced, for {said} in the cohort of phantoms{pace}: scans of 40 x 48 x 40 "
         "voxels instead of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, "
         f"{epochs * groups} epochs of 320 scans."
     )
     if groups > 1:
         about += (
-            f" Trained asynchronously: {groups} groups of a worker, each on mini-batches of its own, average their "
-            "parameters after every step, and bring the average in one step later."
+            f" The {groups} groups of a worker, each on mini-batches of its own, average their parameters "
+            "after every step, and bring the average in one step later."
         )
     shape = Shape(blocks, 8, (40, 48, 40))
     net = resattnet(shape, BATCH, table=table, reading=f"cache_mib: {KEPT}", altered=ALTERED)
