@@ -51,12 +51,43 @@ def use(number: int) -> None:
     HERE.device = number
 
 
-class Mark:
-    """A place in the work of a stream; ``at``: when it was reached, in seconds."""
+class Capture:
+    """What a stream, its ``origin``, and those that wait for its events enqueue from then on: by stream, how many works
+    it ``told``, and how many of each are ``known`` to come before its next one."""
 
-    def __init__(self, stream: Stream | None = None, captured: bool = False) -> None:
-        self.stream, self.captured = stream, captured
-        self.at = None if stream else 0.0
+    def __init__(self, origin: Stream) -> None:
+        self.origin, self.work, self.over = origin, list[Work](), False
+        self.told: dict[Stream, int] = {}
+        self.known: dict[Stream, dict[Stream, int]] = {origin: {}}
+
+    def add(self, stream: Stream, work: Work) -> None:
+        self.work.append(work)
+        self.told[stream] = self.known[stream][stream] = self.told.get(stream, 0) + 1
+
+    def join(self, stream: Stream, known: dict[Stream, int]) -> None:
+        """What is ``known`` comes before the next work of a stream, which captures as well from now on."""
+        stream.captured, mine = self, self.known.setdefault(stream, {})
+        mine.update({other: max(n, mine.get(other, 0)) for other, n in known.items()})
+
+    def end(self) -> list[Work]:
+        """All work, in an order that keeps to its edges. Raises Refused unless the origin waits for all of it."""
+        self.over, wrong = True, [stream.invalid for stream in self.known if stream.invalid]
+        for stream in self.known:
+            stream.captured = None
+        if wrong:
+            raise Refused(UNJOINED, f"the capture was invalidated by {wrong[0]}")
+        if self.known[self.origin] != self.told:
+            raise Refused(UNJOINED, "nobody waits for what another stream was told while it captured")
+        return self.work
+
+
+class Mark:
+    """A place in the work of a stream; ``at``: when it was reached, in seconds; ``captured``: by what, and what comes
+    before it there."""
+
+    def __init__(self, stream: Stream | None = None) -> None:
+        self.stream, self.at = stream, None if stream else 0.0
+        self.captured: tuple[Capture, dict[Stream, int]] | None = None
 
     def reached(self) -> None:
         self.at = perf_counter()
@@ -75,7 +106,7 @@ class Event:
         self.flags, self.device, self.mark = flags, device(), Mark()
 
     def known(self) -> Mark:
-        if self.mark.captured:
+        if self.mark.captured is not None:
             raise Refused(CAPTURED_EVENT, "an event that was recorded while a stream captured")
         return self.mark
 
@@ -86,12 +117,12 @@ class Stream:
     def __init__(self, flags: int) -> None:
         self.flags, self.device = flags, device()
         self.queue: deque[Work] = deque()
-        self.captured: list[Work] | None = None
+        self.captured: Capture | None = None
         self.invalid = ""
 
     def enqueue(self, work: Work) -> None:
         if self.captured is not None:
-            self.captured.append(work)
+            self.captured.add(self, work)
             return
         if self is legacy():
             self.queue += [other.mark().reach for other in blocking()]
@@ -129,21 +160,21 @@ class Stream:
     def begin(self) -> None:
         if self is legacy() or self.captured is not None:
             raise Refused(ILLEGAL_STATE if self.captured is not None else UNSUPPORTED, "cannot begin a capture here")
-        self.captured, self.invalid = [], ""
+        self.captured, self.invalid = Capture(self), ""
 
     def end(self) -> list[Work]:
-        found, self.captured = self.captured, None
-        if found is None:
-            raise Refused(ILLEGAL_STATE, "the stream is not capturing")
-        if self.invalid:
-            raise Refused(UNJOINED, f"the capture was invalidated by {self.invalid}")
-        return found
+        if self.captured is None or self.captured.origin is not self:
+            raise Refused(ILLEGAL_STATE, "no capture was begun on the stream")
+        return self.captured.end()
 
     def record(self, event: Event) -> None:
         if event.device != self.device:
             raise Refused(INVALID_HANDLE, f"an event of device {event.device} on a stream of {self.device}")
-        event.mark = mark = Mark(self, self.captured is not None)
-        self.enqueue(mark.reached)
+        event.mark = mark = Mark(self)
+        if self.captured is not None:
+            mark.captured = self.captured, dict(self.captured.known[self])
+        else:
+            self.enqueue(mark.reached)
         if event.flags & INTERPROCESS:  # nobody in another process can drive this stream
             self.refuse_while_capturing("a record of an event of several processes")
             mark.reach()
@@ -151,12 +182,19 @@ class Stream:
     def wait(self, event: Event) -> None:
         """For what was recorded last before this call, whatever is recorded after it."""
         mark = event.mark
-        if mark.captured and mark.stream is self:
-            return
-        if mark.captured or (self.captured is not None and mark.stream is not None):
+        if mark.captured is not None:
+            self.wait_captured(*mark.captured)
+        elif self.captured is not None and mark.stream is not None:
             self.invalid = "a wait for an event from beyond the capture"
             raise Refused(ISOLATION, self.invalid)
-        self.enqueue(mark.reach)
+        else:
+            self.enqueue(mark.reach)
+
+    def wait_captured(self, capture: Capture, known: dict[Stream, int]) -> None:
+        if capture.over or self.captured not in (None, capture):
+            self.invalid = "a wait for an event of another capture"
+            raise Refused(CAPTURED_EVENT if capture.over else ISOLATION, self.invalid)
+        capture.join(self, known)
 
 
 class Graph:
