@@ -8,7 +8,7 @@ import pytest
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.onednn.kernels import Kernels
-from netpart.kernels.onednn.library import refusal
+from netpart.kernels.onednn.library import library, refusal
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.proto.layer_pb2 import LayerProto, LayerType
@@ -22,7 +22,12 @@ ROWS = 2
 PLAIN = ("ref", "simple")
 """How the names of plain loops begin."""
 
-pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
+AVX2 = 0x7
+"""What oneDNN calls it; for processors without it oneDNN lacks some primitives, which the reference then does."""
+
+pytestmark = pytest.mark.skipif(
+    bool(refusal()) or library().calls.dnnl_get_effective_cpu_isa() < AVX2, reason=refusal() or "no AVX2"
+)
 
 
 @pytest.mark.parametrize(
