@@ -26,7 +26,7 @@ def test_the_page_has_the_figures_of_today(name: str, tmp_path: Path) -> None:
     page = (ROOT / "docs/gpu.md").read_text()
     assert said in page, f"docs/gpu.md: expected {said}; python -m tools.gpu_census prints all rows"
     flops, _ = costs(job(net, 1), tmp_path)
-    assert 0.9 * flops < sum(each.flops for each in asked) < flops
+    assert 0.9 * flops < sum(each.flops for each in asked) < 1.1 * flops  # attention computes its scores again
 
 
 def test_every_launch_is_listed() -> None:

@@ -55,7 +55,8 @@ def test_what_was_sent_was_taken_in_after_it_was_sent(found: Profiled) -> None:
 def test_layers_have_times_and_rates(found: Profiled) -> None:
     rows = {row.name: row for row in found.profile.layers}
     assert list(rows) == ["data", "fc1", "relu", "fc2", "loss"]
-    assert all(row.forward > 0 for row in rows.values())
+    assert all(rows[name].forward > 0 for name in ("data", "fc1", "fc2", "loss"))
+    assert rows["relu"].forward == 0  # fused: its time is that of fc1
     assert rows["fc1"].update > 0
     assert rows["fc1"].rate == pytest.approx(rows["fc1"].flops / (rows["fc1"].forward + rows["fc1"].backward), rel=1)
     assert rows["data"].rate == 0
