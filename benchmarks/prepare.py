@@ -13,6 +13,7 @@ from benchmarks.nets import BATCHES, Net, job
 from benchmarks.translate import describe, rows, weights
 from netpart.graph.build import build_net
 from netpart.graph.graph import LAYER
+from netpart.kernels.reference import Kernels
 from netpart.plan.cost import held_bytes, itemsize, parameter_elements, price
 from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import JobProto
@@ -60,7 +61,7 @@ class Prepared:
         self.job.write_text(text_format.MessageToString(proto), encoding="utf-8")
 
 
-def prepare(net: Net, folder: Path, dropout: bool = True) -> Prepared:
+def prepare(net: Net, folder: Path, dropout: bool = True, kernels: type[Kernels] = Kernels) -> Prepared:
     """Writes the files of ``net`` into its own folder below ``folder``."""
     own = folder / net.name
     own.mkdir(parents=True, exist_ok=True)
@@ -72,16 +73,16 @@ def prepare(net: Net, folder: Path, dropout: bool = True) -> Prepared:
     (own / "net.json").write_text(json.dumps(described), encoding="utf-8")
     save_file(weights(built, proto.seed) | rows(built, proto.seed), own / START)
     ops = {layer["op"] for layer in described["layers"]}
-    found = Prepared(net, own, *costs(proto, own), "kDropout" in ops, "kBM" in ops)
+    found = Prepared(net, own, *costs(proto, own, kernels), "kDropout" in ops, "kBM" in ops)
     found.write_job(1)
     return found
 
 
-def costs(proto: JobProto, folder: Path) -> tuple[int, int]:
-    """FLOPs of a training step, by the table of netpart.kernels.flops, and bytes that it moves."""
+def costs(proto: JobProto, folder: Path, kernels: type[Kernels] = Kernels) -> tuple[int, int]:
+    """FLOPs of a training step, by the table of netpart.kernels.flops, and bytes that it moves with ``kernels``."""
     cut = partition(proto, 1, folder, phases=("train",))
     graph, slots = cut.graph, len(updater(proto.updater).states)
     priced = [price(graph, part) for part in graph.parts if part.kind == LAYER]
-    held = sum(held_bytes(graph, part, itemsize(cut)) for part in graph.parts)
+    held = sum(held_bytes(graph, part, itemsize(cut), kernels) for part in graph.parts)
     elements = sum(parameter_elements(cut, holding, slots) for holding in cut.holdings[0])
     return sum(cost.forward + cost.backward for cost in priced), 2 * (held + elements * itemsize(cut))

@@ -151,7 +151,7 @@ def census(net: Net, precision: str) -> tuple[list[Asked], int]:
         player = Player(program, None, emulated(), rule, proto.seed)
         asked.clear()
         assert list(player.play("train", 0)) == []
-        return asked, costs(proto, Path(folder))[1]
+        return asked, costs(proto, Path(folder), named("cuda"))[1]
 
 
 def line(net: Net, asked: list[Asked], least: int, precision: str) -> list[str]:

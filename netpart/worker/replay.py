@@ -91,7 +91,9 @@ def together(actions: list[Action]) -> list[list[Action]]:
 def call(group: list[Action]) -> Callable[[], None]:
     """What to call for those that are ``together``."""
     runs: list[Any] = [action.run for action in group]
-    return runs[0] if getattr(runs[0], "table", None) is None else runs[0].table.gather(runs)  # type: ignore[no-any-return]
+    table = getattr(runs[0], "table", None)
+    found: Callable[[], None] = runs[0] if table is None else table.gather(runs)
+    return found
 
 
 def branches(groups: list[list[Action]]) -> Branches:

@@ -58,7 +58,9 @@ def other(name: str) -> Any:
 
 def install() -> None:
     """From now on CuPy finds a GPU; before it is imported."""
-    root = Path(PathFinder.find_spec("cupy_backends").origin).parent  # type: ignore[union-attr, arg-type]
+    spec = PathFinder.find_spec("cupy_backends")
+    assert spec is not None
+    root = Path(spec.origin or "").parent
     runtime = next((root / "cuda/api").glob("runtime.*.so"))
     replace(runtime, "cuda", cudart.FUNCTIONS | work.FUNCTIONS, other)
     driver = built("libcuda.so.1", HEAD + "".join(map(BODY.format, DRIVER)))

@@ -101,9 +101,9 @@ class ndarray(NDArrayOperatorsMixin):
         object.__setattr__(self, name, value) if name == "_host" else setattr(self._host, name, value)
 
     def __getitem__(self, index: Any) -> ndarray:
-        if basic(index):
-            return wrapped(self._host[index])  # type: ignore[no-any-return]
-        return called(self._host.__getitem__, (index,), {}, [self._host])  # type: ignore[no-any-return]
+        item, host = self._host.__getitem__, [self._host]
+        found: ndarray = wrapped(item(index)) if basic(index) else called(item, (index,), {}, host)
+        return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, ndarray) and (index is Ellipsis or index == slice(None)):

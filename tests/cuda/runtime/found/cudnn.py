@@ -16,5 +16,5 @@ assert _spec
 assert _spec.loader
 _found = module_from_spec(_spec)
 _spec.loader.exec_module(_found)
-_found.cuda = SimpleNamespace(runtime=SimpleNamespace(STREAMS=streams.OBJECTS))  # type: ignore[attr-defined]
+vars(_found)["cuda"] = SimpleNamespace(runtime=SimpleNamespace(STREAMS=streams.OBJECTS))
 sys.modules["cudnn"] = _found
