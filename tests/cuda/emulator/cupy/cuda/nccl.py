@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from cupy import memory, runtime
+from cupy.cuda import WORKING, Stream
 
 available = True
 NCCL_SUM = 0
@@ -118,8 +119,7 @@ class NcclCommunicator:
         def call() -> None:
             queue, item = runtime.STREAMS[stream], np.dtype(TYPES[element]).itemsize
             queue.synchronize()
-            queue.begin()
-            brought = fetched(send, counts[0] * item)
+            (brought,) = fetched(queue, [(send, counts[0] * item)])
             found = self.meet(brought, (kind, *counts, element, more))
             out = result([np.frombuffer(each, TYPES[element]) for each in found])
             if out is not None:
@@ -162,9 +162,11 @@ class NcclCommunicator:
         """The messages of a group, all at once."""
         queue = runtime.STREAMS[messages[0][4]]
         queue.synchronize()
-        queue.begin()
-        sent = [(peer, fetched(address, n)) for _, peer, address, n, _ in messages if n > 0]
-        found = self.meet(b"".join(MESSAGE.pack(peer, len(each)) + each for peer, each in sent))
+        sent = [(peer, (address, n)) for _, peer, address, n, _ in messages if n > 0]
+        brought = fetched(queue, [place for _, place in sent])
+        found = self.meet(
+            b"".join(MESSAGE.pack(peer, n) + each for (peer, (_, n)), each in zip(sent, brought, strict=True))
+        )
         came = [[each for peer, each in unpacked(one) if peer == self.rank] for one in found]
         for _, peer, address, nbytes, _ in messages:
             if nbytes < 0:
@@ -179,10 +181,13 @@ class NcclCommunicator:
     destroy = abort
 
 
-def fetched(address: int, nbytes: int) -> bytes:
-    """Memory of the device, on its way to others."""
-    memory.reads(memory.Lying(address, (nbytes,)))
-    return ctypes.string_at(address, nbytes)
+def fetched(queue: Stream, places: list[tuple[int, int]]) -> list[bytes]:
+    """Memory of the device, (address, bytes) of each, on its way to others as the next work of ``queue``."""
+    with WORKING:
+        queue.begin()
+        for address, nbytes in places:
+            memory.reads(memory.Lying(address, (nbytes,)))
+        return [ctypes.string_at(address, nbytes) for address, nbytes in places]
 
 
 def bring(address: int, data: bytes) -> None:
