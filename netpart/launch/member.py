@@ -13,8 +13,8 @@ import numpy as np
 import zmq
 
 from netpart.errors import NetpartError
+from netpart.kernels.threads import threads_of
 from netpart.launch.control import Control, Stopped
-from netpart.launch.cores import threads_of
 from netpart.launch.devices import placed
 from netpart.launch.files import LOCAL, Files, RemoteFiles
 from netpart.launch.loop import Loop, meetings

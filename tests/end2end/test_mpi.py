@@ -11,7 +11,8 @@ from time import monotonic
 
 import pytest
 
-from netpart.launch.cores import shared, threads_of
+from netpart.kernels.threads import threads_of
+from netpart.launch.cores import shared
 from tests.end2end.running import Run, mlp
 from tests.end2end.test_failures import DEAD, ENDLESS, STOPPED, WORKERS, check_blame
 
