@@ -96,7 +96,7 @@ class Loop:
             self.restore(Path(self.welcome.restore))
         else:
             self.player.doing = "initialising parameters"
-            self.player.initialise()
+            self.player.parameters.initialise()
 
     def run(self) -> None:
         """Plays every step of the job. Raises Overdue when a message does not come by the deadline."""
@@ -248,7 +248,7 @@ class Loop:
         self.control.send(message)
         opened = self.control.receive("checkpoint_open").checkpoint_open
         self.player.doing = f"writing {opened.path}"
-        self.write(Path(opened.path), {"": self.player.updated})
+        self.write(Path(opened.path), {"": self.player.parameters.at_home})
         if opened.updater_path:
             self.write(Path(opened.updater_path), self.states())
         message = ControlProto()
@@ -270,15 +270,15 @@ class Loop:
             for h in self.welcome.writes:
                 holding = self.player.program.holdings[h]
                 for suffix, find in sources.items():
-                    values = np.asarray(self.player.to_host(find(h)))
+                    values = np.asarray(self.player.machine.to_host(find(h)))
                     file.write_region(
                         holding.parameter.name + suffix, holding.home, values, holding.parameter.spec.shape
                     )
 
     def restore(self, path: Path) -> None:
         """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside."""
-        self.read(path, {self.welcome.restore_suffix: self.player.parameter})
-        self.player.machine.begin_state()
+        self.read(path, {self.welcome.restore_suffix: self.player.parameters.values})
+        self.player.parameters.begin_state()
         if self.states() and self.welcome.restore_updater:
             self.read(Path(self.welcome.restore_updater), self.states())
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from netpart.collectives import Progress
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Clock, Op
 from netpart.program.instructions import Channel
 from netpart.program.program import Program
 from netpart.worker.touched import Spans
@@ -60,6 +60,10 @@ class Action:
     lane: int = 0
 
 
+Turn = list[tuple[int, Action]]
+"""The actions of a step, each behind its delay."""
+
+
 @dataclass
 class Bound:
     """A Program ready to be played. ``metrics`` are the sums that losses add to since they were last read.
@@ -68,7 +72,26 @@ class Bound:
     """
 
     program: Program
-    turns: list[list[tuple[int, Action]]]
+    turns: list[Turn]
     metrics: np.ndarray[Any, Any]
     scratch: list[tuple[Action, Op]] = field(default_factory=list)
     running: list[Running] = field(default_factory=list)
+
+    @property
+    def actions(self) -> Iterator[Action]:
+        """All that may be done in a turn, and when a collective is complete."""
+        for turn in self.turns:
+            yield from (action for _, action in turn)
+        for running in self.running:
+            yield from running.then
+
+
+def compute(action: Action, device: Any, clock: Clock, traced: bool) -> None:
+    """Runs a kernel; where a GPU does, enqueues it, and waits for it only to trace how long it takes."""
+    assert action.run is not None
+    if device is None:
+        return action.run()
+    device.tell(clock.step)
+    action.run()
+    if traced:
+        device.stream.synchronize()
