@@ -16,7 +16,7 @@ from netpart.graph.net import Net, Node, Source
 from netpart.graph.partition import Micro, Partition, partition_net, whole_on_worker_0
 from netpart.graph.passes.synchronise import synchronise
 from netpart.kernels.device import array_module
-from netpart.launch.loop import fill
+from netpart.launch.share import fill
 from netpart.layers.given import Given
 from netpart.layers.score import Score
 from netpart.program.buffers import View
