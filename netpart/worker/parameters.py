@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from netpart.initialisers import initialise
 from netpart.kernels.op import Array
 from netpart.kernels.philox import key
@@ -12,10 +10,12 @@ from netpart.worker.machine import Machine, boxed
 
 
 class Parameters:
-    """The holdings of a Machine by their numbers: values, their versions, and the updater's state."""
+    """The holdings of a Machine by their numbers: values, and the updater's state. Of the ``versions`` of each, as many
+    as steps may be under way, the first is known outside of a step."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.program = machine, machine.program
+        self.versions = [machine.versions[view.buffer] for view in self.program.parameters]
 
     def initialise(self) -> None:
         """Fills every parameter with its initial values: a function of seed, name and global element index.
@@ -45,19 +45,14 @@ class Parameters:
         """Values of what of a holding this worker updates, on the device."""
         return self.values(holding)[boxed(self.program.at_home(self.program.parameters[holding], holding))]
 
-    @property
-    def versions(self) -> Iterator[list[Array]]:
-        """Those of every parameter, as many as steps may be under way; the first is the one that is known."""
-        return (self.machine.versions[view.buffer] for view in self.program.parameters)
-
     def spread(self) -> None:
-        """Makes all versions of every parameter the one that is known outside of a step."""
+        """Makes all versions of every parameter the one that is known."""
         for newest, *others in self.versions:
             for other in others:
                 other[...] = newest
 
     def settle(self, mini: int) -> None:
-        """Makes the version that the update of mini-batch ``mini`` wrote the one that is known outside of a step."""
+        """Makes the version that the update of mini-batch ``mini`` wrote the one that is known."""
         for versions in self.versions:
             newest = versions[mini % len(versions)]
             if newest is not versions[0]:
