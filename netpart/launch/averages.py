@@ -40,7 +40,7 @@ class Averages:
     ) -> None:  # fmt: skip
         self.averaging, self.cluster, self.group, self.note = averaging, cluster, group, note
         self.first, self.meetings, self.met = first, meetings, first
-        self.values: list[Array] = [player.parameter(h) for h in range(len(player.program.holdings))]
+        self.values: list[Array] = [player.parameters.values(h) for h in range(len(player.program.holdings))]
         slots = player.machine.updater.states if player.machine.updater else ()
         self.states = [[state[slot] for state in player.machine.state] for slot in slots]
         self.done, self.begun = 0, -1

@@ -15,10 +15,9 @@ from netpart.graph.partition import Partition
 from netpart.graph.subgraph import encode
 from netpart.launch.devices import dealt
 from netpart.launch.events import Hearer, Measured, Saved, Started, Updated
-from netpart.launch.loop import updater_file
 from netpart.launch.metrics import MetricBook
 from netpart.launch.relay import Relay
-from netpart.launch.saving import CheckpointBook, writers
+from netpart.launch.saving import CheckpointBook, updater_file, writers
 from netpart.launch.spoken import decode
 from netpart.launch.watch import Member
 from netpart.program.communication import served

@@ -8,9 +8,8 @@ itself is wrong and the ensemble says who waits for what.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -20,40 +19,15 @@ from netpart.graph.net import Node
 from netpart.graph.partition import Micro, Partition
 from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
+from netpart.launch.assembly import Assembly, Pick, Values, sum_of
 from netpart.launch.metrics import figures
 from netpart.program.compile import compile_worker
-from netpart.spec import Region, Shape, relative, whole
+from netpart.spec import Region
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
 from netpart.updaters import updater
 from netpart.worker.player import Player
 from netpart.worker.waiting import Waiting
-
-Values = np.ndarray[Any, Any]
-Pick = Callable[[Values, Values], Values]
-"""Which of two copies of the same elements to take: ``np.maximum`` or ``np.minimum``."""
-
-
-def sum_of(addends: Iterable[Values]) -> Values:
-    """The sum of arrays of one shape, in order."""
-    return reduce(np.add, addends)
-
-
-class Assembly:
-    """A tensor of ``shape`` put together from boxes; ``pick`` chooses where several hold an element.
-
-    Copies are equal if all is well: who wants to know takes the maximum and the minimum of them.
-    """
-
-    def __init__(self, shape: Shape, empty: float, pick: Pick, dtype: Any = np.float64) -> None:
-        self.values, self.seen = np.full(shape, empty, dtype), np.zeros(shape, bool)
-        self.pick = pick
-
-    def add(self, region: Region, values: Values) -> None:
-        """Puts ``values`` in their place."""
-        box = relative(region, whole(self.values.shape))
-        self.values[box] = np.where(self.seen[box], self.pick(self.values[box], values), values)
-        self.seen[box] = True
 
 
 class Ensemble:
@@ -84,7 +58,7 @@ class Ensemble:
     def initialise(self) -> None:
         """Gives every parameter its initial values."""
         for player in self.players:
-            player.initialise()
+            player.parameters.initialise()
 
     def step(self, phase: str, step: int, drain: bool = True) -> dict[str, float]:
         """Plays one step on all workers; returns the mean of each reported metric over the mini-batch.
@@ -150,7 +124,7 @@ class Ensemble:
                     view = program.gradients[h] if gradient else program.parameters[h]
                     if view is not None:
                         box, view = (holding.home, program.at_home(view, h)) if gradient else (holding.box, view)
-                        out.add(box, player.host(view, "train"))
+                        out.add(box, player.machine.held(view, "train"))
         return out.values
 
     def copies(self, name: str) -> Iterator[tuple[int, Region, Values]]:
@@ -158,7 +132,7 @@ class Ensemble:
         for player in self.players:
             for h, holding in enumerate(player.program.holdings):
                 if holding.parameter.name == name:
-                    yield player.program.worker, holding.box, player.to_host(player.parameter(h))
+                    yield player.program.worker, holding.box, player.machine.to_host(player.parameters.values(h))
 
     def activation(self, phase: str, name: str, output: int = 0, pick: Pick = np.maximum) -> Values:
         """The whole output of a layer over the mini-batch, from its shards (needs ``keep``)."""
@@ -207,4 +181,4 @@ class Ensemble:
         player = self.players[part.worker]
         program = player.program.phases[phase]
         view = program.gradients.get((m, part.index)) if gradient else program.values.get((m, part.index, output))
-        return None if view is None else player.host(view, phase)
+        return None if view is None else player.machine.held(view, phase)

@@ -10,7 +10,7 @@ from netpart.graph.partition import partition_job
 from netpart.launch.ensemble import Ensemble
 from netpart.program.kernels import kernels_of
 from netpart.proto.job_pb2 import JobProto
-from netpart.worker.player import Traced
+from netpart.worker.trace import Traced
 
 STEPS = 3
 WAYS = ("forward", "backward")
@@ -33,7 +33,7 @@ def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS)
     times = defaultdict[tuple[str, str], list[float]](list)
     for step in range(1, steps + 1):
         trace: list[Traced] = []
-        ensemble.players[0].trace = trace
+        ensemble.players[0].trace.events = trace
         ensemble.step("train", step)
         for action, start, end, *_ in trace:
             way, _, name = action.partition("+")[0].partition(" ")

@@ -23,12 +23,12 @@ from netpart.launch.coordinator import Coordinator
 from netpart.launch.cores import asked_threads
 from netpart.launch.devices import asked, dealt, placed
 from netpart.launch.events import Listener, Summary
-from netpart.launch.loop import updater_file
 from netpart.launch.meeting import JoinTeam, Meeting
 from netpart.launch.mpi import MpiTeam
 from netpart.launch.nccl import settle_collectives
 from netpart.launch.notes import Notes
 from netpart.launch.processes import ProcessTeam
+from netpart.launch.saving import updater_file
 from netpart.launch.summary import summarise
 from netpart.launch.team import Team
 from netpart.launch.threads import ThreadTeam

@@ -8,7 +8,6 @@ from netpart.checkpoint.safetensors_file import CheckpointWriter, create, partia
 from netpart.checkpoint.steps import step_file
 from netpart.errors import DataError
 from netpart.graph.partition import Partition
-from netpart.launch.loop import updater_file
 from netpart.proto.element import float_size
 from netpart.spec import Region, contains
 from netpart.updaters import updater
@@ -72,6 +71,11 @@ class CheckpointBook:
             for file in files:
                 file.abandon()
         self.files = {}
+
+
+def updater_file(path: Path) -> Path:
+    """Where the updater's state lies beside a checkpoint."""
+    return path.with_suffix(".updater")
 
 
 def writers(partition: Partition) -> list[list[int]]:

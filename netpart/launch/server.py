@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from netpart.launch.loop import Loop, due, meetings
+from netpart.launch.due import due, meetings
+from netpart.launch.loop import Loop
 from netpart.worker.serving import Applied, Serving
 
 
@@ -16,7 +17,7 @@ class ServerLoop(Loop):
         self.control.status.phase = "train"
         for waiting in serving.play():
             self.player.doing = "waiting for gradients"
-            self.wait(waiting, serving.version)
+            self.patience.wait(waiting, serving.version)
         self.tell_applied()
         self.flush()
 

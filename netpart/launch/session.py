@@ -16,7 +16,7 @@ from netpart.graph.net import Net, Node, Source
 from netpart.graph.partition import Micro, Partition, partition_net, whole_on_worker_0
 from netpart.graph.passes.synchronise import synchronise
 from netpart.kernels.device import array_module
-from netpart.launch.loop import fill
+from netpart.launch.share import fill
 from netpart.layers.given import Given
 from netpart.layers.score import Score
 from netpart.program.buffers import View
@@ -57,10 +57,10 @@ class Session:
         program = compile_worker(self.partition, 0, keep=True, kernels=kernels_of(job.proto, device))
         self.player = Player(program, None, xp, seed=job.proto.seed)
         if checkpoint is None:
-            self.player.initialise()
+            self.player.parameters.initialise()
         else:
             with open_checkpoint(checkpoint) as saved:
-                fill(self.player, saved, {"": self.player.parameter})
+                fill(self.player, saved, {"": self.player.parameters.values})
 
     def run(self, values: Mapping[str, Values], step: int = 0) -> None:
         """Runs the net forward on ``values``: input layer -> an array that fits its first output.
@@ -109,7 +109,7 @@ class Session:
         return next(p.index for p in graph.parts if p.node == node)
 
     def _host(self, view: View) -> Values:
-        found: Values = self.player.host(view, PHASE)
+        found: Values = self.player.machine.held(view, PHASE)
         return found
 
 

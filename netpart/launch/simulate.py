@@ -48,8 +48,8 @@ class Simulation:
         rule = updater(self.cut.job.updater)
         program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
         player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed)
-        player.initialise()
-        player.now, player.trace = (lambda: self.clocks.reading(worker)), []
+        player.parameters.initialise()
+        player.trace.now, player.trace.events = (lambda: self.clocks.reading(worker)), []
         return player
 
     def run(self, steps: int) -> Timeline:
@@ -81,7 +81,7 @@ class Simulation:
     def events(self, worker: int) -> list[Event]:
         """What a worker did, steps numbered from 0."""
         found, step = [], 0
-        for name, start, end, channel, delay in self.players[worker].trace or ():
+        for name, start, end, channel, delay in self.players[worker].trace.events or ():
             found.append(Event(worker, step, name, start, end, tuple(map(int, channel)) if channel else (), delay))
             step += name == STEP
         return found

@@ -12,9 +12,10 @@ from netpart.plan.step_profile import WorkerMemory
 from netpart.plan.timeline import STEP, Event
 from netpart.program.peak import peak
 from netpart.proto.control_pb2 import ClockProto, ControlProto, HeldProto, TracedProto, TraceProto
+from netpart.worker.trace import Traced
 
 if TYPE_CHECKING:
-    from netpart.worker.player import Player, Traced
+    from netpart.worker.player import Player
 
 ROUNDS = 16
 """Questions for the time. The answer that comes back fastest is the best: it is wrong by no more than half of what it
@@ -24,11 +25,11 @@ took (Cristian, Probabilistic clock synchronization, 1989)."""
 def trace(loop: Loop) -> None:
     """Plays every training step and tells the coordinator what was done when, by its clock."""
     ahead = clock_ahead(loop.control)
-    loop.player.trace = []
+    loop.player.trace.events = events = list[Traced]()
     for step in range(loop.welcome.first_step, loop.job.train_steps):
         loop.train(step)
     loop.flush()
-    message = ControlProto(trace=encode(loop.player.trace, ahead))
+    message = ControlProto(trace=encode(events, ahead))
     message.trace.rank = loop.control.rank
     add_memory(message.trace, loop.player)
     loop.control.send(message)
@@ -84,7 +85,7 @@ def add_memory(message: TraceProto, player: Player) -> None:
     gradients = program.fixed_bytes - parameters - state - program.version_bytes
     parts = {
         "parameters": parameters, "versions": program.version_bytes, "gradients": gradients, "state": state,
-        "arena": program.arena_bytes, "workspace": player.workspace_bytes, "wire": player.machine.wire_bytes,
+        "arena": program.arena_bytes, "workspace": player.machine.workspace_bytes, "wire": player.machine.wire_bytes,
     }  # fmt: skip
     depth = program.phases["train"].depth
     held = ((name, nbytes) for name, nbytes in parts.items() if depth or name != "versions")

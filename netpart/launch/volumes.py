@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from netpart.graph.partition import Partition
 from netpart.launch.averages import due_after
-from netpart.launch.loop import due, meetings
+from netpart.launch.due import due, meetings
 from netpart.plan.ledger import averages, ledger
 from netpart.proto.element import float_size
 from netpart.updaters import updater

@@ -19,7 +19,7 @@ from netpart.collectives import Progress
 from netpart.kernels.op import Array
 from netpart.program.average import AVERAGE, averaged
 from netpart.program.wire import ahead
-from netpart.worker.bind import Running
+from netpart.worker.actions import Running
 from netpart.worker.player import Player
 from netpart.worker.waiting import Waiting
 
@@ -37,7 +37,7 @@ class Averaging:
 
     def __init__(self, player: Player, transport: Transport, cluster: Cluster, rank: int) -> None:
         self.player, machine = player, player.machine
-        self.shapes = [player.parameter(h).shape for h in range(len(player.program.holdings))]
+        self.shapes = [player.parameters.values(h).shape for h in range(len(player.program.holdings))]
         elements, dtype = sum(map(prod, self.shapes)), machine.dtype
         self.start, self.mean = (machine.xp.empty(elements, dtype) for _ in range(2))
         found = averaged(cluster, rank, elements, np.dtype(dtype).itemsize)
@@ -57,12 +57,12 @@ class Averaging:
         for array, start in zip(arrays, self.parts(self.start), strict=True):
             start[...] = array
         self.mean[...] = self.start
-        self.player.start(self.running, self.begun)
+        self.player.underway.start(self.running, self.begun)
         self.begun += 1
 
     def finish(self, arrays: Sequence[Array]) -> Iterator[Waiting]:
         """Waits until all groups have begun, and brings the mean into ``arrays``."""
-        yield from self.player.complete(self.running, "train")
+        yield from self.player.underway.complete(self.running, "train")
         xp = self.player.xp
         xp.divide(self.mean, len(self.running.members), out=self.mean)
         for array, start, mean in zip(arrays, self.parts(self.start), self.parts(self.mean), strict=True):

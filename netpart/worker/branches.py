@@ -14,9 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-LANES = int(os.environ.get("NETPART_LANES", "4"))
+from netpart.errors import NetpartError
+
+LANES = 4
 """Streams at most: more would hardly make the longest chain of a net of the zoo shorter, and each has workspaces. Of 1
 there are no branches."""
+VARIABLE = "NETPART_LANES"
+"""Another number of them, in the environment."""
 BEGIN = -1
 
 
@@ -54,9 +58,10 @@ def dealt(dependences: Sequence[Sequence[int]], fixed: Sequence[bool]) -> Branch
     """Steps on lanes, given what each comes directly after; a ``fixed`` one is on lane 0.
 
     List scheduling (Graham 1966) in the order in which they come, as if all took equally long: each goes to the lane
-    where it can start first, if possible to one whose last step it comes after anyway.
+    where it can start first, if possible to one whose last step it comes after anyway. Raises NetpartError for a
+    number of lanes that is none.
     """
-    ends, tails, behind, lanes = list[int](), [BEGIN] * LANES, list[int](), list[int]()
+    ends, tails, behind, lanes = list[int](), [BEGIN] * most(), list[int](), list[int]()
     for n, before in enumerate(dependences):
         behind.append(0)
         for i in before:
@@ -70,6 +75,14 @@ def dealt(dependences: Sequence[Sequence[int]], fixed: Sequence[bool]) -> Branch
         lanes.append(lane)
         tails[lane] = n
     return Branches(lanes, waits(dependences, lanes), [tail for tail in tails[1:] if tail != BEGIN])
+
+
+def most() -> int:
+    """Lanes at most. Raises NetpartError."""
+    wanted = os.environ.get(VARIABLE, str(LANES))
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise NetpartError(f"{VARIABLE}: expected a number of streams from 1 on, got {wanted!r}; 1 is without branches")
+    return int(wanted)
 
 
 def waits(dependences: Sequence[Sequence[int]], lanes: Sequence[int]) -> list[tuple[int, ...]]:

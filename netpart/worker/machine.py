@@ -42,6 +42,7 @@ class Machine:
         self.kernels = program.kernels(xp, self.dtype, program.precision)
         self.clock = Clock()
         self.wire_bytes = wire_bytes(program, transport is not None and transport.slots_for_all)
+        self.workspace_bytes = 0
         self.refuse_unless_fits(program.total_bytes)
         shared = self.shared(transport) if transport is not None and transport.xp is xp else {}
         self.versions: dict[int, list[Array]] = {
@@ -78,18 +79,25 @@ class Machine:
         shape = buffer.shape if shape is None else shape
         return ordered(self.xp.zeros(prod(shape), self.element(buffer.dtype)), shape, buffer.order)
 
-    def refuse_unless_fits(self, coming: int, workspace: int = 0) -> None:
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the plan takes at most: buffers, workspaces, messages on their way, samples on theirs."""
+        held = self.kernels.device.held if self.kernels.device else 0
+        return int(self.program.total_bytes + self.workspace_bytes + self.wire_bytes + held)
+
+    def refuse_unless_fits(self, coming: int) -> None:
         """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""
         free = self.free()
         if free is None or coming + self.wire_bytes + RESERVE <= free:
             return
         p, still, cpu = self.program, coming + self.wire_bytes + RESERVE, self.xp is np
-        needed = p.total_bytes + workspace + self.wire_bytes + RESERVE
+        needed = p.total_bytes + self.workspace_bytes + self.wire_bytes + RESERVE
         room = "its address space" if cpu else "the GPU"
         raise MemoryRefused(
             f"worker {p.worker}: needs {needed} bytes ({bytes_text(needed)}: parameters, gradients and updater state "
-            f"{bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}, workspace {bytes_text(workspace)}, "
-            f"messages {bytes_text(self.wire_bytes)}, {bytes_text(RESERVE)} in reserve) but may have "
+            f"{bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}, "
+            f"workspace {bytes_text(self.workspace_bytes)}, messages {bytes_text(self.wire_bytes)}, "
+            f"{bytes_text(RESERVE)} in reserve) but may have "
             f"{needed - still + free} ({bytes_text(free)} of {room} are left); cut the net over more workers, use more "
             f"micro_batches{', or raise the limit (ulimit -v)' if cpu else ''}"
         )
@@ -102,29 +110,13 @@ class Machine:
         """NumPy dtype of a buffer."""
         return self.dtype if dtype == FLOAT else np.dtype(dtype if dtype != "int" else "int32")
 
-    def begin_state(self) -> None:
-        """Completes the updater's state of all parameters, once these have their first values."""
-        for holding, state in enumerate(self.state):
-            if self.updater is not None:
-                self.updater.begin(self.values_at_home(holding), list(state.values()))
+    def to_host(self, array: Array) -> Array:
+        """An array of the device, on the host."""
+        return array if self.xp is np else self.xp.asnumpy(array)
 
-    def values_at_home(self, holding: int) -> Array:
-        """The values of what of a holding is updated here."""
-        view = self.program.parameters[holding]
-        return self.fixed[view.buffer][boxed(self.program.at_home(view, holding))]
-
-    def spread(self) -> None:
-        """Makes all versions of every parameter the one that is known outside of a step, ``fixed``."""
-        for newest, *others in (self.versions[view.buffer] for view in self.program.parameters):
-            for other in others:
-                other[...] = newest
-
-    def settle(self, mini: int) -> None:
-        """Makes the version that the update of mini-batch ``mini`` wrote the one that is known outside of a step."""
-        for versions in (self.versions[view.buffer] for view in self.program.parameters):
-            newest = versions[mini % len(versions)]
-            if newest is not versions[0]:
-                versions[0][...] = newest
+    def held(self, view: View, phase: str) -> Array:
+        """What ``view`` holds after a step of ``phase``, on the host."""
+        return self.to_host(self.arrays(phase)(view))
 
     def arrays(self, phase: str, mini: int = 0) -> PhaseArrays:
         """The arrays of one phase, and of mini-batch ``mini`` where several are under way: all phases share the arena.

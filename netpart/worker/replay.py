@@ -8,13 +8,11 @@ from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
 
-from netpart.worker.bind import RUN, Action
+from netpart.worker.actions import RUN, Action, Bound, Turn
 from netpart.worker.branches import Branches, dealt, marked
 from netpart.worker.touched import dependences
 from netpart.worker.trial import Trial
 
-Turn = list[tuple[int, Action]]
-"""The actions of a step, each behind its delay."""
 WIDE = 64 << 20
 """Bytes of scratch with which an action is not worth a workspace beside the first: its kernels fill the device."""
 
@@ -104,6 +102,15 @@ def branches(groups: list[list[Action]]) -> Branches:
         touched.append(tuple(span for spans in known for span in spans) if len(known) == len(group) else None)
     fixed = [any(action.scratch > WIDE for action in group) for group in groups]
     return dealt(dependences(touched), fixed)
+
+
+def replayed(device: Any, bound: Bound) -> list[Turn]:
+    """The turns of ``bound`` as they are played when nobody traces: on a GPU by graphs."""
+    if device is None:
+        return bound.turns
+    for running in bound.running:
+        running.then_replayed = [action for _, action in replays(device, [(0, action) for action in running.then])]
+    return [replays(device, turn) for turn in bound.turns]
 
 
 def replays(device: Any, turn: Turn) -> Turn:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from netpart.kernels.op import Array, Op
-
-if TYPE_CHECKING:
-    from netpart.worker.bind import Action, Bound
+from netpart.worker.actions import Action, Bound
+from netpart.worker.machine import ALIGN, Machine
 
 
 def nbytes(op: Op) -> int:
     """Of its scratch."""
     return sum(_nbytes(shape, dtype) for shape, dtype in op.scratch)
+
+
+def allot(machine: Machine, phases: Collection[Bound]) -> None:
+    """Gives all Ops of a lane one workspace, as large as the hungriest of them needs.
+
+    What libraries have on each lane counts as well, though they take it only when a graph is captured. Raises
+    MemoryRefused, before allocating anything.
+    """
+    needs = scratch_bytes(action for bound in phases for action in bound.actions)
+    device = machine.kernels.device
+    of_libraries = 0 if device is None else device.lane_bytes
+    machine.workspace_bytes = sum(needs.values()) + of_libraries * len(needs)
+    machine.refuse_unless_fits(machine.workspace_bytes - of_libraries)  # those of the first lane are there
+    memory = {lane: workspace(machine.xp, need) for lane, need in needs.items()}
+    for action, op in (each for bound in phases for each in bound.scratch):
+        action.run = partial(op.run, *_slices(op, memory[action.lane]))
 
 
 def scratch_bytes(actions: Iterable[Action]) -> dict[int, int]:
@@ -28,10 +43,10 @@ def scratch_bytes(actions: Iterable[Action]) -> dict[int, int]:
     return found
 
 
-def attach(bound: Bound, workspaces: Mapping[int, Array]) -> None:
-    """Hands every Op its slices of the workspace of its lane."""
-    for action, op in bound.scratch:
-        action.run = partial(op.run, *_slices(op, workspaces[action.lane]))
+def workspace(xp: Any, need: int) -> Array:
+    """Memory of ``need`` bytes."""
+    memory = xp.empty(need + ALIGN, np.uint8)
+    return memory[-memory.__array_interface__["data"][0] % ALIGN if xp is np else 0 :]
 
 
 def _slices(op: Op, workspace: Array) -> Iterator[Array]:

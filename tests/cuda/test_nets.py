@@ -77,12 +77,12 @@ def test_the_reference_kernels_on_a_gpu_are_not_captured() -> None:
     job, rule = (found := loads(NETS["convolutions"]).proto), updater(found.updater)
     player = Player(compile_worker(partition_job(job, 1), 0, len(rule.states)), None, cupy(), rule, job.seed)
     whole = Ensemble(partition_job(job, 1))
-    player.initialise()
+    player.parameters.initialise()
     whole.initialise()
     for step in range(2):
         assert list(player.play("train", step)) == []
         whole.step("train", step)
     for holding, each in enumerate(player.program.holdings):
-        found, expected = player.parameter(holding).get(), whole.parameter(each.parameter.name)
+        found, expected = player.parameters.values(holding).get(), whole.parameter(each.parameter.name)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     assert player.replayed["train"] is player.bound["train"].turns

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netpart.errors import MemoryRefused
 from netpart.graph.partition import partition_job
 from netpart.kernels.choose import named
+from netpart.kernels.cuda.blas import WORKSPACE
 from netpart.kernels.op import Op, chain
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import loads
 from netpart.updaters import updater
 from netpart.worker import replay
-from netpart.worker.bind import RUN, SEND, Action
+from netpart.worker.actions import RUN, SEND, Action
+from netpart.worker.limits import RESERVE
+from netpart.worker.machine import Machine
 from netpart.worker.player import Player
 from netpart.worker.replay import Replay, replays
 from netpart.worker.trial import TRIED
@@ -30,7 +34,7 @@ def player(name: str = "mlp", clip: str = "clip_norm: 1", keep: bool = True) -> 
     rule = updater(job.updater)
     program = compile_worker(partition_job(job, 1), 0, len(rule.states), keep=keep, kernels=named("cuda"))
     found = Player(program, None, cupy(), rule, job.seed)
-    found.initialise()
+    found.parameters.initialise()
     return found
 
 
@@ -45,7 +49,7 @@ def replayed(worker: Player) -> list[Replay]:
 def value(worker: Player, name: str) -> Any:
     """The mask of dropout or another auxiliary buffer, on the host."""
     b = next(b for b, buffer in enumerate(worker.program.buffers) if name in buffer.name)
-    return worker.to_host(worker.machine.arrays("train").buffer(b))
+    return worker.machine.to_host(worker.machine.arrays("train").buffer(b))
 
 
 def test_a_step_is_one_graph_behind_its_samples() -> None:
@@ -72,14 +76,14 @@ def test_masks_and_rates_change_from_step_to_step_of_a_replay() -> None:
 def test_a_trace_tells_of_every_kernel_and_computes_the_same() -> None:
     traced, plain = player(), player()
     for step in range(3):
-        traced.trace = []
+        traced.trace.events = []
         play(traced, step)
         play(plain, step)
-        names = [each.name for each in traced.trace]
+        names = [each.name for each in traced.trace.events]
         assert names[:-1] == [action.name for _, action in traced.bound["train"].turns[0]]
     assert all(replay.graph is None for replay in replayed(traced))
     for holding in range(len(plain.program.holdings)):
-        np.testing.assert_array_equal(traced.parameter(holding).get(), plain.parameter(holding).get())
+        np.testing.assert_array_equal(traced.parameters.values(holding).get(), plain.parameters.values(holding).get())
 
 
 @pytest.mark.parametrize("clip", ["", "clip_norm: 1"])
@@ -123,7 +127,28 @@ def test_memory_counts_what_is_kept_on_the_device() -> None:
     worker = player()
     samples = 2 * (8 * 2 * 6 * 6 * 8 + 8 * 4)
     assert worker.machine.kernels.device.held == samples
-    assert worker.memory_bytes == worker.program.total_bytes + worker.workspace_bytes + samples
+    assert worker.machine.memory_bytes == worker.program.total_bytes + worker.machine.workspace_bytes + samples
+
+
+def test_memory_counts_what_cublas_takes_on_each_lane() -> None:
+    worker = player(keep=False)
+    (found,) = replayed(worker)
+    own = {lane: max(a.scratch for a in found.actions if a.lane == lane) for lane in found.branches.lanes}
+    assert len(own) > 1
+    assert worker.machine.workspace_bytes == sum(own.values()) + len(own) * WORKSPACE
+    for step in range(3):
+        play(worker, step)
+    assert [memory.nbytes for memory in worker.device.blas.workspaces.values()] == [WORKSPACE] * len(own)
+
+
+def test_what_cublas_would_take_is_refused_where_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of lanes beside the first: what that has was taken when its products were bound."""
+    room = player(keep=False).program.total_bytes + RESERVE + WORKSPACE
+    monkeypatch.setattr(Machine, "free", lambda machine: room)
+    with pytest.raises(MemoryRefused, match=r"workspace \d+\.\d MiB"):
+        player(keep=False)
+    monkeypatch.setenv("NETPART_LANES", "1")
+    assert player(keep=False).machine.workspace_bytes < 2 * WORKSPACE
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -138,7 +163,7 @@ def test_branches_compute_what_one_chain_does(name: str) -> None:
         play(beside, step)
         play(chain, step)
     for holding in range(len(chain.program.holdings)):
-        np.testing.assert_array_equal(beside.parameter(holding).get(), chain.parameter(holding).get())
+        np.testing.assert_array_equal(beside.parameters.values(holding).get(), chain.parameters.values(holding).get())
 
 
 def test_the_faster_graph_stays() -> None:

@@ -14,7 +14,7 @@ from netpart.proto.control_pb2 import ControlProto
 from netpart.transport.frames import DTYPES, HEADER, MAGIC, VERSION
 from netpart.updaters import UPDATERS
 from netpart.verify import difference, report
-from netpart.worker.player import WINDOW
+from netpart.worker.pace import WINDOW
 from tests.house.tree import ROOT
 
 WIRE = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from netpart.graph.cluster import Cluster
 from netpart.launch.averages import due_after
-from netpart.launch.loop import due, meetings
+from netpart.launch.due import due, meetings
 from netpart.proto.job_pb2 import JobProto
 
 COUNTS = st.integers(0, 9)

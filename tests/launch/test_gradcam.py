@@ -55,7 +55,7 @@ def session(job: Job, scores: str = "fc") -> Session:
 def score_beyond(job: Job, layer: str, step: Any, target: int) -> float:
     """The score of a net whose layer ``layer`` gives ``step`` more than it does, by its bias."""
     moved = session(job)
-    moved.player.parameter(bias_of(moved, layer))[...] += step
+    moved.player.parameters.values(bias_of(moved, layer))[...] += step
     moved.run({})
     return float(moved.value("fc")[0, target])
 

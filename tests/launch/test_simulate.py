@@ -31,7 +31,7 @@ def test_a_simulation_computes_what_a_run_does() -> None:
         ensemble.step("train", step)
     for played, expected in zip(simulation.players, ensemble.players, strict=True):
         for h in range(len(played.program.holdings)):
-            assert np.array_equal(played.parameter(h), expected.parameter(h))
+            assert np.array_equal(played.parameters.values(h), expected.parameters.values(h))
 
 
 def test_a_message_takes_what_the_link_says() -> None:

@@ -13,7 +13,8 @@ from netpart.plan.timeline import STEP
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Channel, Way
 from netpart.proto.reader import load
-from netpart.worker.player import Player, Traced
+from netpart.worker.player import Player
+from netpart.worker.trace import Traced
 from tests.end2end.running import mlp
 from tests.graph.jobs import data, job, layer, product
 

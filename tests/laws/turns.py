@@ -20,6 +20,7 @@ from netpart.spec import relative, whole
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import updater
 from netpart.worker.averaging import Averaging
+from netpart.worker.pace import done
 from netpart.worker.player import Player
 from netpart.worker.serving import Applied, Serving
 from netpart.worker.waiting import Waiting
@@ -54,7 +55,7 @@ class Groups:
             program = compile_worker(partition, number, slots, kernels=Kernels, group=group)
             player = Player(program, self.hub[rank], np, None if cluster.servers else rule, partition.job.seed)
         player.machine.seed = partition.job.seed
-        player.initialise()
+        player.parameters.initialise()
         return player
 
     def play(self, rank: int) -> Iterator[Waiting]:
@@ -69,7 +70,7 @@ class Groups:
         if cluster.averages:
             averaging, group = Averaging(player, self.hub[rank], cluster, rank), cluster.group(rank)
             averages = Averages(averaging, player, cluster, group, 0, self.meetings, note)
-            yield Waiting("the others to get ready", rank, "train", 0, player.done("train", rank, rank))
+            yield Waiting("the others to get ready", rank, "train", 0, done("train", rank, rank))
         for step in range(end):
             if averages and step in self.meetings:
                 yield from averages.meet(step)
@@ -103,7 +104,7 @@ class Groups:
         for rank in self.cluster.keepers if ranks is None else ranks:
             for h, holding in enumerate(self.players[rank].program.holdings):
                 if holding.parameter.name == name:
-                    found[relative(holding.box, whole(spec.shape))] = self.players[rank].parameter(h)
+                    found[relative(holding.box, whole(spec.shape))] = self.players[rank].parameters.values(h)
         assert not np.isnan(found).any()
         return found
 

@@ -128,5 +128,5 @@ def close(found: Values, expected: Values, what: str, dtype: str = FLOAT) -> Non
 def bits(ensemble: Ensemble) -> list[bytes]:
     """Every copy of every parameter of every worker and the updater's state, byte by byte."""
     states = (state.values() for player in ensemble.players for state in player.machine.state)
-    values = [player.parameter(h) for player in ensemble.players for h in range(len(player.program.holdings))]
+    values = [player.parameters.values(h) for player in ensemble.players for h in range(len(player.program.holdings))]
     return [array.tobytes() for array in (*values, *chain.from_iterable(states))]

@@ -109,7 +109,7 @@ def one_after_another(cut: Partition) -> dict[str, Values]:
     whole, rule, clock = Ensemble(partition_job(plain, 1, uncut=True), keep=True), updater(plain.updater), Clock()
     whole.initialise()
     delays, (player,) = parameter_delays(cut), whole.players
-    arrays = [player.parameter(h) for h in range(len(player.program.holdings))]
+    arrays = [player.parameters.values(h) for h in range(len(player.program.holdings))]
     names = [holding.parameter.name for holding in player.program.holdings]
     versions = [[array.copy()] for array in arrays]
     states = [[np.zeros_like(array) for _ in rule.states] for array in arrays]
@@ -220,7 +220,7 @@ def test_a_pause_empties_the_pipeline_and_fills_it_with_the_newest_weights() -> 
     again = Ensemble(cut)
     for fresh, old in zip(again.players, first.players, strict=True):
         for h in range(len(fresh.program.holdings)):
-            fresh.parameter(h)[...] = old.parameter(h)
+            fresh.parameters.values(h)[...] = old.parameters.values(h)
     for step in range(5, STEPS):
         again.step("train", step, drain=step == STEPS - 1)
     for parameter in cut.parameters:

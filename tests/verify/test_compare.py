@@ -81,7 +81,7 @@ def test_a_wrong_value_is_found_where_it_is_first_used(monkeypatch: pytest.Monke
         right()
         player = bench.cut.players[2]
         (h,) = (h for h, held in enumerate(player.program.holdings) if held.parameter.name == "fc2/b")
-        player.parameter(h)[0] += 1e-6
+        player.parameters.values(h)[0] += 1e-6
 
     monkeypatch.setattr(bench.cut, "initialise", wrong)
     first = first_of(bench)
@@ -117,7 +117,7 @@ def test_a_copy_that_drifts_is_found_among_right_ones() -> None:
             ensemble.initialise()
         player = bench.cut.players[wrong]
         (h,) = (h for h, held in enumerate(player.program.holdings) if held.parameter.name == "fc2/b")
-        player.parameter(h)[1] -= 1e-6
+        player.parameters.values(h)[1] -= 1e-6
         drifted = [c for c in bench.step("train", 0) if (c.kind, c.name) == ("parameter", "b")][-1]
         assert (drifted.layer, drifted.category) == ("fc2", SEMANTIC)
 

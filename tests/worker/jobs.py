@@ -71,7 +71,7 @@ def players(cut: Partition, transports: list[Transport]) -> list[Player]:
     for worker, transport in enumerate(transports):
         rule = updater(cut.job.updater)
         player = Player(compile_worker(cut, worker, len(rule.states)), transport, np, rule)
-        player.initialise()
+        player.parameters.initialise()
         found.append(player)
     return found
 

@@ -62,7 +62,7 @@ def play(text: str) -> tuple[int, int]:
         for t in transports:
             t.connect({rank: address for rank, address in addresses.items() if rank != t.rank})
         in_threads(team, lambda player: steps(player, STEPS))
-        return sum(player.memory_bytes for player in team), peak() - before
+        return sum(player.machine.memory_bytes for player in team), peak() - before
 
 
 def main() -> None:

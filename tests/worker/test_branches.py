@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.worker import branches
+from netpart.errors import NetpartError
 from netpart.worker.branches import BEGIN, LANES, Branches, dealt
 
 
@@ -59,5 +61,13 @@ def test_what_depends_on_nothing_waits_for_the_beginning() -> None:
 
 
 def test_with_one_lane_there_are_no_branches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branches, "LANES", 1)
+    monkeypatch.setenv("NETPART_LANES", "1")
     assert dealt([[], [], [0]], [False] * 3) == Branches([0, 0, 0], [(), (), ()], [])
+
+
+@pytest.mark.parametrize("wanted", ["", "two", "1.5", "-1", "0", " "])
+def test_a_number_of_lanes_that_is_none_is_named(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETPART_LANES", wanted)
+    said = f"NETPART_LANES: expected a number of streams from 1 on, got {wanted!r}; 1 is without branches"
+    with pytest.raises(NetpartError, match=f"^{re.escape(said)}$"):
+        dealt([[]], [False])

@@ -15,7 +15,8 @@ from netpart.spec import Region, pieces, size
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
-from netpart.worker.player import WINDOW, Player
+from netpart.worker.pace import WINDOW
+from netpart.worker.player import Player
 from tests.worker.jobs import LENET, in_threads, partition, players, step, steps
 
 ALLOWED = 64 << 10
@@ -86,15 +87,15 @@ def test_the_first_bucket_leaves_before_backward_ends() -> None:
         team = players(partition(LENET, 3, "bucket_bytes=256"), transports)
         connect(transports)
         for player in team:
-            player.trace = []
+            player.trace.events = []
         in_threads(team, lambda player: steps(player, 3))
     for player in team:
         program = player.program.phases["train"]
         buckets = [i for i in program.instructions if isinstance(i, CollectiveStart)]
         assert len(buckets) > 2
-        assert player.trace is not None
-        sends = [(t.start, t.end) for t in player.trace if t.name == "send all-reduce bucket 0"]
-        backward = [t.end for t in player.trace if t.name.startswith("backward")]
+        assert player.trace.events is not None
+        sends = [(t.start, t.end) for t in player.trace.events if t.name == "send all-reduce bucket 0"]
+        backward = [t.end for t in player.trace.events if t.name.startswith("backward")]
         per_send, per_backward = len(sends) // 3, len(backward) // 3
         assert per_send > 0
         for number in range(3):

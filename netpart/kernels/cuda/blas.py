@@ -79,8 +79,10 @@ class Product:
 class Blas:
     """A handle on the stream of ``device``, until it is to ``turn`` to another; it computes in its precision.
 
-    ``where`` are the stream and the address of the workspace, for calls that take them.
+    ``where`` are the stream and the address of the workspace, for calls that take them; ``lane_bytes`` is its size.
     """
+
+    lane_bytes = WORKSPACE
 
     def __init__(self, device: Device) -> None:
         """Raises NetpartError where cuBLAS is missing or refuses."""

@@ -85,6 +85,11 @@ class Device:
                 self.__dict__[library].turn(found)
         return found
 
+    @property
+    def lane_bytes(self) -> int:
+        """Bytes of the workspaces that libraries, of those that were asked for, have on each lane."""
+        return int(self.blas.lane_bytes) if "blas" in self.__dict__ else 0
+
     @cached_property
     def properties(self) -> Mapping[str, Any]:
         """What CUDA says of it (cudaDeviceProp)."""

@@ -1,0 +1,37 @@
+"""Assembly: a whole tensor from the boxes of it that workers hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from netpart.spec import Region, Shape, relative, whole
+
+Values = np.ndarray[Any, Any]
+Pick = Callable[[Values, Values], Values]
+"""Which of two copies of the same elements to take: ``np.maximum`` or ``np.minimum``."""
+
+
+class Assembly:
+    """A tensor of ``shape`` put together from boxes; ``pick`` chooses where several hold an element.
+
+    Copies are equal if all is well: who wants to know takes the maximum and the minimum of them.
+    """
+
+    def __init__(self, shape: Shape, empty: float, pick: Pick, dtype: Any = np.float64) -> None:
+        self.values, self.seen = np.full(shape, empty, dtype), np.zeros(shape, bool)
+        self.pick = pick
+
+    def add(self, region: Region, values: Values) -> None:
+        """Puts ``values`` in their place."""
+        box = relative(region, whole(self.values.shape))
+        self.values[box] = np.where(self.seen[box], self.pick(self.values[box], values), values)
+        self.seen[box] = True
+
+
+def sum_of(addends: Iterable[Values]) -> Values:
+    """The sum of arrays of one shape, in order."""
+    return reduce(np.add, addends)

@@ -1,0 +1,97 @@
+"""Share: what one worker reads and writes of checkpoints: its regions of whole tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from netpart.kernels.op import Array
+from netpart.launch.control import Control
+from netpart.launch.files import Files, Reader
+from netpart.proto.control_pb2 import ControlProto, WelcomeProto
+from netpart.spec import extent
+from netpart.worker.player import Player
+
+ArrayOf = Callable[[int], Array]
+"""Finds one array of a holding, or of its home: its values, or one state of its updater."""
+
+
+class Share:
+    """The share of ``player``, as ``welcome`` tells and ``control`` asks for it."""
+
+    def __init__(self, player: Player, control: Control, welcome: WelcomeProto, files: Files) -> None:
+        self.player, self.control, self.welcome, self.files = player, control, welcome, files
+
+    def begin(self) -> None:
+        """Gives the parameters their first values: those of a checkpoint, or fresh ones."""
+        if self.welcome.restore:
+            self.player.doing = f"reading {self.welcome.restore}"
+            self.restore(Path(self.welcome.restore))
+        else:
+            self.player.doing = "initialising parameters"
+            self.player.parameters.initialise()
+
+    def save(self, step: int) -> None:
+        """Writes this worker's share of the checkpoint of ``step``: its regions of whole tensors."""
+        self.control.status.step, self.player.doing = step, "waiting to write a checkpoint"
+        message = ControlProto()
+        message.checkpoint_due.rank, message.checkpoint_due.step = self.control.rank, step
+        self.control.send(message)
+        opened = self.control.receive("checkpoint_open").checkpoint_open
+        self.player.doing = f"writing {opened.path}"
+        self.write(Path(opened.path), {"": self.player.parameters.at_home})
+        if opened.updater_path:
+            self.write(Path(opened.updater_path), self.states())
+        message = ControlProto()
+        message.checkpoint_written.rank, message.checkpoint_written.step = self.control.rank, step
+        self.control.send(message)
+
+    def states(self) -> dict[str, ArrayOf]:
+        """How to find every state of the updater, by the suffix of its name in a checkpoint."""
+        updater = self.player.machine.updater
+        return {f".{slot}": self.state(slot) for slot in (updater.states if updater else ())}
+
+    def state(self, slot: str) -> ArrayOf:
+        """Finds updater state ``slot`` of a holding."""
+        return lambda holding: self.player.machine.state[holding][slot]
+
+    def write(self, path: Path, sources: dict[str, ArrayOf]) -> None:
+        """Writes the homes that fall to this worker."""
+        with self.files.join(path) as file:
+            for h in self.welcome.writes:
+                holding = self.player.program.holdings[h]
+                for suffix, find in sources.items():
+                    values = np.asarray(self.player.machine.to_host(find(h)))
+                    file.write_region(
+                        holding.parameter.name + suffix, holding.home, values, holding.parameter.spec.shape
+                    )
+
+    def restore(self, path: Path) -> None:
+        """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside."""
+        self.read(path, {self.welcome.restore_suffix: self.player.parameters.values})
+        self.player.parameters.begin_state()
+        if self.states() and self.welcome.restore_updater:
+            self.read(Path(self.welcome.restore_updater), self.states())
+
+    def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
+        """Fills every holding."""
+        with self.files.open(path) as file:
+            fill(self.player, file, targets)
+
+
+def fill(player: Player, file: Reader, targets: dict[str, ArrayOf]) -> None:
+    """Reads every holding of ``player`` from a checkpoint; on the CPU without a copy beside it.
+
+    ``targets`` finds the arrays to fill, of a whole holding or of its home, by the suffix of their names in the
+    checkpoint.
+    """
+    for h, holding in enumerate(player.program.holdings):
+        for suffix, find in targets.items():
+            target = find(h)
+            box = holding.box if target.shape == extent(holding.box) else holding.home
+            values = target if player.xp is np else np.empty(target.shape, target.dtype)
+            file.read_region(holding.parameter.name + suffix, box, values, holding.parameter.spec.shape)
+            if values is not target:
+                target[...] = player.xp.asarray(values)

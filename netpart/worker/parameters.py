@@ -1,0 +1,59 @@
+"""Parameters: what a worker holds from step to step, as it is known between steps."""
+
+from __future__ import annotations
+
+from netpart.initialisers import initialise
+from netpart.kernels.op import Array
+from netpart.kernels.philox import key
+from netpart.spec import pieces, relative
+from netpart.worker.machine import Machine, boxed
+
+
+class Parameters:
+    """The holdings of a Machine by their numbers: values, and the updater's state. Of the ``versions`` of each, as many
+    as steps may be under way, the first is known outside of a step."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.program = machine, machine.program
+        self.versions = [machine.versions[view.buffer] for view in self.program.parameters]
+
+    def initialise(self) -> None:
+        """Fills every parameter with its initial values: a function of seed, name and global element index.
+
+        The updater's state begins with them.
+        """
+        for h, holding in enumerate(self.program.holdings):
+            spec, target = holding.parameter.spec, self.values(h)
+            random = key(self.machine.seed, holding.parameter.name, "init")
+            for box in pieces(holding.box):
+                values = initialise(spec.proto.init, random, box, spec.shape, spec.matrix)
+                target[relative(box, holding.box)] = self.machine.xp.asarray(values.astype(self.machine.dtype))
+        self.begin_state()
+
+    def begin_state(self) -> None:
+        """Completes the updater's state of all parameters, once these have their first values."""
+        updater = self.machine.updater
+        for holding, state in enumerate(self.machine.state):
+            if updater is not None:
+                updater.begin(self.at_home(holding), list(state.values()))
+
+    def values(self, holding: int) -> Array:
+        """Values of a holding, on the device."""
+        return self.machine.fixed[self.program.parameters[holding].buffer]
+
+    def at_home(self, holding: int) -> Array:
+        """Values of what of a holding this worker updates, on the device."""
+        return self.values(holding)[boxed(self.program.at_home(self.program.parameters[holding], holding))]
+
+    def spread(self) -> None:
+        """Makes all versions of every parameter the one that is known."""
+        for newest, *others in self.versions:
+            for other in others:
+                other[...] = newest
+
+    def settle(self, mini: int) -> None:
+        """Makes the version that the update of mini-batch ``mini`` wrote the one that is known."""
+        for versions in self.versions:
+            newest = versions[mini % len(versions)]
+            if newest is not versions[0]:
+                versions[0][...] = newest

@@ -1,0 +1,42 @@
+"""Trace: what a worker did, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import NamedTuple
+
+from netpart.program.instructions import Channel
+from netpart.worker.actions import START, WAIT
+
+STEP = "step"
+PHRASES = {START: "start ", WAIT: "wait "}
+"""What a trace says before the name of a collective."""
+
+
+class Traced(NamedTuple):
+    """What was done from ``start`` to ``end``, in seconds of this process's clock; ``name`` begins with a verb.
+
+    ``channel`` is that of the message that it sent or received, for the mini-batch of ``delay`` steps before. What was
+    done meanwhile stands before it.
+    """
+
+    name: str
+    start: float
+    end: float
+    channel: Channel | None = None
+    delay: int = 0
+
+
+class Trace:
+    """``events``, if they are a list, get every action, every message of a collective, every wait and, behind all that,
+    the step, by the clock ``now``."""
+
+    def __init__(self) -> None:
+        self.events: list[Traced] | None = None
+        self.now: Callable[[], float] = perf_counter
+
+    def note(self, name: str, started: float, channel: Channel | None = None, delay: int = 0) -> None:
+        """Keeps what ends now, if anything is to be kept."""
+        if self.events is not None:
+            self.events.append(Traced(name, started, self.now(), channel, delay))
