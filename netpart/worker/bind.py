@@ -12,7 +12,8 @@ from netpart.collectives import NCCL, Progress
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
 from netpart.layers.elementwise import Elementwise
-from netpart.layers.layer import Call, Following, Layer, ParamSpec
+from netpart.layers.layer import Following, Layer, ParamSpec
+from netpart.layers.part import Call
 from netpart.program.arena import views
 from netpart.program.buffers import View
 from netpart.program.communication import exchange_legs
