@@ -8,9 +8,10 @@ import numpy as np
 
 from netpart.kernels import arrays
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.launch import BLOCK, MOST, Launch, Scratch, views
+from netpart.kernels.cuda.launch import BLOCK, MOST, Launch, Scratch
 from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.cuda.several import batches, several
+from netpart.kernels.cuda.view import views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 
