@@ -19,7 +19,7 @@ from netpart.collectives import Progress
 from netpart.kernels.op import Array
 from netpart.program.average import AVERAGE, averaged
 from netpart.program.wire import ahead
-from netpart.worker.bind import Running
+from netpart.worker.actions import Running
 from netpart.worker.player import Player
 from netpart.worker.waiting import Waiting
 

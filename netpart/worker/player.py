@@ -19,16 +19,8 @@ from netpart.program.buffers import View
 from netpart.program.instructions import PHASE_CODES, Channel, Way
 from netpart.program.program import WorkerProgram
 from netpart.spec import pieces, relative
-from netpart.worker.bind import (
-    RECEIVE,
-    SEND,
-    START,
-    WAIT,
-    Action,
-    Bound,
-    Running,
-    bind,
-)  # fmt: skip
+from netpart.worker.actions import RECEIVE, SEND, START, WAIT, Action, Bound, Running
+from netpart.worker.bind import bind
 from netpart.worker.machine import ALIGN, Machine
 from netpart.worker.replay import Turn, replays
 from netpart.worker.staging import Staging

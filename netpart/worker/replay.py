@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
 
-from netpart.worker.bind import RUN, Action
+from netpart.worker.actions import RUN, Action
 from netpart.worker.branches import Branches, dealt, marked
 from netpart.worker.touched import dependences
 from netpart.worker.trial import Trial

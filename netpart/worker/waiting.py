@@ -15,7 +15,7 @@ from netpart.program.instructions import Channel
 
 if TYPE_CHECKING:
     from netpart.kernels.op import Clock
-    from netpart.worker.bind import Running
+    from netpart.worker.actions import Running
 
 LOOK_SECONDS = 1e-4
 """How often a host looks at a mark."""

@@ -12,7 +12,7 @@ import numpy as np
 from netpart.kernels.op import Array, Op
 
 if TYPE_CHECKING:
-    from netpart.worker.bind import Action, Bound
+    from netpart.worker.actions import Action, Bound
 
 
 def nbytes(op: Op) -> int:

@@ -34,7 +34,7 @@ from netpart.proto.reader import loads
 from netpart.spec import Region, extent, relative
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import updater
-from netpart.worker.bind import START, WAIT
+from netpart.worker.actions import START, WAIT
 from netpart.worker.nccl import Communicators, NcclCall
 from netpart.worker.player import Player
 from tests.cuda.module import ON_GPU, cupy, provide

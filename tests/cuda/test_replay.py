@@ -15,7 +15,7 @@ from netpart.program.compile import compile_worker
 from netpart.proto.reader import loads
 from netpart.updaters import updater
 from netpart.worker import replay
-from netpart.worker.bind import RUN, SEND, Action
+from netpart.worker.actions import RUN, SEND, Action
 from netpart.worker.player import Player
 from netpart.worker.replay import Replay, replays
 from netpart.worker.trial import TRIED

@@ -13,7 +13,7 @@ from netpart.kernels.cuda.updates import CHUNK
 from netpart.kernels.op import Array, Clock, Op, chain
 from netpart.kernels.reference import Kernels
 from netpart.updaters import AVERAGE, UPDATERS, Scale, Updater, updater
-from netpart.worker.bind import RUN, Action
+from netpart.worker.actions import RUN, Action
 from netpart.worker.replay import call, together
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play
 from tests.cuda.module import cupy

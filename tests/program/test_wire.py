@@ -23,7 +23,7 @@ from netpart.spec import intersect
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Array
 from netpart.transport.transport import Channel as TransportChannel
-from netpart.worker.bind import WAIT
+from netpart.worker.actions import WAIT
 from netpart.worker.waiting import Waiting
 from tests.laws import groups
 from tests.laws.wired import Wired

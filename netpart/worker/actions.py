@@ -1,0 +1,74 @@
+"""Actions: what a Program becomes when it is bound. A player goes through them, step after step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netpart.collectives import Progress
+from netpart.kernels.op import Array, Op
+from netpart.program.instructions import Channel
+from netpart.program.program import Program
+from netpart.worker.touched import Spans
+
+if TYPE_CHECKING:
+    from netpart.worker.nccl import NcclCall
+
+RUN, SEND, RECEIVE, START, WAIT = range(5)
+
+
+@dataclass(slots=True)
+class Running:
+    """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, the ranks of
+    its members, and what is done as soon as it is complete (``then_replayed``: when nobody traces).
+
+    Of one that is a ``call``, the bytes of its messages count by their channels as ``counted``, and none is sent.
+    ``number`` is that of its messages, since it was started; ``delay`` that of its mini-batch then.
+    """
+
+    name: str
+    progress: Progress
+    channels: dict[int, Channel]
+    members: tuple[int, ...]
+    then: list[Action] = field(default_factory=list)
+    then_replayed: list[Action] = field(default_factory=list)
+    number: int = 0
+    delay: int = 0
+    call: NcclCall | None = None
+    counted: list[tuple[Channel, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Action:
+    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; a graph may repeat
+    what is ``captured``. ``touched`` is the memory of a GPU that it reads and writes, None if that is not known; of
+    ``scratch`` bytes it has those of its ``lane``."""
+
+    kind: int
+    name: str
+    run: Callable[[], None] | None = None
+    array: Array = None
+    peer: int = -1
+    channel: Channel | None = None
+    running: Running | None = None
+    captured: bool = True
+    touched: Spans | None = None
+    scratch: int = 0
+    lane: int = 0
+
+
+@dataclass
+class Bound:
+    """A Program ready to be played. ``metrics`` are the sums that losses add to since they were last read.
+
+    ``turns[i]`` are the actions of step i, i + period, .. since no mini-batch was under way, each behind its delay.
+    """
+
+    program: Program
+    turns: list[list[tuple[int, Action]]]
+    metrics: np.ndarray[Any, Any]
+    scratch: list[tuple[Action, Op]] = field(default_factory=list)
+    running: list[Running] = field(default_factory=list)

@@ -1,0 +1,85 @@
+"""Messages: what a worker sends and receives in a phase, bound to arrays and to a transport."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netpart.collectives import NCCL, Progress
+from netpart.kernels.op import Array
+from netpart.program.buffers import View
+from netpart.program.communication import exchange_legs
+from netpart.program.instructions import Channel, CollectiveStart, Receive, Send
+from netpart.program.program import Program
+from netpart.program.wire import AHEAD, ahead, left, overwritten, staying
+from netpart.worker.actions import RECEIVE, SEND, Action, Running
+from netpart.worker.machine import Machine, PhaseArrays
+
+if TYPE_CHECKING:
+    from netpart.transport.transport import Transport
+    from netpart.worker.nccl import Communicators
+
+
+class Messages:
+    """Binds what ``program`` exchanges, and tells ``transport`` what to expect. ``running`` are the collectives by
+    their channels; those of NCCL are calls of ``communicators``."""
+
+    def __init__(
+        self, machine: Machine, program: Program, arrays: PhaseArrays, transport: Transport | None,
+        communicators: Communicators | None,
+    ) -> None:  # fmt: skip
+        self.machine, self.program, self.arrays = machine, program, arrays
+        self.transport, self.communicators = transport, communicators
+        self.running: dict[Channel, Running] = {}
+
+    def send(self, send: Send) -> Action:
+        array, rank = self.arrays.lying(send.source), self.program.rank(send.peer)
+        return Action(SEND, f"send {send.name}", array=array, peer=rank, channel=send.channel)
+
+    def receive(self, receive: Receive) -> Action:
+        array, rank = self.arrays.lying(receive.target), self.program.rank(receive.peer)
+        self.expect(receive.channel, rank, array.shape, array.dtype, AHEAD + receive.lag)
+        return Action(RECEIVE, f"receive {receive.name}", array=array, peer=rank, channel=receive.channel)
+
+    def expect(
+        self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD, place: Array = None,
+        stays: bool = False,
+    ) -> None:  # fmt: skip
+        if self.transport is not None:
+            self.transport.expect(channel, peer, shape, dtype, most, place, stays)
+
+    def start(self, start: CollectiveStart, then: list[Action]) -> Running:
+        """Binds a collective to its arrays and tells the transport what its messages bring; ``then`` follows it."""
+        found, place = start.exchange, start.exchange.place(self.machine.program.worker)
+        lying = {view: self.arrays.lying(view) for view in (*start.local, *start.target) if view is not None}
+        local, target = ([v and lying[v] for v in views] for views in (start.local, start.target))
+        progress = Progress(found.schedule, place, found.sizes, local, target, start.pack and self.arrays(start.pack))
+        ranks = tuple(map(self.program.rank, found.members))
+        channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
+        running = Running(start.name, progress, channels, ranks, then, then)
+        self.running[start.channel] = running
+        element = np.dtype(self.machine.element(start.dtype))
+        if self.communicators is not None and self.machine.xp is not np and found.algorithm == NCCL:
+            running.call = self.communicators.call(self.machine.xp, found, ranks, local, target, element)
+            self.machine.wire_bytes += running.call.nbytes
+            legs = exchange_legs(found, place)
+            running.counted = [(channels[leg.message], leg.sent * element.itemsize) for leg in legs if leg.sent]
+            return running
+        places = {index: lying[view] for index, view in overwritten(self.machine.program, start)}
+        for peer, index, shape in progress.messages:
+            most, stays = ahead(found, start.channel.way), index in found.staying
+            self.expect(channels[index], ranks[peer], shape, element, most, places.get(index), stays)
+        self.keep(start, lying)
+        return running
+
+    def keep(self, start: CollectiveStart, lying: Mapping[View, Array]) -> None:
+        """Tells the transport which messages of a collective stay here, and where those lie that need no slot."""
+        program, element = self.machine.program, self.machine.element(start.dtype)
+        places = {index: lying[view] for index, view in left(program, start)}
+        for index, view in staying(program, start):
+            channel, message = start.channel._replace(chunk=index), start.exchange.schedule[index]
+            rank = self.program.rank(start.exchange.members[message.target])
+            if self.transport is not None:
+                self.transport.keep(channel, rank, lying[view].shape, element, places.get(index))

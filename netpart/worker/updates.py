@@ -1,0 +1,80 @@
+"""Updates: the rule that moves a parameter by its gradient, bound to the arrays of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netpart.kernels.op import Array, Op
+from netpart.layers.layer import Following, ParamSpec
+from netpart.program.buffers import View
+from netpart.program.instructions import Update
+from netpart.program.program import Program
+from netpart.spec import contains
+from netpart.updaters import Scale
+from netpart.worker.machine import Machine, PhaseArrays
+from netpart.worker.touched import Span, span
+
+
+class Updates:
+    """The updates of ``program``, which read the values in ``before``, those of the mini-batch before, and write those
+    in ``arrays``."""
+
+    def __init__(self, machine: Machine, program: Program, arrays: PhaseArrays, before: PhaseArrays) -> None:
+        self.machine, self.program, self.arrays, self.before = machine, program, arrays, before
+
+    def update(self, holding: int, norm: View | None) -> Op:
+        """Moves what of a holding is updated here, by its gradient; ``norm`` has the squared
+        norm of all gradients, where they are clipped."""
+        machine, program = self.machine, self.machine.program
+        gradient = program.gradients[holding]
+        assert gradient is not None
+        value = program.at_home(program.parameters[holding], holding)
+        spec, w, g = self.spec(holding), self.arrays(value), self.arrays(program.at_home(gradient, holding))
+        if spec.running is not None:
+            return self.follow(spec.running, holding, w, g)
+        assert machine.updater is not None
+        scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
+        state = list(machine.state[holding].values())
+        op = machine.kernels.update(machine.updater, w, g, state, scale, machine.clock, norm and self.arrays(norm))
+        return op if program.copies(value.buffer) == 1 else after(machine.kernels.copy(w, self.before(value)), op)
+
+    def touched(self, update: Update) -> Iterator[Span]:
+        """What an update touches beside its norm."""
+        program, held = self.machine.program, update.holding
+        value, gradient = program.at_home(program.parameters[held], held), program.gradients[held]
+        assert gradient is not None
+        running = self.spec(held).running
+        read = [self.before(value), self.arrays(program.at_home(gradient, held))]
+        read += [] if running is None or not running.mean else [self.arrays(self.centre(running, held))]
+        yield from (span(array, False) for array in read)
+        yield from (span(array, True) for array in (self.arrays(value), *self.machine.state[held].values()))
+
+    def spec(self, holding: int) -> ParamSpec:
+        return self.machine.program.holdings[holding].parameter.spec
+
+    def follow(self, running: Following, holding: int, w: Array, g: Array) -> Op:
+        """Moves a running statistic by the moments of the mini-batch."""
+        if not running.mean:
+            return self.machine.kernels.follow_mean(w, g, running.keep)
+        centre, count = self.arrays(self.centre(running, holding)), self.program.micros[-1].rows[1] * running.elements
+        return self.machine.kernels.follow_variance(w, g, centre, running.keep, count)
+
+    def centre(self, running: Following, holding: int) -> View:
+        """Where the moments lie that those of a running variance are relative to."""
+        program = self.machine.program
+        box = program.holdings[holding].box
+        return next(
+            gradient.crop(box, held.box)
+            for held, gradient in zip(program.holdings, program.gradients, strict=True)
+            if held.parameter.name == running.mean and gradient is not None and contains(held.box, box)
+        )
+
+
+def after(first: Op, second: Op) -> Op:
+    """Both, one after the other; ``first`` needs no scratch."""
+
+    def run(*scratch: Array) -> None:
+        first.run()
+        second.run(*scratch)
+
+    return Op(run, second.scratch, first.captured and second.captured)
