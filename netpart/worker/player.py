@@ -23,7 +23,7 @@ from netpart.worker.actions import RECEIVE, SEND, START, WAIT, Action, Bound, Ru
 from netpart.worker.bind import bind
 from netpart.worker.machine import ALIGN, Machine
 from netpart.worker.replay import Turn, replays
-from netpart.worker.staging import Staging
+from netpart.worker.staging import Copies, Staging
 from netpart.worker.waiting import Marks, Waiting
 from netpart.worker.workspaces import attach, scratch_bytes
 
@@ -66,8 +66,10 @@ class Player:
         seed: int = 1, poison: bool = False, communicators: Communicators | None = None,
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
-        self.staging = None if xp is np else Staging(xp)
         self.machine = Machine(program, xp, updater, seed, poison, transport)
+        self.staging = None if xp is np else Staging(self.machine.kernels)
+        if self.staging is not None and transport is not None:
+            transport.copy = Copies(self.machine.kernels)
         self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport, communicators) for p in program.phases}
         self.device = self.machine.kernels.device
         self.replayed: dict[str, list[Turn]] = self.replays()
@@ -219,12 +221,13 @@ class Player:
                 yield from self.marks.wait(phase)
             self.send(action.channel, step, action.peer, action.array)
         elif action.kind == RECEIVE:
+            assert action.take is not None
             began = self.now()
             while (arrived := self.transport.receive(action.channel, step)) is None:
                 yield Waiting(action.name, action.peer, phase, step, action.channel)
                 self.advance()
             self.note(f"wait {action.name}", began)
-            action.array[...] = self.on_device(arrived)
+            action.take(self.on_device(arrived))
         elif action.kind == START:
             assert action.running is not None
             self.start(action.running, step)
