@@ -60,7 +60,8 @@ def test_a_cut_net_on_a_gpu_is_the_uncut_net_on_a_cpu(name: str, workers: int, t
 def test_a_step_has_no_kernel_of_cupys_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each would be compiled in the first step, and takes a host longer than one of netpart's; 0 is filled in by the
     driver."""
-    parts, found = Ensemble(cut(name, 2, tmp_path), kernels=named("cuda")), []
+    found: list[str] = []
+    parts = Ensemble(cut(name, 2, tmp_path), kernels=named("cuda"))
     parts.initialise()
     module = emulated("cupy.array")
     called, assign, fetch = module.called, module.ndarray.__setitem__, module.ndarray.get
