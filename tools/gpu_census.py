@@ -32,6 +32,7 @@ from benchmarks.prepare import costs
 from netpart.data.source import RowSource
 from netpart.kernels.choose import named
 from netpart.kernels.cuda import blas, device, dnn, epilogues, feed, launch, updates
+from netpart.kernels.cuda.view import View
 from netpart.plan.partition import partition
 from netpart.program.compile import compile_worker
 from netpart.proto.job_pb2 import JobProto
@@ -63,7 +64,7 @@ class Asked(NamedTuple):
 
 def nbytes(argument: Any) -> int:
     """Of the tensors that an argument of a kernel is: what is repeated counts once."""
-    if isinstance(argument, list | launch.View):
+    if isinstance(argument, list | View):
         return sum(map(nbytes, argument)) if isinstance(argument, list) else nbytes(argument.array)
     if isinstance(argument, launch.Scratch):
         return int(prod(argument.shape) * np.dtype(argument.dtype).itemsize)

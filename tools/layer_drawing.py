@@ -12,7 +12,8 @@ from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.partition import partition_net
 from netpart.graph.passes.placer import ranges
 from netpart.kernels.op import Op
-from netpart.layers.layer import INPUT, Call, Layer, Needs
+from netpart.layers.layer import INPUT, Layer
+from netpart.layers.part import Call, Needs
 from netpart.plan.cuts import axis_name
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import FLOAT, Placement, Region, Shape, Shard, Spec, intersect, one

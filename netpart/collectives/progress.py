@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from netpart.collectives.schedule import Message, Schedule
 from netpart.errors import TransportError
+from netpart.kernels.arrays import Arrays
 from netpart.kernels.op import Array
 from netpart.kernels.verbs import same
 from netpart.spec import Shape
 
+HOST = Arrays(np, np.float32)
+"""The verbs of arrays of the host, of any dtype."""
 Block = Array | None
 Send = tuple[int, int, Array]
 """(place, index of the message, what to send)."""
@@ -20,22 +23,24 @@ Send = tuple[int, int, Array]
 
 @dataclass(slots=True)
 class Arrival:
-    """A message to come: ``parts`` says what to do with each of its blocks: (elements, own addend, where it goes)."""
+    """A message to come: ``takes`` bring its blocks to where they belong, which is ``place`` if there is one alone that
+    is not added to anything."""
 
     source: int
     index: int
     shape: Shape
-    parts: list[tuple[int, Block, Array]] = field(default_factory=list)
+    place: Block = None
+    takes: list[Callable[[Array], None]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Departure:
-    """A message to send: ``views`` side by side in ``whole``, or the one view itself."""
+    """A message to send: ``whole``, in which ``copies`` bring several blocks together."""
 
     target: int
     index: int
-    views: list[Array]
     whole: Array
+    copies: list[Callable[[], None]]
 
 
 class Progress:
@@ -43,7 +48,8 @@ class Progress:
 
     ``local[b]`` is what this place brings of block b, ``target[b]`` where the result goes or may be kept while it is
     passed on; None where there is neither. Both may be the same array. ``pack`` is flat memory for messages of several
-    blocks. All arrays are bound here, so a run allocates nothing but small lists.
+    blocks, and ``verbs`` are those of the device where all these are. All arrays are bound here, so a run allocates
+    nothing but small lists.
 
     Whoever sends must be done with one array before asking for the next, and ask until there is none: several blocks
     are packed when their turn comes. Messages are taken in the order of the schedule, so sums are formed in an order
@@ -52,12 +58,12 @@ class Progress:
 
     def __init__(
         self, schedule: Schedule, me: int, sizes: Sequence[int], local: Sequence[Block], target: Sequence[Block],
-        pack: Block = None,
+        pack: Block = None, verbs: Arrays = HOST,
     ) -> None:  # fmt: skip
         self._arrivals: list[Arrival] = []
         self._released: list[list[Departure]] = [[]]
         self._touched: dict[int, int] = {}
-        self._local, self._target, self._pack = local, target, pack
+        self._local, self._target, self._pack, self._verbs = local, target, pack, verbs
         for index, message in enumerate(schedule):
             if sum(sizes[b] for b in message.blocks) == 0:
                 continue
@@ -66,19 +72,24 @@ class Progress:
             elif message.source == me:
                 self._plan(index, message, sizes)
         kept = [b for b, block in enumerate(target) if block is not None and b not in self._touched]
-        self._own = [(target[b], local[b]) for b in kept if local[b] is not None and local[b] is not target[b]]
+        moved = [b for b in kept if local[b] is not None and local[b] is not target[b]]
+        self._own = [verbs.copy(target[b], local[b]).run for b in moved]
         self._at = -1
 
     def _expect(self, index: int, message: Message, sizes: Sequence[int]) -> None:
         """Notes a message to come; the first addend that arrives meets this place's own."""
         blocks = [b for b in message.blocks if sizes[b]]
+        alone = len(blocks) == 1
         arrival = Arrival(message.source, index, self._shape(blocks, sizes))
+        arrival.place = self._target[blocks[0]] if alone and not message.add else None
+        start = 0
         for b in blocks:
             target = self._target[b]
             assert target is not None, f"block {b} has no place to go"
             own = self._local[b] if b not in self._touched else target
-            arrival.parts.append((sizes[b], own if message.add else None, target))
+            arrival.takes.append(self._verbs.take(target, own if message.add else None, None if alone else start))
             self._touched[b] = len(self._arrivals)
+            start += sizes[b]
         self._arrivals.append(arrival)
         self._released.append([])
 
@@ -87,13 +98,20 @@ class Progress:
         blocks = [b for b in message.blocks if sizes[b]]
         touched = {} if message.own else self._touched
         views = [self._target[b] if b in touched else self._local[b] for b in blocks]
-        whole = views[0] if len(blocks) == 1 else self._packed(sum(sizes[b] for b in blocks))
+        whole, copies = (views[0], []) if len(blocks) == 1 else self._packed(views)
         after = max((touched.get(b, -1) for b in blocks), default=-1)
-        self._released[after + 1].append(Departure(message.target, index, views if len(views) > 1 else [], whole))
+        self._released[after + 1].append(Departure(message.target, index, whole, copies))
 
-    def _packed(self, elements: int) -> Array:
+    def _packed(self, views: Sequence[Block]) -> tuple[Array, list[Callable[[], None]]]:
+        """Memory for ``views`` side by side, and what copies them there."""
         assert self._pack is not None, "a message of several blocks needs memory to be packed in"
-        return self._pack[:elements]
+        copies, start = [], 0
+        for view in views:
+            assert view is not None
+            stop = start + view.size
+            copies.append(self._verbs.copy(self._pack[start:stop].reshape(view.shape), view).run)
+            start = stop
+        return self._pack[:start], copies
 
     def _shape(self, blocks: Sequence[int], sizes: Sequence[int]) -> Shape:
         """The shape of a message: that of its block, or flat for several."""
@@ -122,8 +140,8 @@ class Progress:
     def _begin(self) -> Iterator[Send]:
         """What others wait for goes first; then this place's own blocks go where they belong."""
         yield from map(departure, self._released[0])
-        for target, own in self._own:
-            copy(own, target)
+        for copy in self._own:
+            copy()
 
     def expects(self) -> tuple[int, int] | None:
         """The next message as (place, index); None if there is none to come."""
@@ -154,31 +172,14 @@ class Progress:
 
 
 def take(arrival: Arrival, array: Array) -> None:
-    """Copies or adds each block of a message to where it belongs."""
-    start = 0
-    for elements, own, target in arrival.parts:
-        piece = array if len(arrival.parts) == 1 else array[start : start + elements].reshape(target.shape)
-        if own is not None:
-            add(own, piece, target)
-        elif not same(target, piece):  # a transport may have written it there
-            target[...] = piece
-        start += elements
-
-
-def copy(a: Array, out: Array) -> None:
-    """out = a."""
-    out[...] = a
-
-
-def add(a: Array, b: Array, out: Array) -> None:
-    """out = a + b, on whichever device they are."""
-    np.add(a, b, out=out)
+    """Brings each block of a message to where it belongs, unless a transport has written it there."""
+    if arrival.place is None or not same(arrival.place, array):
+        for block in arrival.takes:
+            block(array)
 
 
 def departure(d: Departure) -> Send:
     """What to send, packed if it is several blocks."""
-    start = 0
-    for view in d.views:
-        d.whole[start : start + view.size] = view.reshape(-1)
-        start += view.size
+    for copy in d.copies:
+        copy()
     return d.target, d.index, d.whole

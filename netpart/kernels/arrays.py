@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from netpart.kernels.activation import Activation, Kind
 from netpart.kernels.op import Array, Op, chain
@@ -22,6 +23,16 @@ class Arrays(Activation):
     def copy(self, dst: Array, src: Array) -> Op:
         """dst = src, which may be dst itself."""
         return NOTHING if same(dst, src) else Op(lambda: self.xp.copyto(dst, src))
+
+    def take(self, dst: Array, own: Array | None = None, start: int | None = None) -> Callable[[Array], None]:
+        """dst = the message that each call is given, or what it has from element ``start`` on; or ``own``, which may be
+        dst, plus that. A message has no gaps; where it lies may change from call to call.
+        """
+        taken = partial(self.xp.copyto, dst) if own is None else partial(self.xp.add, own, out=dst)
+        if start is None:
+            return taken
+        shape, piece = dst.shape, slice(start, start + dst.size)
+        return lambda message: taken(message[piece].reshape(shape))
 
     def add(self, dst: Array, src: Array) -> Op:
         """dst += src; its shape may be one that broadcasts."""

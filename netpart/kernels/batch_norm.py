@@ -1,24 +1,19 @@
-"""Batch normalisation in pieces: the moments of a channel, what they make of its elements, and both gradients.
-
-The moments m are taken about a centre s that is known before the batch is seen (the running mean), for sums about 0
-cancel where the mean is large: m[..., 0] = mean (x - s), m[..., 1] = mean (x - s)². Then mean = s + m0, variance =
-m1 - m0², and moments of disjoint parts, each divided by the elements of the whole, add up.
-"""
+"""Batch normalisation in pieces: what moments of a channel make of its elements, and both gradients."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from netpart.kernels.activation import Activation, Kind
+from netpart.kernels.moments import Moments, channels, others
 from netpart.kernels.normalisation import Box, Normalisation
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING
 
 
-class BatchNorm(Normalisation, Activation):
+class BatchNorm(Moments, Normalisation, Activation):
     """x, y, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b, dw, db (C,).
 
     w and b may be None, and so may gradients that nobody wants. unit = (x - mean) · rstd is not kept: backward makes it
@@ -67,7 +62,7 @@ class BatchNorm(Normalisation, Activation):
         """dy = 0 where y = unit · w + b is not above 0."""
         if not dy.size:
             return NOTHING
-        xp, (w_c, b_c) = self.xp, (None if a is None else _channels(a, x.ndim) for a in (w, b))
+        xp, (w_c, b_c) = self.xp, (None if a is None else channels(a, x.ndim) for a in (w, b))
 
         def run(y: Array, above: Array) -> None:
             self._unit(x, mean, rstd, y)
@@ -111,83 +106,22 @@ class BatchNorm(Normalisation, Activation):
             return NOTHING
         if not dy.size:
             return chain(*(Op(partial(d.fill, 0)) for d in found))
-        xp, axes = self.xp, _others(dy)
+        xp, axes = self.xp, others(dy)
 
         def run(product: Array) -> None:
             if dw is not None:
                 self._unit(x, mean, rstd, product)
                 xp.multiply(product, dy, out=product)
-                xp.sum(product, axis=axes, keepdims=True, out=_channels(dw, dy.ndim))
+                xp.sum(product, axis=axes, keepdims=True, out=channels(dw, dy.ndim))
             if db is not None:
-                xp.sum(dy, axis=axes, keepdims=True, out=_channels(db, dy.ndim))
+                xp.sum(dy, axis=axes, keepdims=True, out=channels(db, dy.ndim))
 
         return Op(run, [(dy.shape, self.dtype)])
 
     def _unit(self, x: Array, mean: Array, rstd: Array, out: Array) -> None:
         """Writes (x - mean) · rstd."""
-        self.xp.subtract(x, _channels(mean, x.ndim), out=out)
-        self.xp.multiply(out, _channels(rstd, x.ndim), out=out)
-
-    def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
-        """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
-        if not x.size:
-            return self._zero_moments(m)
-        xp, axes, s_c = self.xp, _others(x), _channels(s, x.ndim)
-        first, second = (_channels(m[0, :, i], x.ndim) for i in range(2))
-
-        def run(centred: Array) -> None:
-            xp.subtract(x, s_c, out=centred)
-            xp.sum(centred, axis=axes, keepdims=True, out=first)
-            xp.multiply(centred, centred, out=centred)
-            xp.sum(centred, axis=axes, keepdims=True, out=second)
-            xp.divide(m, count, out=m)
-
-        return Op(run, [(x.shape, self.dtype)])
-
-    def _zero_moments(self, m: Array) -> Op:
-        """m = 0: the moments of nothing."""
-        return Op(lambda: m.fill(0)) if m.size else NOTHING
-
-    def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
-        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
-        if not dx.size:
-            return NOTHING
-        xp, s_c = self.xp, _channels(s, x.ndim)
-        first, second = (_channels(dm[0, :, i], x.ndim) for i in range(2))
-
-        def run(part: Array) -> None:
-            target = part if add else dx
-            xp.subtract(x, s_c, out=target)
-            xp.multiply(target, 2, out=target)
-            xp.multiply(target, second, out=target)
-            xp.add(target, first, out=target)
-            xp.divide(target, count, out=target)
-            if add:
-                xp.add(dx, part, out=dx)
-
-        return Op(run, [(dx.shape if add else (0,), self.dtype)])
-
-    def moments_share(self, m: Array, factor: float, dmean: Array | None, dvariance: Array | None) -> Op:
-        """What a batch adds to running statistics: both moments times ``factor``, its share of the mini-batch."""
-        pairs = [(d, m[0, :, i]) for i, d in enumerate((dmean, dvariance)) if d is not None]
-
-        def run() -> None:
-            for target, moment in pairs:
-                self.xp.multiply(moment, factor, out=target)
-
-        return Op(run)
-
-    def statistics(self, m: Array, s: Array, mean: Array, variance: Array) -> Op:
-        """mean = s + m0, variance = m1 - m0², at least 0."""
-        xp, first, second = self.xp, m[0, :, 0], m[0, :, 1]
-
-        def run() -> None:
-            xp.add(s, first, out=mean)
-            xp.multiply(first, first, out=variance)
-            xp.subtract(second, variance, out=variance)
-            xp.maximum(variance, 0, out=variance)
-
-        return Op(run)
+        self.xp.subtract(x, channels(mean, x.ndim), out=out)
+        self.xp.multiply(out, channels(rstd, x.ndim), out=out)
 
     def batch_normalise(
         self, x: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
@@ -204,9 +138,9 @@ class BatchNorm(Normalisation, Activation):
             xp.divide(1, rstd, out=rstd)
             self._unit(x, mean, rstd, y)
             if w is not None:
-                xp.multiply(y, _channels(w, x.ndim), out=y)
+                xp.multiply(y, channels(w, x.ndim), out=y)
             if b is not None:
-                xp.add(y, _channels(b, x.ndim), out=y)
+                xp.add(y, channels(b, x.ndim), out=y)
 
         return Op(run) if activation is None else chain(Op(run), self.activation(activation, y, y))
 
@@ -219,7 +153,7 @@ class BatchNorm(Normalisation, Activation):
         def run(slope: Array, part: Array) -> None:
             xp.multiply(rstd, 1 if w is None else w, out=slope)
             target = part if add else dx
-            xp.multiply(dy, _channels(slope, dy.ndim), out=target)
+            xp.multiply(dy, channels(slope, dy.ndim), out=target)
             if add:
                 xp.add(dx, part, out=dx)
 
@@ -233,14 +167,14 @@ class BatchNorm(Normalisation, Activation):
         Where the variance was cut off at 0 it does not move: Σ g·unit counts as 0.
         """
         if not dy.size:
-            return self._zero_moments(dm)
-        xp, axes, first, second = self.xp, _others(dy), dm[0, :, 0], dm[0, :, 1]
+            return Op(partial(dm.fill, 0))
+        xp, axes, first, second = self.xp, others(dy), dm[0, :, 0], dm[0, :, 1]
 
         def run(product: Array, scale: Array, flat: Array) -> None:
             self._unit(x, mean, rstd, product)
             xp.multiply(product, dy, out=product)
-            xp.sum(dy, axis=axes, keepdims=True, out=_channels(first, dy.ndim))
-            xp.sum(product, axis=axes, keepdims=True, out=_channels(second, dy.ndim))
+            xp.sum(dy, axis=axes, keepdims=True, out=channels(first, dy.ndim))
+            xp.sum(product, axis=axes, keepdims=True, out=channels(second, dy.ndim))
             xp.less_equal(variance, 0, out=flat)
             xp.copyto(second, 0, where=flat)
             xp.multiply(rstd, 1 if w is None else w, out=scale)
@@ -257,13 +191,3 @@ class BatchNorm(Normalisation, Activation):
 def _elements(x: Array) -> int:
     """Elements of a channel, at least 1."""
     return max(1, int(x[:, :1].size))
-
-
-def _channels(values: Array, rank: int) -> Any:
-    """A view of values (C,) that stands along axis 1 of ``rank`` axes."""
-    return values[(None, slice(None), *(None for _ in range(rank - 2)))]
-
-
-def _others(x: Array) -> tuple[int, ...]:
-    """All axes but the channels."""
-    return (0, *range(2, x.ndim))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from netpart.kernels.losses import check_labels
 from netpart.kernels.op import Array, Op
+from netpart.kernels.ranking import check_labels
 from netpart.kernels.verbs import NOTHING, Verbs
 
 BINS, PER_UNIT = 1024, 32

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import log
-
-from netpart.errors import DataError
 from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.ranking import Ranking
+from netpart.kernels.report import Report, not_owned
 from netpart.kernels.softmax import Softmax
-from netpart.kernels.verbs import NOTHING, Verbs, matrix
+from netpart.kernels.verbs import NOTHING, matrix
 
 
 class Losses(Softmax):
@@ -33,7 +32,7 @@ class Losses(Softmax):
         xp, tiny = self.xp, float(self.xp.finfo(self.dtype).tiny)
         x_bn, y_bn = matrix(x, label.ndim), matrix(y, label.ndim)
         rows, classes = x_bn.shape
-        ranking = _Ranking(self, label, classes, topk)
+        ranking = Ranking(self, label, classes, topk)
         report = Report(self, metrics, owned, label.size, positions)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
@@ -71,7 +70,7 @@ class Losses(Softmax):
         if not dx.size:
             return NOTHING
         xp, y_bn, dx_bn = self.xp, matrix(y, label.ndim), matrix(dx, label.ndim)
-        foreign = _foreign(self, owned, label.size)
+        foreign = not_owned(self, owned, label.size)
         first, n = among or (0, y_bn.shape[1])
         classes, labels = xp.arange(first, first + y_bn.shape[1], dtype="int32"), label.reshape(-1, 1)
 
@@ -106,7 +105,7 @@ class Losses(Softmax):
 
     def euclidean_loss_gradient(self, y: Array, dx: Array, factor: float, owned: Array | None) -> Op:
         """Overwrites dx = y · factor in the owned rows, 0 in the others."""
-        xp, y_bf, dx_bf, foreign = self.xp, matrix(y), matrix(dx), _foreign(self, owned, len(y))
+        xp, y_bf, dx_bf, foreign = self.xp, matrix(y), matrix(dx), not_owned(self, owned, len(y))
 
         def run() -> None:
             xp.multiply(y_bf, factor, out=dx_bf)
@@ -125,7 +124,7 @@ class Losses(Softmax):
         if not x.size:
             return NOTHING
         x_bn, report = matrix(x, label.ndim), Report(self, metrics, owned, label.size, positions)
-        ranking = _Ranking(self, label, x_bn.shape[1], topk)
+        ranking = Ranking(self, label, x_bn.shape[1], topk)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
             ranking.hits(x_bn, picked, value, *scratch)
@@ -149,97 +148,3 @@ class Losses(Softmax):
                 xp.copyto(rest, -xp.inf, where=taken)
 
         return Op(run, [(x_bn.shape, self.dtype), (x_bn.shape, bool), ((len(x_bn),), "int64")])
-
-
-class _Ranking:
-    """Where the label stands among the scores of its row."""
-
-    def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int) -> None:
-        xp, shape = verbs.xp, (label.size, classes)
-        self.xp, self.label, self.labels, self.needed = xp, label, label.reshape(-1, 1), classes - topk
-        self.classes = xp.arange(classes, dtype="int32")
-        self.starts = xp.arange(0, label.size * classes, classes, dtype="int64")
-        self.mode = {"mode": "clip"} if xp.__name__ == "numpy" else {}  # numpy would buffer what it might refuse
-        kinds = [((label.size,), "int64")] * 2 if topk == 1 else [(shape, bool)] * 2
-        self.scratch = [*kinds, (shape, verbs.dtype), ((label.size, 1), verbs.dtype)]
-        self.hits = self._best if topk == 1 else self._among
-
-    def _best(self, scores: Array, picked: Array, value: Array, index: Array, best: Array, *_: Array) -> None:
-        """Writes the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1). A NaN is no hit."""
-        xp = self.xp
-        check_labels(self.label, len(self.classes))
-        xp.add(self.starts, self.label.reshape(-1), out=index)
-        xp.take(scores.reshape(-1), index, out=picked.reshape(-1), **self.mode)
-        xp.argmax(scores, axis=1, out=best)
-        xp.equal(best, self.label.reshape(-1), out=index, casting="unsafe")
-        xp.equal(picked, picked, out=value, casting="unsafe")
-        xp.multiply(value, index.reshape(-1, 1), out=value)
-
-    def _among(
-        self, scores: Array, picked: Array, value: Array, beaten: Array, other: Array, part: Array, count: Array
-    ) -> None:
-        """As ``_best``, for a label among the topk."""
-        xp = self.xp
-        check_labels(self.label, len(self.classes))
-        xp.equal(self.classes, self.labels, out=other)
-        part.fill(0)
-        xp.copyto(part, scores, where=other)
-        xp.sum(part, axis=1, keepdims=True, out=picked)
-        # Counts what the label beats, itself included, not what beats it: a NaN then is no hit.
-        xp.less_equal(scores, picked, out=beaten)
-        xp.copyto(part, beaten)
-        xp.less(scores, picked, out=beaten)
-        xp.less(self.classes, self.labels, out=other)
-        xp.copyto(part, beaten, where=other)
-        xp.sum(part, axis=1, keepdims=True, out=count)
-        xp.copyto(value, count)
-        xp.subtract(value, self.needed, out=value)
-        xp.clip(value, 0, 1, out=value)
-
-
-def check_labels(label: Array, classes: int) -> None:
-    """Raises DataError unless every label, at least one, is a class."""
-    if int(label.view("uint32").max()) >= classes:  # what is negative is large
-        low, high = int(label.min()), int(label.max())
-        raise DataError(no_class(low if low < 0 else high, classes))
-
-
-def no_class(label: int, classes: int) -> str:
-    """What is wrong with ``label``."""
-    return (
-        f"label: expected classes 0 to {classes - 1}, got {label}; "
-        "check the store's labels, or give the layer below the loss as many outputs as there are classes"
-    )
-
-
-class Report:
-    """Adds the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
-
-    A row is owned if its first element is. ``scratch`` are the column and its sum.
-    """
-
-    def __init__(self, verbs: Verbs, metrics: Array, owned: Array | None, rows: int, share: int = 1) -> None:
-        self.xp, self.metrics, self.share = verbs.xp, metrics, share
-        foreign = _foreign(verbs, owned, rows)
-        self.foreign = None if foreign is None else foreign[:, :1]
-        self.scratch = [((rows, 1), "float64"), ((1,), "float64")]
-
-    def add(self, slot: int, value: Array, total: Array) -> None:
-        """metrics[slot] += Σ owned ``value``; overwrites both arrays."""
-        if self.foreign is not None:
-            self.xp.copyto(value, 0, where=self.foreign)
-        self.xp.sum(value, axis=0, out=total)
-        if self.share > 1:
-            self.xp.divide(total, self.share, out=total)
-        target = self.metrics[slot : slot + 1]
-        self.xp.add(target, total, out=target)
-
-    def in_bits(self) -> None:
-        """Makes the third metric, if there is one, the first in bits."""
-        if len(self.metrics) > 2:
-            self.xp.multiply(self.metrics[:1], 1 / log(2), out=self.metrics[2:])
-
-
-def _foreign(verbs: Verbs, owned: Array | None, rows: int) -> Array | None:
-    """(B, 1) or (B, F) mask of what another part differentiates."""
-    return None if owned is None else verbs.xp.logical_not(verbs.xp.asarray(owned)).reshape(rows, -1 if rows else 1)

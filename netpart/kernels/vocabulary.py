@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from netpart.kernels.losses import Report, check_labels
 from netpart.kernels.op import Array, Op
+from netpart.kernels.ranking import check_labels
+from netpart.kernels.report import Report
 from netpart.kernels.verbs import NOTHING, Verbs, matrix
 
 EXPS, TOTAL, SCORE, TOP = range(4)

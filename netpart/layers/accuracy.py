@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import at_least, fault, labels, numbers, sources
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Cost, Needs
 from netpart.spec import INT, Region, Spec, size
 
 if TYPE_CHECKING:

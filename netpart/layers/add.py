@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.combination import Combination
-from netpart.layers.layer import Call, Cost, Reuse
+from netpart.layers.layer import Reuse
+from netpart.layers.part import Call, Cost
 from netpart.layers.weights import wanted
 from netpart.spec import Region, size
 

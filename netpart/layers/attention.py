@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, numbers, sources
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
@@ -49,10 +50,7 @@ class Attention(Layer):
         scores, values = (flops.matmul(pairs, n) for n in (self.width, extent(region)[-1]))
         return Cost(scores + pairs + values, (values + pairs + scores, scores, values), 0, (scores + values) // 2)
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
-        return ((extent(self._pairs(region)), FLOAT),)
-
-    def kept(self, kernels: type[Kernels], region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return ((kernels.attention_keeps(extent(self._pairs(region)), self.width, extent(region)[-1]), FLOAT),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:

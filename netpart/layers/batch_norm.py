@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Call, Cost, Expansion, Following, Layer, MemoryOrder, Needs, ParamSpec
+from netpart.layers.layer import Expansion, Following, Layer, MemoryOrder, ParamSpec
 from netpart.layers.moment_norm import MomentNorm
 from netpart.layers.moments import Moments
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative, size, whole
 
@@ -106,7 +107,7 @@ class BatchNorm(Layer):
         seen = flops.elementwise(size(self._seen(region))) if self.training else 0
         return Cost(seen + own, (seen + 2 * own,), own * (len(self.params) - 2))
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         channels = extent(region[1:2])
         moments = (1, *channels, 2)
         kept = ((moments, FLOAT), (moments, FLOAT), (channels, FLOAT), (channels, FLOAT)) if self.training else ()

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from netpart.kernels import flops
 from netpart.layers.checks import fault, numbers
-from netpart.layers.layer import Layer, MemoryOrder, Needs
+from netpart.layers.layer import Layer, MemoryOrder
+from netpart.layers.part import Needs
 from netpart.spec import Region, Shape, Spec, size
 
 

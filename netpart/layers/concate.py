@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import fault, numbers
-from netpart.layers.layer import Call, Layer, MemoryOrder, Needs
+from netpart.layers.layer import Layer, MemoryOrder
+from netpart.layers.part import Call, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, intersect, relative
 

@@ -14,7 +14,8 @@ from netpart.kernels import flops
 from netpart.kernels.confusion import BINS
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, labels, numbers, sources
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Cost, Needs
 from netpart.spec import INT, Region, Spec, size
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import at_least, has_conf, one_source
-from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
+from netpart.layers.layer import INPUT, Layer, MemoryOrder, ParamSpec
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
 from netpart.layers.windows import channels, grouped, nothing, sliding, with_channels
 from netpart.spec import Region, Shape, Spec, extent, size

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault, has_conf, one_source
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, contains, relative
 

@@ -8,7 +8,8 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.kernels.philox import Draw, key
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, Reuse
+from netpart.layers.layer import Layer, MemoryOrder, Reuse
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
@@ -40,7 +41,7 @@ class Dropout(Layer):
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), FLOAT),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:

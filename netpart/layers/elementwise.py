@@ -10,7 +10,8 @@ from netpart.kernels.activation import Kind
 from netpart.kernels.gates import GATES
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, Reuse
+from netpart.layers.layer import Layer, MemoryOrder, Reuse
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, size
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from netpart.kernels.op import Array, Op
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
 from netpart.spec import Region, Spec
 
 if TYPE_CHECKING:

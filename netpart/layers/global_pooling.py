@@ -9,7 +9,8 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.kernels.pooling import Method
 from netpart.layers.checks import one_source
-from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs
+from netpart.layers.layer import INPUT, Layer, MemoryOrder
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Shape, Spec, extent, size, whole
 
@@ -49,7 +50,7 @@ class GlobalPooling(Layer):
         price = flops.pooling(size(region), extent(term or whole(self.space)))
         return Cost(price, (price,))
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return (((size(region),), "int64"),) if self.method == "MAX" else ()
 
     def forward(self, kernels: Kernels, call: Call) -> Op:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Layer, MemoryOrder, Needs, Reuse
+from netpart.layers.layer import Layer, MemoryOrder, Reuse
+from netpart.layers.part import Call, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec
 

@@ -10,7 +10,8 @@ from netpart.data.image import crop_images
 from netpart.kernels.op import Array, Op
 from netpart.kernels.philox import Draw, key
 from netpart.layers.checks import at_least, fault, one_source
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
 from netpart.spec import Region, Spec
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import fault
 from netpart.layers.combination import Combination
-from netpart.layers.layer import Call, Cost
+from netpart.layers.part import Call, Cost
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Shape, Spec, extent, size
 
@@ -36,7 +36,7 @@ class Maximum(Combination):
             flops.total(size(region), len(self.inputs)), tuple(size(region) + fold for fold in self.folds(region))
         )
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), "uint8"),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op
-from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
+from netpart.layers.layer import Layer, MemoryOrder, ParamSpec
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
@@ -45,7 +46,7 @@ class MomentNorm(Layer):
         own = flops.elementwise(size(region))
         return Cost(own, (own, own), own * (len(self.params) - 1))
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         channels = (extent(region[1:2]), FLOAT)
         return channels, channels, channels
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
-from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
+from netpart.layers.layer import INPUT, Layer, MemoryOrder, ParamSpec
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.proto.layer_pb2 import LayerType
 from netpart.spec import Region, Shape, Spec, extent, size, whole

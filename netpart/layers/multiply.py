@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.combination import Combination
-from netpart.layers.layer import Call, Cost
+from netpart.layers.part import Call, Cost
 from netpart.layers.weights import wanted
 from netpart.spec import Region, size
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import fault
-from netpart.layers.layer import Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.layer import Layer, ParamSpec
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Region, Shape, extent, relative, size
 
@@ -50,7 +51,7 @@ class Normalisation(Layer):
         seen = size(self.touched(region))
         return Cost(seen, (seen,), size(region) * len(self.params))
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         seen = self.touched(region)
         return (extent(seen), FLOAT), ((self.blocks(seen), 1), FLOAT)
 

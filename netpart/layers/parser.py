@@ -9,7 +9,8 @@ from netpart.data.decode import Decode
 from netpart.data.rows import RowReader
 from netpart.kernels.op import Array, Op
 from netpart.layers.checks import fault, sources
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
 from netpart.layers.shard_data import RecordSpec
 from netpart.spec import Region
 

@@ -9,7 +9,8 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.kernels.pooling import Method, winner_dtype
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs
+from netpart.layers.layer import Layer, MemoryOrder
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.layers.windows import nothing, sliding
 from netpart.spec import Region, Shape, Spec, extent, size
@@ -47,7 +48,7 @@ class Pooling(Layer):
         price = flops.pooling(size(region), self.sliding.kernel)
         return Cost(price, (price if self.needs(region).inputs[0] else 0,))
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), winner_dtype(self.sliding.kernel)),) if self.method == "MAX" else ()
 
     def forward(self, kernels: Kernels, call: Call) -> Op:

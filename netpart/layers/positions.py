@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Call, Cost, Layer, Needs, ParamSpec
+from netpart.layers.layer import Layer, ParamSpec
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted, weight_and_bias
 from netpart.spec import Region, Spec, size
 

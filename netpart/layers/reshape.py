@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import fault, has_conf, one_source
-from netpart.layers.layer import Call, Layer, Needs, Reuse
+from netpart.layers.layer import Layer, Reuse
+from netpart.layers.part import Call, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Shape, Spec
 

@@ -9,7 +9,8 @@ import numpy as np
 from netpart.kernels import flops
 from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, size
 

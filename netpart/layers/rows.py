@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from netpart.data.source import RowSource
 from netpart.kernels.op import Clock, Op
 from netpart.layers.checks import fault, sources
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
 from netpart.spec import INT, Region, Shape, Spec
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from netpart.data.rows import RowReader
 from netpart.data.store import Store, open_store
 from netpart.kernels.op import Op
 from netpart.layers.checks import at_least, fault, sources
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
 from netpart.layers.stores import data_path, skipped
 from netpart.spec import RECORD, Region, Spec
 

@@ -6,7 +6,8 @@ from typing import ClassVar, NoReturn, final
 
 from netpart.kernels.op import Op
 from netpart.layers.checks import fault
-from netpart.layers.layer import Call, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
 from netpart.spec import Region, Spec
 
 

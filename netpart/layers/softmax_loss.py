@@ -10,7 +10,8 @@ from netpart.kernels.op import Array, Op, chain
 from netpart.layers.checks import at_least, fault, labels, numbers, sources
 from netpart.layers.class_blocks import ClassBlocks
 from netpart.layers.class_loss import ClassLoss
-from netpart.layers.layer import Call, Cost, Expansion, Layer, Needs
+from netpart.layers.layer import Expansion, Layer
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative, size
 
@@ -78,7 +79,7 @@ class SoftmaxLoss(Layer):
         seen = flops.elementwise(size(self._seen(region)))
         return Cost(seen, (seen,))
 
-    def aux(self, region: Region, term: Region | None = None) -> tuple[tuple[Shape, Any], ...]:
+    def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         """All probabilities, where the output has not all."""
         seen = self._seen(region)
         return () if seen == region else ((extent(seen), FLOAT),)

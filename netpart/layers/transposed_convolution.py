@@ -17,7 +17,8 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, Window, chain
 from netpart.kernels.verbs import column
 from netpart.layers.checks import at_least, fault, has_conf, one_source
-from netpart.layers.layer import INPUT, Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
+from netpart.layers.layer import INPUT, Layer, MemoryOrder, ParamSpec
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import bias, bias_need, wanted, weight_and_bias
 from netpart.layers.windows import channels, grouped, nothing, read_sliding, with_channels
 from netpart.spec import Region, Shape, Spec, size

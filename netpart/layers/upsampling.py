@@ -10,7 +10,8 @@ import numpy as np
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain
 from netpart.layers.checks import at_least, fault, one_source
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted
 from netpart.spec import Region, Spec, extent
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from netpart.kernels import flops
 from netpart.kernels.op import Array
 from netpart.layers.checks import fault
-from netpart.layers.layer import Call, Cost, Layer, MemoryOrder, Needs, ParamSpec
+from netpart.layers.layer import Layer, MemoryOrder, ParamSpec
+from netpart.layers.part import Call, Cost, Needs
 from netpart.spec import Region, Shape
 
 

@@ -12,7 +12,7 @@ from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
 from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
-from netpart.layers.layer import Cost
+from netpart.layers.part import Cost
 from netpart.plan.ledger import Entry
 from netpart.program.buffers import item_size
 from netpart.program.instructions import Way
@@ -74,7 +74,7 @@ def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] =
     if part.kind == LAYER:
         regions = layer.outputs_of(part.region)
         held = [(extent(region), spec.dtype) for region, spec in zip(regions, layer.outputs, strict=True)]
-        held += layer.kept(kernels, part.region, part.term)
+        held += layer.aux(kernels, part.region)
     if part.live and not layer.is_loss:
         held.append((extent(part.region), FLOAT))
     return sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)

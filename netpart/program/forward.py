@@ -96,7 +96,7 @@ class ForwardCompiler:
         w = self.parameters.views(node, layer.needs(part.region, part.term).params, self.phase, self.out)
         regions = layer.outputs_of(part.region)
         y = [self.fresh(part, o, spec, regions[o]) for o, spec in enumerate(layer.outputs)]
-        aux = [self.new(part, f"{part.name}.aux", s, d) for s, d in layer.kept(self.kernels, part.region, part.term)]
+        aux = [self.new(part, f"{part.name}.aux", s, d) for s, d in layer.aux(self.kernels, part.region)]
         offsets = {m.layer: m.offset for m in self.program.metrics}
         metrics = offsets.get(node.name) if part.reports else None
         call = Forward(self.micro, part.index, tuple(x), tuple(w), tuple(y), tuple(aux), metrics)

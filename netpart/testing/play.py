@@ -12,7 +12,8 @@ import numpy as np
 
 from netpart.kernels.op import Clock, Op
 from netpart.kernels.reference import Kernels
-from netpart.layers.layer import Call, Layer, MemoryOrder, Needs
+from netpart.layers.layer import Layer, MemoryOrder
+from netpart.layers.part import Call, Needs
 from netpart.spec import FLOAT, INT, Region, Shape, extent, relative, whole
 
 Arrays = list[Any]
@@ -98,7 +99,7 @@ def play(
         x=[lay(take(x, need)) for x, need in zip(data.x, needs.inputs, strict=True)],
         w=[computed(take(w, need), kernels) for w, need in zip(data.w, needs.params, strict=True)],
         y=[lay(poison(extent(r), s.dtype)) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)],
-        aux=[lay(poison(*aux, kernels.dtype)) for aux in layer.kept(type(kernels), region, term)],
+        aux=[lay(poison(*aux, kernels.dtype)) for aux in layer.aux(type(kernels), region)],
         metrics=np.zeros(len(layer.metrics)), owned=owned_elements(region, own),
         rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
     )  # fmt: skip

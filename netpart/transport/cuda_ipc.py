@@ -121,7 +121,7 @@ class CudaIpcTransport(ShmTransport):
         if slot.array.size and array.flags.c_contiguous:
             slot.array.data.copy_from_device_async(array.data, array.nbytes, self._stream)
         elif slot.array.size:
-            slot.array[...] = array
+            self.copy(slot.array, array)
         self._stream.record(self._exports.events[slot.event])
 
     def receive(self, channel: Channel, step: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -33,6 +33,8 @@ class Transport(ABC):
         self.rank = rank
         self.device_peers: frozenset[int] = frozenset()
         """The ranks with which arrays of the device are exchanged; with all others those of the host are."""
+        self.copy: Callable[[Array, Array], None] = assign
+        """copy(to, array) enqueues a copy of what lies in pieces on the device; a worker gives that of its kernels."""
         self.mailbox = Mailbox(rank)
         self.counts: dict[Channel, int] = {}
         """Payload bytes sent, by channel."""
@@ -159,6 +161,11 @@ class Transport(ABC):
         return (
             f"{type(self).__name__}(rank {self.rank}: {self.arrivals} arrived, {sum(self.counts.values())} bytes sent)"
         )
+
+
+def assign(to: Array, array: Array) -> None:
+    """to = array, as their array module does it."""
+    to[...] = array
 
 
 __all__ = ["WINDOW", "Array", "Channel", "Transport"]

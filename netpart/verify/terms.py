@@ -22,7 +22,7 @@ from math import ceil
 
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Micro, Partition
-from netpart.layers.layer import Needs
+from netpart.layers.part import Needs
 from netpart.spec import Region, Shape, size, whole
 
 

@@ -45,12 +45,13 @@ class Running:
 class Action:
     """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; a graph may repeat
     what is ``captured``. ``touched`` is the memory of a GPU that it reads and writes, None if that is not known; of
-    ``scratch`` bytes it has those of its ``lane``."""
+    ``scratch`` bytes it has those of its ``lane``. ``take`` brings what is received into ``array``."""
 
     kind: int
     name: str
     run: Callable[[], None] | None = None
     array: Array = None
+    take: Callable[[Array], None] | None = None
     peer: int = -1
     channel: Channel | None = None
     running: Running | None = None

@@ -43,7 +43,7 @@ class Averaging:
         found = averaged(cluster, rank, elements, np.dtype(dtype).itemsize)
         blocks = [None if box is None else self.mean[slice(*box[0])] for box in found.blocks]
         pack = machine.xp.empty(found.largest.get(found.place(rank), 0), dtype)
-        progress = Progress(found.schedule, found.place(rank), found.sizes, blocks, blocks, pack)
+        progress = Progress(found.schedule, found.place(rank), found.sizes, blocks, blocks, pack, machine.kernels)
         channels = {index: AVERAGE._replace(chunk=index) for index in range(len(found.schedule))}
         for place, index, shape in progress.messages:
             transport.expect(channels[index], found.members[place], shape, dtype, ahead(found))

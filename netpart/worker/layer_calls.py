@@ -9,7 +9,8 @@ import numpy as np
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
 from netpart.layers.elementwise import Elementwise
-from netpart.layers.layer import Call, Layer
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call
 from netpart.program.instructions import PHASE_CODES, Backward, Forward
 from netpart.program.program import Program
 from netpart.spec import extent, relative

@@ -41,7 +41,8 @@ class Messages:
     def receive(self, receive: Receive) -> Action:
         array, rank = self.arrays.lying(receive.target), self.program.rank(receive.peer)
         self.expect(receive.channel, rank, array.shape, array.dtype, AHEAD + receive.lag)
-        return Action(RECEIVE, f"receive {receive.name}", array=array, peer=rank, channel=receive.channel)
+        take = self.machine.kernels.take(array)
+        return Action(RECEIVE, f"receive {receive.name}", array=array, peer=rank, channel=receive.channel, take=take)
 
     def expect(
         self, channel: Channel, peer: int, shape: tuple[int, ...], dtype: Any, most: int = AHEAD, place: Array = None,
@@ -55,7 +56,15 @@ class Messages:
         found, place = start.exchange, start.exchange.place(self.machine.program.worker)
         lying = {view: self.arrays.lying(view) for view in (*start.local, *start.target) if view is not None}
         local, target = ([v and lying[v] for v in views] for views in (start.local, start.target))
-        progress = Progress(found.schedule, place, found.sizes, local, target, start.pack and self.arrays(start.pack))
+        progress = Progress(
+            found.schedule,
+            place,
+            found.sizes,
+            local,
+            target,
+            start.pack and self.arrays(start.pack),
+            self.machine.kernels,
+        )
         ranks = tuple(map(self.program.rank, found.members))
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
         running = Running(start.name, progress, channels, ranks, then, then)

@@ -44,14 +44,14 @@ class Player:
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
         self.machine = Machine(program, xp, updater, seed, poison, transport)
-        self.parameters = Parameters(self.machine)
+        self.parameters, self.post = Parameters(self.machine), Post(transport, self.machine.kernels)
         self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport, communicators) for p in program.phases}
         self.device = self.machine.kernels.device
         self.replayed = {phase: replayed(self.device, bound) for phase, bound in self.bound.items()}
         allot(self.machine, self.bound.values())
         joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
         self.marks = Marks(xp, transport.rank if transport is not None else 0, joint, self.machine.clock)
-        self.trace, self.post = Trace(), Post(transport, xp)
+        self.trace = Trace()
         self.underway = Underway(self.machine, self.post, self.trace, self.marks)
         self.pace = Pace(program, transport, self.trace)
         self.doing = "getting ready"
@@ -122,12 +122,13 @@ class Player:
                 yield from self.marks.wait(phase)
             self.post.send(action.channel, number, action.peer, action.array)
         elif action.kind == RECEIVE:
+            assert action.take is not None
             began = self.trace.now()
             while (arrived := self.transport.receive(action.channel, number)) is None:
                 yield Waiting(action.name, action.peer, phase, number, action.channel)
                 self.underway.advance()
             self.trace.note(f"wait {action.name}", began)
-            action.array[...] = self.post.on_device(arrived)
+            action.take(self.post.on_device(arrived))
         elif action.kind == START:
             assert action.running is not None
             self.underway.start(action.running, number, delay)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from netpart.kernels.op import Array
 from netpart.program.instructions import Channel
-from netpart.worker.staging import Staging
+from netpart.worker.staging import Copies, Staging
 
 if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
     from netpart.transport.transport import Transport
 
 
 class Post:
-    """What ``transport`` carries from and to arrays of ``xp``: through the host where a peer takes no others. A worker
-    that is alone needs no transport."""
+    """What ``transport`` carries from and to arrays of ``kernels``: through the host where a peer takes no others. A
+    worker that is alone needs no transport."""
 
-    def __init__(self, transport: Transport | None, xp: Any) -> None:
-        self.transport, self.xp = transport, xp
-        self.staging = None if xp is np else Staging(xp)
+    def __init__(self, transport: Transport | None, kernels: Kernels) -> None:
+        self.transport, self.xp = transport, kernels.xp
+        self.staging = None if kernels.xp is np else Staging(kernels)
+        if self.staging is not None and transport is not None:
+            transport.copy = Copies(kernels)
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         """Sends an array of the device, through the host if the peer takes no others."""

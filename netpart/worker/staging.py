@@ -6,13 +6,18 @@ copy first, and lets this thread wait for what was enqueued before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import cycle
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from netpart.kernels.op import Array
+from netpart.kernels.verbs import place
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
 
 ROOMS = 4
 """Arrivals that may be on their way to the device before this thread waits for the first of them."""
@@ -34,26 +39,48 @@ class Room:
         return self.bytes[:nbytes].view(dtype).reshape(shape)
 
 
-class Staging:
-    """The rooms of one worker, and memory of the device for the largest arrival.
+class Copies:
+    """copy(dst, src) for arrays of the device that come again and again; a kernel is bound when a pair comes first."""
 
-    ``xp`` is cupy; all copies are enqueued on the current stream.
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels, self.bound = kernels, dict[tuple[Any, ...], Callable[[], None]]()
+        kernels.copy(*kernels.xp.empty((2, 1), kernels.dtype))  # loads the source of all
+
+    def __call__(self, dst: Array, src: Array) -> None:
+        pair = place(dst), place(src), src.shape, src.strides
+        if pair not in self.bound:
+            self.bound[pair] = self.kernels.copy(dst, src).run
+        self.bound[pair]()
+
+
+class Staging:
+    """The rooms of one worker, and memory of the device for the largest message.
+
+    ``kernels`` are those of the device; all copies are enqueued on the current stream.
     """
 
-    def __init__(self, xp: Any) -> None:
-        self.xp = xp
-        self.leaving, self.arriving = Room(xp), cycle([Room(xp) for _ in range(ROOMS)])
-        self.memory = xp.empty(0, np.uint8)
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels, self.xp = kernels, kernels.xp
+        self.leaving, self.arriving = Room(self.xp), cycle([Room(self.xp) for _ in range(ROOMS)])
+        self.memory, self.copy = self.xp.empty(0, np.uint8), Copies(kernels)
 
     def to_host(self, array: Array) -> Array:
         """An array of the device, on the host until the next call; waits for what was enqueued before, as it must."""
-        return array.get(out=self.leaving.array(array.shape, array.dtype))
+        packed = array
+        if array.size and not array.flags.c_contiguous:
+            packed = self.like(array)
+            self.copy(packed, array)
+        return packed.get(out=self.leaving.array(array.shape, array.dtype))
+
+    def like(self, array: Array) -> Array:
+        """An array of the device without gaps, for what is enqueued before the next call."""
+        if array.nbytes > self.memory.nbytes:
+            self.memory, self.copy = self.xp.empty(array.nbytes, np.uint8), Copies(self.kernels)
+        return self.memory[: array.nbytes].view(array.dtype).reshape(array.shape)
 
     def to_device(self, array: Array) -> Array:
         """An array of the host, on the device for what is enqueued before the next call; waits for nothing."""
-        if array.nbytes > self.memory.nbytes:
-            self.memory = self.xp.empty(array.nbytes, np.uint8)
-        found = self.memory[: array.nbytes].view(array.dtype).reshape(array.shape)
+        found = self.like(array)
         if array.size:
             room = next(self.arriving)
             pinned, stream = room.array(array.shape, array.dtype), self.xp.cuda.get_current_stream()

@@ -18,9 +18,9 @@ import cudnn
 
 from netpart.kernels import reference
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda import dnn
 from netpart.kernels.cuda.convolution import problem
 from netpart.kernels.cuda.geometry import Geometry
+from netpart.kernels.cuda.problem import DATA, FORWARD, WEIGHTS, Problem, Refused, engines, proposed
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.verbs import NOTHING
 from netpart.launch.ensemble import Ensemble
@@ -43,15 +43,15 @@ class Recorder(reference.Kernels):
         self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int = 1,
         activation: Kind | None = None,
     ) -> Op:  # fmt: skip
-        return self._note(dnn.FORWARD, x, w, y, window, groups, b is not None, activation == "relu")
+        return self._note(FORWARD, x, w, y, window, groups, b is not None, activation == "relu")
 
     def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
-        return self._note(dnn.DATA, dx, w, dy, window, groups)
+        return self._note(DATA, dx, w, dy, window, groups)
 
     def convolution_weights(
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
     ) -> Op:
-        return self._note(dnn.WEIGHTS, x, dw, dy, window, groups)
+        return self._note(WEIGHTS, x, dw, dy, window, groups)
 
     def _note(
         self, kind: str, x: Array, w: Array, y: Array, window: Window, groups: int, bias: bool = False,
@@ -70,7 +70,7 @@ def asked(folder: Path, confs: Iterable[Path]) -> set[Asked]:
     return Recorder.asked
 
 
-def problems(found: Iterable[Asked]) -> Iterator[dnn.Problem]:
+def problems(found: Iterable[Asked]) -> Iterator[Problem]:
     """Those of ``found`` in every precision, none twice."""
     yield from dict.fromkeys(
         problem(kind, geometry, dtype, precision, bias, relu)
@@ -79,13 +79,13 @@ def problems(found: Iterable[Asked]) -> Iterator[dnn.Problem]:
     )
 
 
-def buildable(wanted: dnn.Problem, device: Any) -> bool:
+def buildable(wanted: Problem, device: Any) -> bool:
     """True if cuDNN has an engine that can be built for ``device``."""
     try:
-        made = dnn.proposed(cudnn, wanted, device_property=device, sm_version=CAPABILITY)
-    except dnn.Refused:
+        made = proposed(cudnn, wanted, device_property=device, sm_version=CAPABILITY)
+    except Refused:
         return False
-    return next(dnn.engines(cudnn, made), None) is not None
+    return next(engines(cudnn, made), None) is not None
 
 
 def main(folder: Path, confs: Iterable[Path]) -> None:

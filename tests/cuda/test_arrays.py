@@ -41,6 +41,28 @@ def test_a_copy_of_another_dtype_is_refused() -> None:
         fast("float64").copy(cupy().zeros(2), cupy().zeros(2, "int32"))
 
 
+@given(SHAPES, ORDERS, DTYPES, st.sampled_from([None, 0, 3, 4]), st.booleans())
+def test_a_message_is_taken_from_wherever_it_lies(
+    shape: list[int], order: str, dtype: str, start: int | None, added: bool
+) -> None:
+    """Twice, from memory that begins at a multiple of 16 bytes and does not."""
+    values, size = normal(1, *shape).astype(dtype), int(np.prod(shape))
+    own = lying(values, order) if added else None
+    dst = lying(rubbish(*shape).astype(dtype), order)
+    take = fast(dtype).take(dst, own, start)
+    for at in (0, 1):
+        sent = np.arange(at, at + 9 + size).astype(dtype)
+        piece = sent[at + (start or 0) :][:size].reshape(shape)
+        message = cupy().asarray(sent)[at:]
+        take(message if start is not None else message[:size].reshape(shape))
+        assert np.array_equal(dst.get(), piece + values if added else piece)
+
+
+def test_numbers_of_another_dtype_are_not_added() -> None:
+    with pytest.raises(ValueError, match="expected float32 or float64 to add up, got int32"):
+        fast("float32").take(cupy().zeros(2, "int32"), cupy().zeros(2, "int32"))
+
+
 @given(SHAPES, ORDERS, DTYPES, st.integers(0, 17), st.sampled_from([None, "relu", "relu6", "sigmoid", "stanh"]))
 def test_sums_in_the_order_of_the_list(
     shape: list[int], order: str, dtype: str, count: int, activation: Kind | None

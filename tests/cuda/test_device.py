@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from netpart.kernels.cuda.device import TOLD, text
 from netpart.kernels.cuda.kernels import Kernels
-from netpart.kernels.cuda.launch import Scratch, passed, view, views
+from netpart.kernels.cuda.launch import Scratch, passed
+from netpart.kernels.cuda.view import view, views
 from tests.cuda.module import cupy
 
 

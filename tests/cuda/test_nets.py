@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.choose import named
+from netpart.kernels.op import Array
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import load, loads
 from netpart.updaters import updater
 from netpart.worker.player import Player
-from tests.cuda.module import cupy
+from tests.cuda.module import ON_GPU, cupy, emulated
 from tests.cuda.nets import NETS
 from tests.launch.texts import gpt
 
@@ -51,6 +53,39 @@ def compare(parts: Ensemble, whole: Ensemble, tolerance: float) -> None:
 def test_a_cut_net_on_a_gpu_is_the_uncut_net_on_a_cpu(name: str, workers: int, tmp_path: Path) -> None:
     parts = Ensemble(cut(name, workers, tmp_path), kernels=named("cuda"), poison=True)
     compare(parts, Ensemble(cut(name, 1, tmp_path)), 1e-12)
+
+
+@pytest.mark.skipif(ON_GPU, reason="the emulation counts")
+@pytest.mark.parametrize("name", [*NETS, "gpt"])
+def test_a_step_has_no_kernel_of_cupys_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would be compiled in the first step, and takes a host longer than one of netpart's; 0 is filled in by the
+    driver."""
+    found: list[str] = []
+    parts = Ensemble(cut(name, 2, tmp_path), kernels=named("cuda"))
+    parts.initialise()
+    module = emulated("cupy.array")
+    called, assign, fetch = module.called, module.ndarray.__setitem__, module.ndarray.get
+
+    def counted(function: Any, *args: Any) -> Any:
+        found.extend({getattr(function, "__name__", "?")} - {*module.VIEWS, "fill"})
+        return called(function, *args)
+
+    def assigned(array: Array, index: Any, value: Any) -> None:
+        found.append("copy")
+        assign(array, index, value)
+
+    def fetched(array: Array, *args: Any, **kwargs: Any) -> Any:
+        found.extend([] if array.flags.c_contiguous else ["copy of pieces"])
+        return fetch(array, *args, **kwargs)
+
+    monkeypatch.setattr(module, "called", counted)
+    monkeypatch.setattr(module.ndarray, "__setitem__", assigned)
+    monkeypatch.setattr(module.ndarray, "get", fetched)
+    for step in range(STEPS):
+        for player in parts.players:
+            player.trace.events = [] if step == 3 else None
+        parts.step("train", step)
+    assert not found
 
 
 @pytest.mark.parametrize("name", [*NETS, "gpt"])

@@ -30,7 +30,7 @@ ENTRY = re.compile(r"^\.visible \.entry (\w+)\(.*?^\}", re.MULTILINE | re.DOTALL
 
 WIDE = {
     "activation.cu": ["activation_relu", "gradient_relu", "activation_gelu_tanh", "gradient_stanh"],
-    "arrays.cu": ["total_none", "total_relu", "squares", "copy_32"],
+    "arrays.cu": ["total_none", "total_relu", "squares", "copy_32", "add_32"],
     "batch_norm.cu": ["moments", "normalise_none", "normalise_relu", "gradient_sums", "gradient"],
     "bias.cu": ["add_bias", "bias_sums"],
     "combine.cu": ["multiply"],

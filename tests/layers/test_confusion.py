@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from netpart.errors import ConfigError, DataError
 from netpart.kernels.confusion import BINS, PER_UNIT
 from netpart.layers.confusion import Confusion
-from netpart.layers.layer import Call
+from netpart.layers.part import Call
 from netpart.spec import INT, Spec
 from netpart.testing.play import KERNELS, run
 from tests.laws.cases import layer_proto

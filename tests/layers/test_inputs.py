@@ -16,7 +16,8 @@ from netpart.errors import ConfigError, DataError
 from netpart.kernels.op import Clock
 from netpart.kernels.reference import Kernels
 from netpart.layers import layer_class
-from netpart.layers.layer import Call, Layer
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Region, Spec, extent
 from netpart.testing.play import poison, run

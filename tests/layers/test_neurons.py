@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from netpart.kernels.op import Clock
-from netpart.layers.layer import Call, Layer
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call
 from netpart.spec import INT, Spec
 from netpart.testing.play import KERNELS, Data, play, poison, run
 from tests.laws.cases import Case, params

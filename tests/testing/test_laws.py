@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from netpart.kernels.op import Op
-from netpart.layers.layer import Call, Cost, Layer, Needs
+from netpart.layers.layer import Layer
 from netpart.layers.lrn import LRN
 from netpart.layers.multiply import Multiply
+from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.positions import Positions
 from netpart.layers.relu import ReLU
 from netpart.layers.softmax_loss import SoftmaxLoss

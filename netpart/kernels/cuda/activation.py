@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from netpart.kernels import activation
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.launch import Fast, views
+from netpart.kernels.cuda.launch import Fast
+from netpart.kernels.cuda.view import views
 from netpart.kernels.gates import GATES
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from netpart.kernels import arrays
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.launch import BLOCK, MOST, Launch, Scratch, views
+from netpart.kernels.cuda.launch import BLOCK, MOST, Launch, Scratch
 from netpart.kernels.cuda.moves import Moves
-from netpart.kernels.cuda.several import batches, several
+from netpart.kernels.cuda.operand import row_major
+from netpart.kernels.cuda.several import Numbers, batches, several
+from netpart.kernels.cuda.view import views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 
@@ -28,6 +30,28 @@ class Arrays(arrays.Arrays, Moves):
     def copy(self, dst: Array, src: Array) -> Op:
         """dst = src, which may be dst itself. Raises ValueError unless they have one dtype."""
         return self.copied(dst, src)
+
+    def take(self, dst: Array, own: Array | None = None, start: int | None = None) -> Callable[[Array], None]:
+        """dst = the message that each call is given, or what it has from element ``start`` on; or ``own`` plus that.
+
+        Its address is the one parameter that a launch waits for. Raises ValueError for sums of other than floats.
+        """
+        if not dst.size:
+            return NOTHING.run
+        if own is not None and dst.dtype.kind != "f":
+            raise ValueError(f"take: expected float32 or float64 to add up, got {dst.dtype}")
+        item, addends = int(dst.itemsize), [] if own is None else [own]
+        message = Numbers(dst.shape, tuple(step * item for step in row_major(dst.shape)), (start or 0) * item, item)
+        *given, source = views(dst, *addends, message)
+        name, first, told = "add" if addends else "copy", message.start, source.value["data"]
+        launch = self.elements("arrays.cu", f"{name}_{8 * item}", dst.size, *given, source)
+        assert launch is not None
+
+        def run(message: Array) -> None:
+            told[...] = message.data.ptr + first
+            launch({})
+
+        return run
 
     def add(self, dst: Array, src: Array) -> Op:
         """dst += src."""

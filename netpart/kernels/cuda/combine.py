@@ -8,10 +8,11 @@ from typing import Any
 
 from netpart.kernels import combine
 from netpart.kernels.combine import stretched
-from netpart.kernels.cuda.launch import BLOCK, Launch, Scratch, View, views
+from netpart.kernels.cuda.launch import BLOCK, Launch, Scratch
 from netpart.kernels.cuda.launch import MOST as MOST_BLOCKS
 from netpart.kernels.cuda.moves import Moves
 from netpart.kernels.cuda.several import MOST, along, batches, several
+from netpart.kernels.cuda.view import View, views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 

@@ -16,9 +16,11 @@ from netpart.kernels import convolution
 from netpart.kernels.activation import Kind
 from netpart.kernels.cuda import dnn
 from netpart.kernels.cuda.geometry import ALIGNED, Geometry, last, packed, wide
-from netpart.kernels.cuda.launch import Bound, Scratch, counted, view
+from netpart.kernels.cuda.launch import Bound, Scratch, counted
 from netpart.kernels.cuda.lowered import Lowered, Tensor
+from netpart.kernels.cuda.problem import DATA, FORWARD, WEIGHTS, B, Problem, Refused, W, X, Y
 from netpart.kernels.cuda.products import Products
+from netpart.kernels.cuda.view import view
 from netpart.kernels.op import Array, Op, Window, chain
 from netpart.kernels.verbs import NOTHING, place
 from netpart.spec import Shape
@@ -53,13 +55,13 @@ class Planned:
         self.plan, self.narrow, self.fused = plan, narrow, fused
 
     def forward(self, x: Tensor, w: Tensor, b: Array | None, y: Tensor) -> Launches:
-        return [self.plan.on({dnn.X: x, dnn.W: w, dnn.Y: y} | ({dnn.B: b} if self.fused else {}))]
+        return [self.plan.on({X: x, W: w, Y: y} | ({B: b} if self.fused else {}))]
 
     def data(self, dy: Tensor, w: Tensor, dx: Tensor) -> Launches:
-        return [self.plan.on({dnn.Y: dy, dnn.W: w, dnn.X: dx})]
+        return [self.plan.on({Y: dy, W: w, X: dx})]
 
     def weights(self, x: Tensor, dy: Tensor, dw: Tensor) -> Launches:
-        return [self.plan.on({dnn.X: x, dnn.Y: dy, dnn.W: dw})]
+        return [self.plan.on({X: x, Y: dy, W: dw})]
 
 
 class Convolution(convolution.Convolution, Products):
@@ -83,7 +85,7 @@ class Convolution(convolution.Convolution, Products):
             return [self._placed(y, None, y.shape, None, False, b, relu)]
         geometry = Geometry.of(x, w, y, window, groups)
         fuse = b is not None and place(b) % ALIGNED == 0
-        engine = self._engine(dnn.FORWARD, geometry, fuse, relu and fuse)
+        engine = self._engine(FORWARD, geometry, fuse, relu and fuse)
         seen, frame = self._framed(x, geometry.x, geometry.frame, engine.narrow)
         weights, turn = self._turned(w, engine.narrow)
         made = self._target(y, geometry.y, engine.narrow)
@@ -99,7 +101,7 @@ class Convolution(convolution.Convolution, Products):
         if not dx.size or not dy.size:
             return self.zeroed(dx)
         geometry = Geometry.of(dx, w, dy, window, groups)
-        engine = self._engine(dnn.DATA, geometry)
+        engine = self._engine(DATA, geometry)
         above, pack = self._framed(dy, geometry.y, None, engine.narrow)
         weights, turn = self._turned(w, engine.narrow)
         made = self._target(dx, geometry.x, engine.narrow, framed=geometry.frame is not None)
@@ -115,7 +117,7 @@ class Convolution(convolution.Convolution, Products):
 
     def _weights(self, x: Array, dy: Array, dw: Array, window: Window, groups: int) -> Launches:
         geometry = Geometry.of(x, dw, dy, window, groups)
-        engine = self._engine(dnn.WEIGHTS, geometry)
+        engine = self._engine(WEIGHTS, geometry)
         seen, frame = self._framed(x, geometry.x, geometry.frame, engine.narrow)
         above, pack = self._framed(dy, geometry.y, None, engine.narrow)
         made = dw if self._turns_not(dw, engine.narrow) else self._turning(dw, engine.narrow)
@@ -135,7 +137,7 @@ class Convolution(convolution.Convolution, Products):
         wanted = problem(kind, geometry, self.dtype.name, self.device.precision, bias, relu)
         try:
             return Planned(self.device.dnn.plan(wanted), wanted.dtype == BFLOAT16, wanted.bias)
-        except dnn.Refused:
+        except Refused:
             return Lowered(self, geometry)
 
     def _framed(self, x: Array, shape: Shape, frame: Shape | None, narrow: bool) -> tuple[Tensor, Bound | None]:
@@ -182,7 +184,7 @@ def turned(w: Array) -> tuple[int, int, int]:
 
 def problem(
     kind: str, geometry: Geometry, dtype: str, precision: str, bias: bool = False, relu: bool = False
-) -> dnn.Problem:
+) -> Problem:
     """What cuDNN is asked for: it knows convolutions along two or three axes. Of bfloat16 it does not add biases."""
     axes, narrow = max(2, geometry.axes), dtype == "float32" and precision == BFLOAT16
     x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))
@@ -190,4 +192,4 @@ def problem(
     low, high, stride, dilation = (side[:axes] for side in window)
     cores, fused = dtype == "float32" and precision != "float32", bias and not narrow
     kept = BFLOAT16 if narrow else dtype
-    return dnn.Problem(kind, x, w, y, low, high, stride, dilation, kept, cores, fused, relu and fused)
+    return Problem(kind, x, w, y, low, high, stride, dilation, kept, cores, fused, relu and fused)

@@ -7,135 +7,27 @@ and the name of the best is kept in the user's cache folder.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from netpart.errors import NetpartError
 from netpart.kernels.cuda.choices import Choices
 from netpart.kernels.cuda.device import Device
 from netpart.kernels.cuda.launch import Scratch
 from netpart.kernels.cuda.operand import Memory, address, needed
+from netpart.kernels.cuda.problem import Problem, Refused, engines, proposed
 from netpart.kernels.op import Array
-from netpart.spec import Shape
 
-FORWARD, DATA, WEIGHTS = "forward", "data", "weights"
-X, W, B, Y = 1, 2, 3, 4
-"""Tensors of a convolution, as its graph numbers them; gradients have the number of what they are the gradient of."""
 ITEMS = {"float32": 4, "float64": 8, "bfloat16": 2}
 TRIED, REPEATED = 6, 3
 """Engines that are timed for a problem, and how often each."""
-MOST_WORKSPACE, ALIGNED = 1 << 30, 256
-"""Bytes of a workspace at most, and of what its address is a multiple: as CUDA allocates."""
-INEXACT = "FFT", "WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13"
-"""Algorithms with errors many times those of a sum of products."""
-
-
-class Refused(NetpartError):
-    """cuDNN has no engine for a problem; kernels of our own have to do it."""
-
-
-class Problem(NamedTuple):
-    """A convolution (``FORWARD``) or one of its gradients on tensors (batch, channels, *space), channels last.
-
-    ``dtype`` is that of all tensors ("bfloat16" too); ``tensor_cores``: float32 may be rounded to TF32. ``bias`` and
-    ``relu``: what is done to y in the same pass.
-    """
-
-    kind: str
-    x: Shape
-    w: Shape
-    y: Shape
-    low: Shape
-    high: Shape
-    stride: Shape
-    dilation: Shape
-    dtype: str
-    tensor_cores: bool
-    bias: bool = False
-    relu: bool = False
-
-    @property
-    def result(self) -> int:
-        """The tensor that is computed."""
-        return {FORWARD: Y, DATA: X, WEIGHTS: W}[self.kind]
-
-    @property
-    def extents(self) -> dict[int, Shape]:
-        """Of the tensors that take part."""
-        bias = {B: (1, self.w[0], *(1 for _ in self.low))} if self.bias else {}
-        return {X: self.x, W: self.w, Y: self.y, **bias}
-
-
-def graph(cudnn: Any, problem: Problem, **where: Any) -> Any:
-    """The problem as cuDNN's graph; ``where`` it will run is a handle, or the description of a device."""
-    types = {"float32": cudnn.data_type.FLOAT, "float64": cudnn.data_type.DOUBLE, "bfloat16": cudnn.data_type.BFLOAT16}
-    kind = types[problem.dtype]
-    real = types["float64" if problem.dtype == "float64" else "float32"]
-    made = cudnn.pygraph(io_data_type=kind, intermediate_data_type=real, compute_data_type=real, **where)
-
-    def tensor(uid: int) -> Any:
-        dim = list(problem.extents[uid])
-        return made.tensor(name=f"t{uid}", dim=dim, stride=channels_last(dim), data_type=kind, uid=uid)
-
-    window: dict[str, list[int]] = {
-        "pre_padding": list(problem.low), "post_padding": list(problem.high),
-        "stride": list(problem.stride), "dilation": list(problem.dilation),
-    }  # fmt: skip
-    if problem.kind == FORWARD:
-        found = made.conv_fprop(image=tensor(X), weight=tensor(W), **window)
-        found = made.bias(input=found, bias=tensor(B)) if problem.bias else found
-        found = made.relu(input=found) if problem.relu else found
-    elif problem.kind == DATA:
-        found = made.conv_dgrad(loss=tensor(Y), filter=tensor(W), **window)
-    else:
-        found = made.conv_wgrad(image=tensor(X), loss=tensor(Y), **window)
-    dim = list(problem.extents[problem.result])
-    found.set_output(True).set_data_type(kind).set_dim(dim).set_stride(channels_last(dim)).set_uid(problem.result)
-    return made
-
-
-def proposed(cudnn: Any, problem: Problem, **where: Any) -> Any:
-    """The graph with the engines that may compute it: the same every time, and as exact as ``problem`` says.
-
-    Raises Refused if there are none.
-    """
-    barred = ["NONDETERMINISTIC", "DOWN_CONVERT_INPUTS", *INEXACT] + ([] if problem.tensor_cores else ["TENSOR_CORE"])
-    if problem.dtype == "bfloat16":
-        barred.remove("DOWN_CONVERT_INPUTS")
-    try:
-        made = graph(cudnn, problem, **where)
-        made.validate()
-        made.build_operation_graph()
-        made.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
-        made.deselect_numeric_notes([getattr(cudnn.numerical_note, name) for name in barred])
-        made.deselect_workspace_greater_than(MOST_WORKSPACE)
-        made.check_support()
-    except (RuntimeError, cudnn.cudnnGraphNotSupportedError) as error:
-        raise Refused(f"cuDNN: {error}") from error
-    return made
-
-
-def engines(cudnn: Any, made: Any) -> Iterator[int]:
-    """The engines that can be built, the one first that cuDNN thinks the best; each is built when it is reached."""
-    for index in range(made.get_execution_plan_count()):
-        try:
-            made.build_plan_at_index(index)
-        except (RuntimeError, NotImplementedError, cudnn.cudnnGraphNotSupportedError):
-            continue
-        yield index
-
-
-def channels_last(dim: list[int]) -> list[int]:
-    """Steps of (batch, channels, *space) with the channels last."""
-    order, steps, step = [1, *range(len(dim) - 1, 1, -1), 0], [0] * len(dim), 1
-    for axis in order:
-        steps[axis], step = step, step * dim[axis]
-    return steps
+ALIGNED = 256
+"""Bytes of which the address of a workspace is a multiple: as CUDA allocates."""
 
 
 @dataclass(frozen=True, eq=False)

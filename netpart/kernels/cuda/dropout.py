@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import ceil, prod
 
 from netpart.kernels import dropout
-from netpart.kernels.cuda.launch import Fast, views
+from netpart.kernels.cuda.launch import Fast
 from netpart.kernels.cuda.several import Numbers, several
+from netpart.kernels.cuda.view import views
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.philox import Draw
 from netpart.kernels.verbs import NOTHING

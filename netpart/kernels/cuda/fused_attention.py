@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from math import ceil, prod
 from typing import Any
 
-from netpart.kernels.cuda.launch import Bound, Fast, Scratch, View, struct
+from netpart.kernels.cuda.launch import Bound, Fast, Scratch
 from netpart.kernels.cuda.tiles import FULL, ROWS, WARPS, Tiles, best, candidates
+from netpart.kernels.cuda.view import View, struct
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import place
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -10,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from netpart.kernels.cuda.device import Device
+from netpart.kernels.cuda.view import View
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, Verbs, place
+from netpart.kernels.verbs import NOTHING, Verbs
 
 BLOCK = 256
 MOST = 32 * 132
@@ -20,9 +20,6 @@ NEIGHBOURS = 4
 """Elements that a thread of an element-wise kernel takes, at least: float32 that one load of each.cuh reads."""
 SHARED = 48 << 10
 """Bytes of dynamic shared memory that a kernel gets without asking."""
-AXES = 8
-DTYPE = np.dtype([("data", "u8"), ("rank", "i8"), ("shape", "i8", AXES), ("stride", "i8", AXES)])
-"""struct Strided of view.cuh."""
 Size = int | tuple[int, ...]
 
 
@@ -33,51 +30,6 @@ class Scratch:
 
     shape: tuple[int, ...]
     dtype: Any
-
-
-class View(NamedTuple):
-    """A strided array as kernels take it, by value: ``value`` is a struct Strided with the address of ``array``."""
-
-    array: Array
-    value: np.ndarray[Any, Any]
-
-    @property
-    def contiguous(self) -> bool:
-        """True if element i lies at address i."""
-        return int(self.value["rank"]) == 1 and int(self.value["stride"][0]) == 1
-
-
-def views(*arrays: Array) -> list[View]:
-    """Arrays of one shape as views of one shape, with as few axes as all of them allow, the closest elements of the
-    first one last: element i is the same element in each, in an order of its own.
-
-    Those that lie alike, and without gaps, are contiguous.
-    """
-    kept = [axis for axis, length in enumerate(arrays[0].shape) if length != 1]
-    kept.sort(key=lambda axis: -abs(arrays[0].strides[axis]))
-    shape: list[int] = []
-    steps: list[list[int]] = []
-    for axis in kept:
-        length, step = arrays[0].shape[axis], [a.strides[axis] // a.itemsize for a in arrays]
-        if steps and all(outer == inner * length for outer, inner in zip(steps[-1], step, strict=True)):
-            shape[-1], steps[-1] = shape[-1] * length, step
-        else:
-            shape, steps = [*shape, length], [*steps, step]
-    columns = zip(*steps, strict=True) if steps else [()] * len(arrays)
-    return [View(a, struct(place(a), shape or [1], list(step) or [1])) for a, step in zip(arrays, columns, strict=True)]
-
-
-def view(array: Array) -> View:
-    """One array with its axes as they are."""
-    return View(array, struct(place(array), array.shape, [step // array.itemsize for step in array.strides]))
-
-
-def struct(address: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarray[Any, Any]:
-    """A struct Strided; axes that it has not are 1 long."""
-    found = np.zeros((), DTYPE)
-    found["data"], found["rank"], found["shape"] = address, len(shape), 1
-    found["shape"][: len(shape)], found["stride"][: len(shape)] = shape, steps
-    return found
 
 
 class Bound(Protocol):

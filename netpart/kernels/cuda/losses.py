@@ -10,8 +10,8 @@ from netpart.kernels import losses
 from netpart.kernels.cuda.launch import Fast, Launch, Scratch
 from netpart.kernels.cuda.rows import Rows
 from netpart.kernels.cuda.softmax import Softmax
-from netpart.kernels.losses import no_class
 from netpart.kernels.op import Array, Op
+from netpart.kernels.ranking import no_class
 from netpart.kernels.verbs import NOTHING, Verbs, matrix
 
 ALONE = 1024

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.cuda.launch import Fast, View, views
+from netpart.kernels.cuda.launch import Fast
+from netpart.kernels.cuda.view import View, views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, same
 

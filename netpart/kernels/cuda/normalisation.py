@@ -9,8 +9,9 @@ import numpy as np
 
 from netpart.kernels import normalisation as reference
 from netpart.kernels.cuda.columns import Columns, Tile
-from netpart.kernels.cuda.launch import MOST, Launch, views
+from netpart.kernels.cuda.launch import MOST, Launch
 from netpart.kernels.cuda.moves import Moves
+from netpart.kernels.cuda.view import views
 from netpart.kernels.normalisation import Box
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.verbs import NOTHING

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import resample
-from netpart.kernels.cuda.launch import View
 from netpart.kernels.cuda.moves import Moves
+from netpart.kernels.cuda.view import View
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, place
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netpart.kernels import rotary
-from netpart.kernels.cuda.launch import Fast, views
+from netpart.kernels.cuda.launch import Fast
+from netpart.kernels.cuda.view import views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 

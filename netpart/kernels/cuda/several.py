@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netpart.kernels.cuda.launch import DTYPE, View
+from netpart.kernels.cuda.view import DTYPE, View
 from netpart.kernels.op import Array
 from netpart.kernels.verbs import place
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import updates
-from netpart.kernels.cuda.launch import DTYPE, Fast, Launch, views
+from netpart.kernels.cuda.launch import Fast, Launch
+from netpart.kernels.cuda.view import DTYPE, views
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.updates import Numbers
 from netpart.kernels.verbs import NOTHING, place

@@ -17,6 +17,16 @@ MOVES(32, unsigned)
 MOVES(64, uint2)
 MOVES(128, uint4)
 
+// Messages are of either type, whatever REAL is.
+#define ADDS(bits, type)                                                                               \
+    extern "C" __global__ void add_##bits(                                                             \
+        Strided<type> dst, Strided<type> own, Strided<type> src, long long size                        \
+    ) {                                                                                                \
+        each(size, [](type& y, type a, type b) { y = a + b; }, out(dst), in(own), in(src));            \
+    }
+ADDS(32, float)
+ADDS(64, double)
+
 template <Kind kind> __device__ __forceinline__ void sum(const View& dst, const Several& srcs, int count, long long size) {
     auto join = [](real a, real b) { return a + b; };
     auto all = [](real& y, real x) { y = activate<kind>(x, 0); };

@@ -1,4 +1,4 @@
-// Strided views, passed by value: the struct that launch.py's DTYPE spells. Strides are in elements.
+// Strided views, passed by value: the struct that view.py's DTYPE spells. Strides are in elements.
 #pragma once
 #include "real.cuh"
 

@@ -1,0 +1,41 @@
+"""Report: what the rows of a part add to sums that all parts share."""
+
+from __future__ import annotations
+
+from math import log
+
+from netpart.kernels.op import Array
+from netpart.kernels.verbs import Verbs
+
+
+class Report:
+    """Adds the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
+
+    A row is owned if its first element is. ``scratch`` are the column and its sum.
+    """
+
+    def __init__(self, verbs: Verbs, metrics: Array, owned: Array | None, rows: int, share: int = 1) -> None:
+        self.xp, self.metrics, self.share = verbs.xp, metrics, share
+        foreign = not_owned(verbs, owned, rows)
+        self.foreign = None if foreign is None else foreign[:, :1]
+        self.scratch = [((rows, 1), "float64"), ((1,), "float64")]
+
+    def add(self, slot: int, value: Array, total: Array) -> None:
+        """metrics[slot] += Σ owned ``value``; overwrites both arrays."""
+        if self.foreign is not None:
+            self.xp.copyto(value, 0, where=self.foreign)
+        self.xp.sum(value, axis=0, out=total)
+        if self.share > 1:
+            self.xp.divide(total, self.share, out=total)
+        target = self.metrics[slot : slot + 1]
+        self.xp.add(target, total, out=target)
+
+    def in_bits(self) -> None:
+        """Makes the third metric, if there is one, the first in bits."""
+        if len(self.metrics) > 2:
+            self.xp.multiply(self.metrics[:1], 1 / log(2), out=self.metrics[2:])
+
+
+def not_owned(verbs: Verbs, owned: Array | None, rows: int) -> Array | None:
+    """(B, 1) or (B, F) mask of what another part differentiates."""
+    return None if owned is None else verbs.xp.logical_not(verbs.xp.asarray(owned)).reshape(rows, -1 if rows else 1)
