@@ -18,6 +18,9 @@ from typing import Any, Self
 DRIVER = Path(__file__).with_name("driver.py")
 DEADLINE = 60.0
 """Seconds after which a test gives up."""
+SOON = 20.0
+"""Seconds within which a run that fails has ended, whoever else wants the cores: its job's deadline, 60 s, is not what
+ends it."""
 
 Told = dict[str, Any]
 

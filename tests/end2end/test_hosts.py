@@ -23,7 +23,7 @@ print(sum(len(data) for data in iter(lambda: connection.recv(1 << 16), b"")), fl
 """
 SEND = """
 import socket, sys
-with socket.create_connection((sys.argv[1], 5000), timeout=2) as connection:
+with socket.create_connection((sys.argv[1], 5000), timeout=float(sys.argv[3])) as connection:
     connection.sendall(bytes(int(sys.argv[2])))
 """
 DEADLINE = 30
@@ -35,7 +35,7 @@ def send(hosts: Hosts, count: int) -> tuple[int, float]:
     assert listener.stdout is not None
     assert listener.stdout.readline() == b"listening\n"
     began = monotonic()
-    call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], str(count)))
+    call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], str(count), str(DEADLINE)))
     came = int(listener.stdout.readline())
     return came, monotonic() - began
 
@@ -57,7 +57,7 @@ def test_a_cut_link_carries_nothing_until_it_is_mended() -> None:
     with Hosts(2) as hosts:
         hosts.cut(1)
         with pytest.raises(subprocess.CalledProcessError) as caught:
-            call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], "1"))
+            call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], "1", "2"))
         assert "TimeoutError" in caught.value.stderr
         hosts.mend(1)
         assert send(hosts, 1000)[0] == 1000
