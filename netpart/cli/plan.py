@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.plan.devices import Devices
-    from netpart.plan.planners import Task
     from netpart.plan.portfolio import Portfolio
+    from netpart.plan.task import Task
     from netpart.proto.reader import Job
 
 HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
@@ -179,7 +179,7 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
     from netpart.graph.workers import default_workers
     from netpart.plan import devices as places
     from netpart.plan.loads import loads, measured_loads, rates
-    from netpart.plan.planners import Task
+    from netpart.plan.task import Task
 
     cluster = job.proto.cluster
     if not (args.devices or cluster.device):
