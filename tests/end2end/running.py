@@ -90,8 +90,9 @@ class Run:
 
     def end(self) -> int:
         """Reads to the end; the exit code."""
+        end = monotonic() + 4 * DEADLINE
         while self.read() is not None:
-            pass
+            assert monotonic() < end, f"not ended in {4 * DEADLINE} s: {self.told[-3:]}"
         return self.process.wait(DEADLINE)
 
     def signal(self, number: signal.Signals, rank: int | None = None) -> float:
