@@ -29,7 +29,8 @@ import numpy.typing as npt
 from netpart.errors import TransportError
 from netpart.transport.bell import RANK_BITS, Bell
 from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header, describe
-from netpart.transport.lane import ENTRY, LINE, NOWHERE, WITH_SENDER, Lane, Promise, lane_bytes, shaped, up
+from netpart.transport.lane import ENTRY, Lane, lane_bytes, shaped
+from netpart.transport.promise import LINE, NOWHERE, WITH_SENDER, Promise, up
 from netpart.transport.transport import WINDOW, Transport
 
 SCHEME, MORE = "shm://", "#"
