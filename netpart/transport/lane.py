@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.frames import HEADER, Array, Channel, Header, pack, unpack_header
-from netpart.transport.promise import LINE, Promise, up
+from netpart.transport.frames import HEADER, Array, Channel, Header, describe, pack, unpack_header
+from netpart.transport.promise import LINE, WITH_SENDER, Promise, up
 
 WORD, ENTRY = 8, 16
 """Bytes of a count, and of an entry of the ring."""
@@ -86,8 +86,8 @@ class Stream:
 class Lane:
     """One end of a lane: that of who ``sends``, or the other.
 
-    ``streams`` by number, ``by_channel`` by channel; ``kept``, by channel, of what goes the other way and stays with
-    who receives here.
+    ``streams`` by number, ``by_channel`` by channel; by channel too, those of them that are ``staying`` with who sends,
+    and what goes the other way and is ``kept`` by who receives here.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class Lane:
         self._run_id, self._sent, self._taken, self._complained = run_id, 0, 0, False
         self.streams: list[Stream] = []
         self.kept: dict[Channel, Stream] = {}
+        self.staying: dict[Channel, Stream] = {}
         at = slots_start(promises)
         for number, promise in enumerate(promises):
             places = place(promise) if promise.placed else slots(memory, at, promise, sends != bool(promise.kept))
@@ -106,6 +107,8 @@ class Lane:
                 self.kept[stream.channel] = stream
             else:
                 self.streams.append(stream)
+            if promise.descriptor == WITH_SENDER:
+                self.staying[stream.channel] = stream
             at += promise.nbytes
         self.by_channel = {stream.channel: stream for stream in self.streams}
 
@@ -125,6 +128,16 @@ class Lane:
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(count))
         promises = [Promise(unpack_header(packed, run_id), *rest) for packed, *rest in rows]
         return cls(memory, promises, run_id, place, sends=True)
+
+    def join(self, back: Lane) -> str:
+        """Finds what stays with the sender where ``back`` says, the lane to him; returns how they differ, or ""."""
+        ours, theirs = ({c: stream.header for c, stream in of.items()} for of in (self.staying, back.kept))
+        alone = ", ".join(map(describe, sorted(ours.keys() ^ theirs.keys())))
+        if ours != theirs:
+            return f"{alone} on one side alone" if alone else "other shapes or types"
+        for channel, stream in back.kept.items():
+            self.staying[channel].slots = stream.slots
+        return ""
 
     def write(self, number: int, step: int) -> None:
         """Adds message ``step`` of promise ``number``, whose slot must be complete.

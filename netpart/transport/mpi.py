@@ -81,7 +81,7 @@ class MpiTransport(Transport):
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
         if peer not in self._places:
-            raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
+            raise self._stranger(peer)
         header = Header(self.rank, channel, step, array.dtype, array.shape)
         packed = pack(header, self._run_id)
         with self._blaming(f"rank {peer} to be reachable"):
@@ -105,7 +105,7 @@ class MpiTransport(Transport):
         return self._until(self._has_left, seconds)
 
     def close(self) -> None:
-        self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+        self.mailbox.close()
         if self._open:
             with suppress(TransportError):
                 self.flush(self._linger)
