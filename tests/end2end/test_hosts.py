@@ -54,7 +54,9 @@ def test_a_slow_link_takes_its_time() -> None:
 
 
 def test_a_cut_link_carries_nothing_until_it_is_mended() -> None:
+    """What came before has told each where the other is: who asks in vain is soon told that nobody is, mended or not."""
     with Hosts(2) as hosts:
+        assert send(hosts, 1000)[0] == 1000
         hosts.cut(1)
         with pytest.raises(subprocess.CalledProcessError) as caught:
             call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], "1", "2"))
@@ -66,7 +68,9 @@ def test_a_cut_link_carries_nothing_until_it_is_mended() -> None:
 def test_nothing_is_left() -> None:
     """Processes and namespaces go with the harness, and those of a harness that was killed with the next."""
     with Hosts(1) as hosts:
-        process = hosts.start(0, "tail", "-f", "/dev/null")
+        process = hosts.start(0, "sh", "-c", "echo there && exec tail -f /dev/null", stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"there\n"
     assert process.wait(DEADLINE) == -9
     gone = subprocess.Popen(["true"])
     assert gone.wait(DEADLINE) == 0
