@@ -54,7 +54,7 @@ def test_a_slow_link_takes_its_time() -> None:
 
 
 def test_a_cut_link_carries_nothing_until_it_is_mended() -> None:
-    """What came before has told each where the other is: who asks in vain is soon told that nobody is, mended or not."""
+    """What came before has told each where the other is: who asks in vain is told that nobody is, mended or not."""
     with Hosts(2) as hosts:
         assert send(hosts, 1000)[0] == 1000
         hosts.cut(1)
