@@ -13,12 +13,13 @@ from time import monotonic
 import pytest
 from safetensors.numpy import load_file
 
+from netpart.launch.watch import SILENT_SECONDS
 from tests.end2end.running import SOON, Run, mlp
 
 WORKERS = 3
-DEAD, STOPPED = 1.0, 5.0
-"""Seconds within which a run ends after a process has died, or was stopped: the quickest of some, as others that want
-the cores only make it slower."""
+DEAD, STOPPED = SILENT_SECONDS, 2 * SILENT_SECONDS
+"""Seconds within which a run ends after a process has died, which is before its silence would tell, or was stopped: the
+quickest of some, as others that want the cores only make it slower. With cores to itself it takes 0.3 s and 4 s."""
 ENDLESS = 1_000_000
 
 
