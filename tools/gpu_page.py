@@ -14,11 +14,11 @@ from benchmarks.gpu_results import rows, seconds, shares
 from netpart.units import bytes_text, seconds_text
 from tools import results_page
 from tools.results_page import Json, keep, results
+from tools.speed_page import HEAD
 from tools.speed_page import line as compared
 
 PAGE = "docs/gpu.md"
 BRIDGES = "gpu-bridges"
-HEAD = "| work | beside | netpart | peer | ratio | goal |\n|---|---|--:|--:|--:|--:|"
 STEP_HEAD = ["net", NETPART, *WAYS, "of the product ceiling", "of the copy ceiling"]
 
 

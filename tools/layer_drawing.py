@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from netpart.draw.dot import lines
-from netpart.draw.picture import Picture, picture
+from netpart.draw.graph_picture import picture
+from netpart.draw.picture import Picture
 from netpart.draw.svg import finished, laid_out
 from netpart.graph.graph import BRIDGE_SRC, Graph
 from netpart.graph.net import Net, Node, Parameter, Source

@@ -6,11 +6,12 @@ builders make today.
 
 from __future__ import annotations
 
-import argparse
 import sys
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from tools import command
 from tools.zoo.job import MADE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,15 +52,8 @@ def write(root: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status: 0 done or up to date, 1 stale."""
-    parser = argparse.ArgumentParser(description="Writes the published nets of the zoo to graphs/.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the jobs are stale")
-    options = parser.parse_args(arguments)
-    if not options.check:
-        write(ROOT)
-        return 0
-    if names := stale(ROOT):
-        print(f"make_zoo: stale: {', '.join(names)}; run python -m tools.make_zoo", file=sys.stderr)
-    return int(bool(names))
+    about = "Writes the published nets of the zoo to graphs/."
+    return command.run("make_zoo", about, partial(stale, ROOT), partial(write, ROOT), arguments)
 
 
 if __name__ == "__main__":

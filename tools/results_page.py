@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from tools import command
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = "benchmarks/results"
@@ -46,18 +46,16 @@ def about(found: Json) -> str:
 
 def keep(tool: str, fresh: Callable[[Path], Mapping[str, str]], arguments: list[str] | None) -> int:
     """The command line of a tool that writes the files ``fresh`` of a root: 0 done or up to date, 1 stale."""
-    parser = argparse.ArgumentParser(prog=f"python -m tools.{tool}", description="Fills a page with results.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is stale")
-    options = parser.parse_args(arguments)
-    wanted = fresh(ROOT)
-    stale = [name for name, content in wanted.items() if content != present(ROOT / name)]
-    if not options.check:
-        for name in stale:
-            (ROOT / name).write_text(wanted[name], encoding="utf-8")
-        return 0
-    if stale:
-        print(f"{tool}: stale: {', '.join(stale)}; run python -m tools.{tool}", file=sys.stderr)
-    return int(bool(stale))
+
+    def stale() -> list[str]:
+        return [name for name, content in fresh(ROOT).items() if content != present(ROOT / name)]
+
+    def write() -> None:
+        for name, content in fresh(ROOT).items():
+            if content != present(ROOT / name):
+                (ROOT / name).write_text(content, encoding="utf-8")
+
+    return command.run(tool, "Fills a page with results.", stale, write, arguments)
 
 
 def present(path: Path) -> str | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netpart.plan.alternatives import Alternative
     from netpart.plan.diff import Difference
-    from netpart.plan.explain import Explanation, Reason
+    from netpart.plan.explain import Explanation
+    from netpart.plan.reasons import Reason
 
 HELP = "say why each helper around a layer is there, what other cuts of it cost, and what a change would change"
 EPILOG = "--set says what if: the job is explained as it is written, and then compared with the job so changed."

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.plan.devices import Devices
-    from netpart.plan.planners import Task
     from netpart.plan.portfolio import Portfolio
+    from netpart.plan.task import Task
     from netpart.proto.reader import Job
 
 HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
 EPILOG = "Without JOB, --profile has the net: text as PipeDream's profiler writes it."
-UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
 SHAPING = (
     "workers", "collectives", "devices", "bandwidth", "partitions", "group", "by", "objective", "slack",
     "micro_batches", "take", "limit",
 )  # fmt: skip
 """The options that shape a plan, in the order in which it names them."""
-PIPELINES = ("", "plan", "replicas", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     from netpart.cli.common import COLLECTIVES, add_uncut_job, positive
+    from netpart.cli.devices import add_devices
 
     parser: argparse.ArgumentParser = subparsers.add_parser("plan", help=HELP, description=HELP, epilog=EPILOG)
     add_uncut_job(parser, optional=True)
@@ -35,8 +32,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's)"
     )
-    parser.add_argument("--devices", type=Path, metavar="FILE", help="devices and links, e.g. workers/two-speeds.conf")
-    parser.add_argument("--bandwidth", type=bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
+    add_devices(parser)
     parser.add_argument(
         "--profile", type=Path, metavar="FILE", help="plan for the net that was profiled, not for a job"
     )
@@ -75,14 +71,6 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def bandwidth(text: str) -> float:
-    """Bytes a second, as the option gives them."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\S+)", text)
-    if found is None or found[2] not in UNITS or not float(found[1]):
-        raise argparse.ArgumentTypeError(f"expected a number and one of {', '.join(UNITS)}, got {text!r}")
-    return float(found[1]) * UNITS[found[2]]
-
-
 def share(text: str) -> float:
     """A number of 0 or more, as the option gives it."""
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
@@ -92,58 +80,13 @@ def share(text: str) -> float:
 
 def call(args: argparse.Namespace) -> int:
     """Plans; 0 when it is done."""
+    from netpart.cli.plan_profile import plan_profile
     from netpart.errors import ConfigError
 
     if (args.job is None) == (args.profile is None):
         got, hint = ("both" if args.job else "neither"), "name one of the two; --by profile times a job's layers here"
         raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
     return plan_profile(args) if args.profile else plan_job(args)
-
-
-def plan_profile(args: argparse.Namespace) -> int:
-    """Plans for a profile: prints its table."""
-    from netpart.errors import ConfigError
-    from netpart.plan.devices import alike
-    from netpart.plan.net_profile import read_profile
-    from netpart.plan.pipelines import pipelines
-
-    for option in ("output", "picture", "partitions", "group", "micro_batches", "take"):
-        if getattr(args, option) is not None:
-            raise ConfigError(f"--{option.replace('_', '-')}", "a JOB", "a --profile", "a profile has no layers to cut")
-    profile = read_profile(args.profile)
-    rows = pipelines(profile, devices_of(args, args.workers, alike(args.workers or 1)))
-    if args.json:
-        from dataclasses import asdict
-
-        print(json.dumps({"plans": [asdict(row) for row in rows]}, indent=2))
-        return 0
-    from netpart.cli.table import Row, Table
-    from netpart.units import bytes_text, seconds_text
-
-    lines: list[Row] = [
-        (
-            "*" if row is rows[0] else "", row.name, row.pipeline.replicas, seconds_text(row.seconds),
-            f"{profile.work / row.seconds:.2f}", f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory)),
-        )
-        for row in rows
-    ]  # fmt: skip
-    print(f"{args.profile}: {len(profile.layers)} layers, {seconds_text(profile.work)} for a mini-batch\n")
-    Table(PIPELINES, lines).print()
-    return 0
-
-
-def devices_of(args: argparse.Namespace, workers: int | None, otherwise: Devices) -> Devices:
-    """The devices that ``args`` name, ``workers`` of them, or else others; with --bandwidth everywhere."""
-    from dataclasses import replace
-
-    from netpart.plan.devices import read_devices
-
-    found = read_devices(args.devices) if args.devices else otherwise
-    found = found.first(workers) if workers else found
-    if args.bandwidth is None:
-        return found
-    links = {pair: replace(link, bandwidth=args.bandwidth) for pair, link in found.links.items()}
-    return replace(found, link=replace(found.link, bandwidth=args.bandwidth), links=links)
 
 
 def plan_job(args: argparse.Namespace) -> int:
@@ -174,12 +117,13 @@ def plan_job(args: argparse.Namespace) -> int:
 def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]:
     """What is to be planned, and the work of each FLOP of the layers."""
     from netpart.cli.common import itemsize
+    from netpart.cli.devices import devices_of
     from netpart.cli.sample import use_one_core
     from netpart.graph.build import build_net
     from netpart.graph.workers import default_workers
     from netpart.plan import devices as places
     from netpart.plan.loads import loads, measured_loads, rates
-    from netpart.plan.planners import Task
+    from netpart.plan.task import Task
 
     cluster = job.proto.cluster
     if not (args.devices or cluster.device):

@@ -28,7 +28,8 @@ their way to a worker or from it, and overlapped is the share of that in which i
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, add_threads, add_transport, positive
+    from netpart.cli.common import add_job, add_transport, positive
+    from netpart.cli.threads import add_threads
 
     parser: argparse.ArgumentParser = subparsers.add_parser("profile", help=HELP, description=HELP)
     add_job(parser)
@@ -62,7 +63,8 @@ def output(text: str) -> Path:
 
 def call(args: argparse.Namespace) -> int:
     """Profiles the job; 0 when that went to its end."""
-    from netpart.cli.common import load_job, set_threads
+    from netpart.cli.common import load_job
+    from netpart.cli.threads import set_threads
 
     job = load_job(args)
     set_threads(job, args)

@@ -18,7 +18,8 @@ HELP = "train a job on its workers; test, validate and save checkpoints as it sa
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, add_threads, count
+    from netpart.cli.common import add_job, count
+    from netpart.cli.threads import add_threads
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
     add_job(parser)
@@ -87,9 +88,10 @@ def share(text: str) -> float:
 
 def call(args: argparse.Namespace) -> int:
     """Runs the job; 0 when it went to its end."""
-    from netpart.cli.common import keep_to_share, load_job
+    from netpart.cli.common import load_job
     from netpart.cli.meet import meeting_of, play_other_rank
     from netpart.cli.telling import closing, sooner
+    from netpart.cli.threads import keep_to_share
 
     if args.launcher == "env":
         keep_to_share(args.threads)
@@ -116,7 +118,7 @@ def call(args: argparse.Namespace) -> int:
 
 def set_run(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` what the options say of the run."""
-    from netpart.cli.common import set_threads
+    from netpart.cli.threads import set_threads
     from netpart.launch.devices import set_devices
 
     set_threads(job, args)

@@ -16,8 +16,9 @@ of workers can be tried on one machine that has the memory of all of them."""
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import ALL, add_job, add_threads, positive
+    from netpart.cli.common import add_job, positive
     from netpart.cli.profile import add_output
+    from netpart.cli.threads import ALL, add_threads
 
     parser: argparse.ArgumentParser = subparsers.add_parser("simulate", help=HELP, description=HELP, epilog=EPILOG)
     add_job(parser)
@@ -64,8 +65,9 @@ def numbers(text: str) -> list[float]:
 
 def call(args: argparse.Namespace) -> int:
     """Simulates the job; 0 when that went to its end."""
-    from netpart.cli.common import keep_to, load_job, workers_of
+    from netpart.cli.common import load_job, workers_of
     from netpart.cli.note import note
+    from netpart.cli.threads import keep_to
 
     if args.threads is not None:
         keep_to(1, args.threads)

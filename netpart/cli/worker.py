@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.cli.common import STARTED, add_threads, count, keep_to_share
+from netpart.cli.common import count
+from netpart.cli.threads import STARTED, add_threads, keep_to_share
 
 if TYPE_CHECKING:
     from netpart.launch.join import Invitation

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from netpart.draw.picture import Arrow, Box, Frame, Picture, picture
+from netpart.draw.graph_picture import picture
+from netpart.draw.picture import Arrow, Box, Frame, Picture
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from netpart.draw.picture import Frame, Picture, picture
+from netpart.draw.graph_picture import picture
+from netpart.draw.picture import Frame, Picture
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 

@@ -8,7 +8,7 @@ import subprocess
 from html import escape
 
 from netpart.draw.dot import lines
-from netpart.draw.picture import picture
+from netpart.draw.graph_picture import picture
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net

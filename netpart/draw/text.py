@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.draw.picture import Box, Picture, picture
+from netpart.draw.graph_picture import picture
+from netpart.draw.picture import Box, Picture
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, Graph
 from netpart.graph.net import Net
 

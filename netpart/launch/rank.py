@@ -54,7 +54,8 @@ def leave_a_guard() -> None:
 
 def run(environment: Mapping[str, str]) -> bool:
     """Plays the worker that ``environment`` tells what MpiTeam says; True if it went to its end."""
-    from netpart.transport.mpi import MpiTransport, end, start
+    from netpart.transport.mpi import MpiTransport
+    from netpart.transport.mpi_world import end, start
 
     world = start()  # before anybody is heard: it holds the interpreter until all ranks are there, heartbeat included
     if world.size != int(environment["NETPART_WORKERS"]):

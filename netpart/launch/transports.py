@@ -23,7 +23,7 @@ def choose(wanted: str, launcher: str, places: Sequence[str] = ()) -> str:
     uses ZeroMQ between others. ``places`` are the devices of the workers. Raises ConfigError for a transport that this
     launcher, this host or these workers do not have.
     """
-    from netpart.transport.shm import refusal
+    from netpart.transport.host_memory import refusal
 
     if wanted not in TRANSPORTS:
         raise ConfigError("--transport", f"one of {', '.join(TRANSPORTS)}", repr(wanted))

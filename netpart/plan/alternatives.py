@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from netpart.graph.passes.placer import LayerPlacer
 from netpart.layers.layer import INPUT
 from netpart.plan.cuts import place_text
 from netpart.plan.ledger import ledger
-from netpart.plan.shares import computed
+from netpart.plan.shares import by_worker, computed
 from netpart.plan.spelling import cut_fields, spell, wanted
 from netpart.proto.cut_pb2 import CutProto, Remainder
 from netpart.proto.job_pb2 import LayerProto
@@ -101,12 +100,10 @@ def recut(partition: Partition, node: Node, conf: LayerProto, folder: Path | Non
 
 def priced(partition: Partition, node: Node, conf: LayerProto, present: bool) -> Alternative:
     """What the step costs under ``partition``."""
-    of_worker = Counter[int]()
-    for (_, worker), flops in computed(partition)[0].items():
-        of_worker[worker] += flops
+    forward, backward, _ = computed(partition)
     placement = partition.graph.placements[partition.graph.net.by_name[node.name].index]
     text = text_format.MessageToString(conf, as_one_line=True, use_short_repeated_primitives=True)
-    moved, busiest = ledger(partition).total, max(of_worker.values())
+    moved, busiest = ledger(partition).total, max(by_worker(forward + backward).values(), default=0)
     return Alternative(place_text(node.layer, placement), text, moved, busiest, present)
 
 

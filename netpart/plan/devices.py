@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -131,21 +131,21 @@ def measured(workers: int, cores: int | None = None) -> Devices:
 def streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -> float:
     """Bytes a second that a core reads and writes as it adds one array to another, the best of a few tries."""
     a, total = np.ones(elements, np.float32), np.ones(elements, np.float32)
-    best = float("inf")
-    for _ in tries:
-        started = perf_counter()
-        np.add(total, a, out=total)
-        best = min(best, perf_counter() - started)
-    return 3 * a.nbytes / best
+    return 3 * a.nbytes / quickest(lambda: np.add(total, a, out=total), tries)
 
 
 def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:
     """FLOPs a second of a product of two n×n float32 matrices, the best of a few tries."""
     a = np.full((n, n), 0.5, np.float32)
     out = np.empty_like(a)
+    return 2 * n**3 / quickest(lambda: np.matmul(a, a, out=out), tries)
+
+
+def quickest(work: Callable[[], object], tries: Sequence[int]) -> float:
+    """The fewest seconds that some work took in a few tries: others that want the core only make it slower."""
     best = float("inf")
     for _ in tries:
         started = perf_counter()
-        np.matmul(a, a, out=out)
+        work()
         best = min(best, perf_counter() - started)
-    return 2 * n**3 / best
+    return best

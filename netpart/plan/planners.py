@@ -4,101 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
-from netpart.errors import NetpartError
-from netpart.plan.blocks import Block, blocks
-from netpart.plan.devices import Devices
-from netpart.plan.exact import Proof, exact
-from netpart.plan.gabra import Evolution, gabra
-from netpart.plan.greedy import greedy
-from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Knapsacks, Plan, knapsacks
+from netpart.plan.blocks import blocks
+from netpart.plan.knapsacks import MAKESPAN, PROFIT, Plan
 from netpart.plan.local_search import polished
-from netpart.plan.net_profile import NetProfile
 from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.data import data_by_speed
 from netpart.plan.schemes.data_then import data_then
 from netpart.plan.schemes.on_workers import on_workers
 from netpart.plan.stages import best_pipeline
+from netpart.plan.task import Task
 
-SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
-"""Of the capacities, tried in this order where none is asked for."""
 VARIANTS = 32
 """Blocks, at most, behind which a change of the cut is tried."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be planned: the layers and their work, and the devices.
-
-    ``count`` is the number of blocks (None: as the net has them), ``slack`` how far a device's capacity is above its
-    fair share (None: the least of SLACKS that leaves a legal plan), ``limit`` the seconds that EXACT may take.
-    Allocators place blocks on groups of ``group`` devices, which share the rows of what they compute.
-    """
-
-    profile: NetProfile
-    devices: Devices
-    count: int | None = None
-    slack: float | None = None
-    seed: int = 1
-    limit: float = 5.0
-    group: int = 1
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        """What allocators place: the paper's partitions."""
-        return blocks(self.profile, self.count, len(self.groups))
-
-    @cached_property
-    def groups(self) -> list[tuple[int, ...]]:
-        """The devices that share the rows of a block, group by group; the last one has what is left."""
-        devices = len(self.devices)
-        return [tuple(range(first, min(first + self.group, devices))) for first in range(0, devices, self.group)]
-
-    @property
-    def speeds(self) -> list[float]:
-        """The speed of each group: its rows are shared out evenly, so all wait for the slowest."""
-        return [len(group) * min(self.devices.speeds[device] for device in group) for group in self.groups]
-
-    @cached_property
-    def start(self) -> tuple[Knapsacks, Plan]:
-        """The blocks and devices as knapsacks, and a legal plan; ConfigError if it is proved that there is none."""
-        slacks = SLACKS if self.slack is None else (self.slack,)
-        problems = [knapsacks([block.work for block in self.blocks], self.speeds, s) for s in slacks]
-        for problem in problems:
-            try:
-                return problem, greedy(problem)
-            except NetpartError:
-                continue
-        return problems[-1], exact(problems[-1], self.limit).plan
-
-    def problem(self, objective: str) -> Knapsacks:
-        """The knapsacks, for an objective."""
-        return replace(self.start[0], objective=objective)
-
-    @cached_property
-    def evolutions(self) -> dict[str, Evolution]:
-        """What GABRA found for each objective."""
-        problems = map(self.problem, OBJECTIVES)
-        return {problem.objective: gabra(problem, self.seed, known=[self.start[1]]) for problem in problems}
-
-    @cached_property
-    def proofs(self) -> dict[str, Proof]:
-        """What EXACT proved of each objective, beginning with the better plan of GREEDY and GABRA: none beats it."""
-        found = {}
-        for problem in map(self.problem, OBJECTIVES):
-            plans = polished(problem, self.start[1]), self.evolutions[problem.objective].plan
-            found[problem.objective] = exact(problem, self.limit, max(plans, key=problem.fitness))
-        return found
-
-    def bound(self, objective: str) -> float:
-        """What no allocation can beat: as EXACT proved, or in closed form if it cannot be asked."""
-        try:
-            return self.proofs[objective].bound
-        except NetpartError:
-            return self.problem(objective).bound
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ class Share:
 
 def shares(partition: Partition) -> dict[str, list[Share]]:
     """The shares of every layer of the training net, by its name, for the workers that have to do with it."""
-    flops, memory = computed(partition)
+    forward, backward, memory = computed(partition)
+    flops = forward + backward
     received, sent = exchanged(partition)
     found: dict[str, list[Share]] = {}
     for node in partition.graph.net.nodes:
@@ -52,22 +53,40 @@ def shares(partition: Partition) -> dict[str, list[Share]]:
     return found
 
 
-def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
-    """FLOPs and bytes held, by layer and worker."""
-    flops, memory, kernels = Counter[Key](), Counter[Key](), kernels_of(partition.job)
+def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key], Counter[Key]]:
+    """FLOPs forward and backward, and bytes held as if nothing shared memory, by layer and worker."""
+    forward, backward, memory = Counter[Key](), Counter[Key](), Counter[Key]()
+    kernels = kernels_of(partition.job)
     for micro in partition.phases["train"]:
         for part in micro.graph.parts:
             key = micro.graph.net.nodes[part.node].name, part.worker
             memory[key] += held_bytes(micro.graph, part, itemsize(partition), kernels)
             if part.kind == LAYER:
                 cost = price(micro.graph, part)
-                flops[key] += cost.forward + cost.backward
+                forward[key] += cost.forward
+                backward[key] += cost.backward
     slots, owners = len(updater(partition.job.updater).states), owner_names(partition)
     for worker, holdings in enumerate(partition.holdings):
         for holding in holdings:
             elements = parameter_elements(partition, holding, slots)
             memory[owners[holding.parameter.name], worker] += elements * itemsize(partition)
-    return flops, memory
+    return forward, backward, memory
+
+
+def by_layer(counts: Counter[Key]) -> Counter[str]:
+    """The sums over workers."""
+    found = Counter[str]()
+    for (layer, _), count in counts.items():
+        found[layer] += count
+    return found
+
+
+def by_worker(counts: Counter[Key]) -> Counter[int]:
+    """The sums over layers."""
+    found = Counter[int]()
+    for (_, worker), count in counts.items():
+        found[worker] += count
+    return found
 
 
 def exchanged(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:

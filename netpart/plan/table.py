@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from netpart.graph.build import type_name
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
-from netpart.plan.cost import held_bytes, itemsize, moved, owner_names, parameter_elements, price
+from netpart.plan.cost import moved, price
 from netpart.plan.cuts import cut_text
 from netpart.plan.ledger import ledger
+from netpart.plan.shares import by_layer, by_worker, computed
 from netpart.program.communication import Phases, communications
 from netpart.program.compile import compile_worker
 from netpart.program.kernels import choice, kernels_of
@@ -107,27 +108,24 @@ def tabulate(partition: Partition) -> Table:
 
     Raises ConfigError for an updater that cannot be, ProgramRefused for workers that would never finish.
     """
-    micros, slots = partition.phases["train"], len(updater(partition.job.updater).states)
-    entries, parameters = ledger(partition).entries, parameter_bytes(partition, slots)
-    bytes_of, sends = moved(partition, entries), Counter[int]()
-    for entry in entries:
-        sends[entry.source] += entry.nbytes
-    workers, spoken, kernels = list[WorkerRow](), list[Phases](), kernels_of(partition.job)
-    again = Counter[int]()
+    slots, kernels = len(updater(partition.job.updater).states), kernels_of(partition.job)
+    counts, again, moves = computed(partition), Counter[str](), ledger(partition)
+    flops, workers, spoken = by_worker(counts[0] + counts[1]), list[WorkerRow](), list[Phases]()
     for worker in range(partition.workers):
         program = compile_worker(partition, worker, slots, kernels=kernels)
         more = recomputed(partition, program)
-        workers.append(worker_row(partition, program, sends[worker], more.total()))
+        workers.append(worker_row(partition, program, moves.sent(worker), flops[worker] + more.total()))
         spoken.append(communications(program))
         again += more
     rehearse(spoken)
-    net = micros[0].graph.net
+    forward, backward, memory = map(by_layer, counts)
+    bytes_of, net, micros = moved(partition, moves.entries), partition.graph.net, partition.phases["train"]
     layers = [
-        replace(
-            row, forward_flops=row.forward_flops + again[node.index], moved=bytes_of[row.name],
-            memory=row.memory + parameters[row.name],
+        layer_row(
+            partition.graph, node, forward[node.name] + again[node.name], backward[node.name], bytes_of[node.name],
+            memory[node.name],
         )
-        for node, row in zip(net.nodes, layer_rows(partition), strict=True)
+        for node in net.nodes
     ]  # fmt: skip
     rows, products, kernel = micros[-1].rows[1], multiply_adds(net), str(choice(partition.job))
     return Table(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers), again.total())
@@ -138,64 +136,31 @@ def multiply_adds(net: Net) -> int:
     return sum(node.layer.cost(node.layer.output.whole).products for node in net.nodes) // max(net.rows, 1)
 
 
-def layer_rows(partition: Partition) -> list[LayerRow]:
-    """The rows of all layers in net order, without what parameters take and messages move."""
-    forward, backward, memory = Counter[int](), Counter[int](), Counter[int]()
-    kernels = kernels_of(partition.job)
-    for micro in partition.phases["train"]:
-        for part in micro.graph.parts:
-            memory[part.node] += held_bytes(micro.graph, part, itemsize(partition), kernels)
-            if part.kind == LAYER:
-                cost = price(micro.graph, part)
-                forward[part.node] += cost.forward
-                backward[part.node] += cost.backward
-    graph = partition.graph
-    return [
-        layer_row(graph, node, forward[node.index], backward[node.index], memory[node.index])
-        for node in graph.net.nodes
-    ]
-
-
-def layer_row(graph: Graph, node: Node, forward: int, backward: int, memory: int) -> LayerRow:
+def layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int, memory: int) -> LayerRow:
     """The row of one layer, with its sums over all parts."""
     layer, placement = node.layer, graph.placements[node.index]
     owned = [p.spec for p in dict.fromkeys(node.params) if p.owner == node.index]
     parameters = sum(prod(spec.shape) for spec in owned if spec.running is None)
     return LayerRow(
         node.name, type_name(node.conf).removeprefix("k"), layer.output.shape, cut_text(layer, placement),
-        placement.workers, parameters, forward, backward, 0, memory,
+        placement.workers, parameters, forward, backward, moved, memory,
     )  # fmt: skip
 
 
-def parameter_bytes(partition: Partition, slots: int) -> Counter[str]:
-    """Bytes of parameters, their gradients and updater state on all workers, by the layer that owns them."""
-    found, owners = Counter[str](), owner_names(partition)
-    for holding in (holding for held in partition.holdings for holding in held):
-        name = holding.parameter.name
-        found[owners[name]] += parameter_elements(partition, holding, slots) * itemsize(partition)
-    return found
-
-
-def recomputed(partition: Partition, program: WorkerProgram) -> Counter[int]:
-    """FLOPs of what one worker computes again in a step, by node."""
-    found, micros = Counter[int](), partition.phases["train"]
+def recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
+    """FLOPs of what one worker computes again in a step, by layer."""
+    found, micros = Counter[str](), partition.phases["train"]
     for call in repeated(program.phases["train"].instructions):
         graph = micros[call.micro].graph
         part = graph.parts[call.part]
-        found[part.node] += price(graph, part).forward
+        found[graph.net.nodes[part.node].name] += price(graph, part).forward
     return found
 
 
-def worker_row(partition: Partition, program: WorkerProgram, sent: int, again: int) -> WorkerRow:
-    """The row of one worker, which computes ``again`` FLOPs twice; its memory is what its compiled programs will
-    allocate, and shared memory."""
-    flops, parts, worker = again, 0, program.worker
-    for micro in partition.phases["train"]:
-        for part in micro.graph.of_worker(worker):
-            if part.kind == LAYER:
-                cost = price(micro.graph, part)
-                flops += cost.forward + cost.backward
-                parts += micro is partition.phases["train"][0]
+def worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: int) -> WorkerRow:
+    """The row of one worker; its memory is what its compiled programs will allocate, and shared memory."""
+    worker = program.worker
+    parts = sum(part.kind == LAYER for part in partition.graph.of_worker(worker))
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
     memory = program.total_bytes + wire_bytes(program, slots=True)
     versions = program.versions, program.version_bytes

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from netpart.errors import TransportError
 from netpart.transport.device_memory import EVENTS, Exports, Imports, address
 from netpart.transport.frames import Array, Channel, Header
-from netpart.transport.lane import NOWHERE, Promise, up
+from netpart.transport.promise import NOWHERE, Promise, up
 from netpart.transport.shm import MORE, ShmTransport
 
 LINE = 256

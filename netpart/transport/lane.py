@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 from struct import Struct
 from typing import Any
@@ -32,48 +31,17 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.frames import HEADER, Array, Channel, Header, pack, unpack_header
+from netpart.transport.frames import HEADER, Array, Channel, Header, describe, pack, unpack_header
+from netpart.transport.promise import LINE, WITH_SENDER, Promise, up
 
-LINE = 64
-"""Bytes of a cache line: what two processes write does not share one."""
 WORD, ENTRY = 8, 16
 """Bytes of a count, and of an entry of the ring."""
 PROMISE = Struct(f"<{HEADER.size}sQqQQ")
 SENT, TAKEN, COUNT, COMPLAINT, PROMISES = 0, LINE, 2 * LINE, 3 * LINE, 5 * LINE
-NOWHERE = -1
-"""Stands for a descriptor where a message has no place of its own."""
-WITH_SENDER = 1 << 31
-"""Stands for a descriptor, and is none, where the message stays with its sender, whose own lane says where."""
 UNPROMISED = -1
 """Stands for the number of a promise where there is none."""
 SPARE = 8
 """Entries that fit the ring beyond what was promised, so that who breaks a promise can be named."""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a channel brings, as the header of its first message, and how many messages may be on their way.
-
-    ``descriptor``, if it is one, is the receiver's for the memory in which the message has its place, at ``offset``;
-    below NOWHERE are the descriptors of memory that is not the host's. A message that is ``kept`` goes the other way:
-    who receives on this lane sends it, and the descriptor and the slot are his.
-    """
-
-    header: Header
-    ahead: int
-    descriptor: int = NOWHERE
-    offset: int = 0
-    kept: int = 0
-
-    @property
-    def placed(self) -> bool:
-        """True if its message has a place of its own."""
-        return self.descriptor != NOWHERE
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its slots."""
-        return 0 if self.placed else self.ahead * up(self.header.nbytes)
 
 
 Place = Callable[[Promise], Sequence[Any]]
@@ -83,11 +51,6 @@ Place = Callable[[Promise], Sequence[Any]]
 def nowhere(promise: Promise) -> Sequence[Any]:
     """The places of messages where none has any."""
     raise TransportError(f"{promise.header}: expected a channel with slots, got one whose message has a place")
-
-
-def up(nbytes: int, unit: int = LINE) -> int:
-    """The next multiple of ``unit``."""
-    return -(-nbytes // unit) * unit
 
 
 def capacity(promises: Sequence[Promise]) -> int:
@@ -123,8 +86,8 @@ class Stream:
 class Lane:
     """One end of a lane: that of who ``sends``, or the other.
 
-    ``streams`` by number, ``by_channel`` by channel; ``kept``, by channel, of what goes the other way and stays with
-    who receives here.
+    ``streams`` by number, ``by_channel`` by channel; by channel too, those of them that are ``staying`` with who sends,
+    and what goes the other way and is ``kept`` by who receives here.
     """
 
     def __init__(
@@ -135,6 +98,7 @@ class Lane:
         self._run_id, self._sent, self._taken, self._complained = run_id, 0, 0, False
         self.streams: list[Stream] = []
         self.kept: dict[Channel, Stream] = {}
+        self.staying: dict[Channel, Stream] = {}
         at = slots_start(promises)
         for number, promise in enumerate(promises):
             places = place(promise) if promise.placed else slots(memory, at, promise, sends != bool(promise.kept))
@@ -143,6 +107,8 @@ class Lane:
                 self.kept[stream.channel] = stream
             else:
                 self.streams.append(stream)
+            if promise.descriptor == WITH_SENDER:
+                self.staying[stream.channel] = stream
             at += promise.nbytes
         self.by_channel = {stream.channel: stream for stream in self.streams}
 
@@ -162,6 +128,16 @@ class Lane:
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(count))
         promises = [Promise(unpack_header(packed, run_id), *rest) for packed, *rest in rows]
         return cls(memory, promises, run_id, place, sends=True)
+
+    def join(self, back: Lane) -> str:
+        """Finds what stays with the sender where ``back`` says, the lane to him; returns how they differ, or ""."""
+        ours, theirs = ({c: stream.header for c, stream in of.items()} for of in (self.staying, back.kept))
+        alone = ", ".join(map(describe, sorted(ours.keys() ^ theirs.keys())))
+        if ours != theirs:
+            return f"{alone} on one side alone" if alone else "other shapes or types"
+        for channel, stream in back.kept.items():
+            self.staying[channel].slots = stream.slots
+        return ""
 
     def write(self, number: int, step: int) -> None:
         """Adds message ``step`` of promise ``number``, whose slot must be complete.

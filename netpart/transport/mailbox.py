@@ -131,6 +131,10 @@ class Mailbox:
             self._error = self._error or error
             self._changed.notify_all()
 
+    def close(self) -> None:
+        """Lets nobody use its transport any more."""
+        self.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+
     def check(self) -> None:
         """Raises the recorded error, if there is one."""
         if self._error:

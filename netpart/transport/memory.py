@@ -53,5 +53,5 @@ class MemoryTransport(Transport):
         return buffer
 
     def close(self) -> None:
-        self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+        self.mailbox.close()
         self._buffers.clear()

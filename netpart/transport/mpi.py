@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -33,63 +32,6 @@ SPIN = 500e-6
 """Seconds without a pause: the answer to a short message comes within, and others of this host get their turns."""
 NAP = 100e-6
 """Seconds between two looks of a long wait: about a tenth of a core, and half of it added to a message's way."""
-SHARED_MEMORY = "/dev/shm/mpich_shm_"
-"""How the names of MPICH's shared memory begin. It removes them at its end, which kill -9 does not let it reach."""
-
-
-def start() -> MPI.Intracomm:
-    """Starts MPI in a process of mpiexec, together with all others; returns the communicator of all.
-
-    Raises TransportError if mpi4py or a library of MPI is missing.
-    """
-    try:
-        import mpi4py
-
-        mpi4py.rc.thread_level, mpi4py.rc.finalize = "funneled", False
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        got = " ".join(str(error).split())
-        raise TransportError(f"expected mpi4py and a library of MPI, got: {got}; pip install netpart[mpi]") from None
-    MPI.COMM_WORLD.Barrier()
-    forget_names()
-    return MPI.COMM_WORLD
-
-
-def end(world: MPI.Intracomm) -> None:
-    """Ends MPI, together with all others; a process that fails leaves it to mpiexec.
-
-    MPI refuses to end before every message is received, and the last ones of a run interest nobody: an empty message
-    from each rank to each says that no other follows, once nobody plays any more.
-    """
-    from mpi4py import MPI
-
-    world.Barrier()
-    others = [place for place in range(world.size) if place != world.rank]
-    farewells = [world.Isend(b"", place, place) for place in others]
-    for place in others:
-        while receive_any(world, place):
-            pass
-    MPI.Request.Waitall(farewells)
-    MPI.Finalize()
-
-
-def receive_any(world: MPI.Intracomm, source: int) -> int:
-    """Waits for the next message of a rank and drops it; returns its bytes."""
-    from mpi4py import MPI
-
-    status = MPI.Status()
-    message = world.Mprobe(source, world.rank, status)
-    message.Recv(bytearray(status.count))
-    return status.count
-
-
-def forget_names() -> None:
-    """Removes the names of shared memory that everybody has mapped: it then goes with the last process."""
-    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
-        name = line.split(maxsplit=5)[-1]
-        if name.startswith(SHARED_MEMORY):
-            with suppress(FileNotFoundError):
-                Path(name).unlink()
 
 
 @dataclass
@@ -139,7 +81,7 @@ class MpiTransport(Transport):
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
         if peer not in self._places:
-            raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
+            raise self._stranger(peer)
         header = Header(self.rank, channel, step, array.dtype, array.shape)
         packed = pack(header, self._run_id)
         with self._blaming(f"rank {peer} to be reachable"):
@@ -163,7 +105,7 @@ class MpiTransport(Transport):
         return self._until(self._has_left, seconds)
 
     def close(self) -> None:
-        self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+        self.mailbox.close()
         if self._open:
             with suppress(TransportError):
                 self.flush(self._linger)
@@ -241,4 +183,4 @@ class MpiTransport(Transport):
             raise TransportError(f"rank {self.rank}: expected {expected}, got from MPI: {error}") from None
 
 
-__all__ = ["MpiTransport", "end", "start"]
+__all__ = ["MpiTransport"]

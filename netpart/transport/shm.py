@@ -7,20 +7,16 @@ stays in such memory of its sender is not copied at all: its receiver reads it t
     rank 2 ──writes──▶ lane 2│ memory of rank 1 ──▶ mailbox ──▶ worker        (lane.py: slots, headers, counts)
               ──rings──▶ bell│                                                (bell.py: wakes the worker)
 
-Each rank makes one piece of nameless memory (memfd) for all that it expects: it goes with its last process, however
-that ends. Its address is the descriptor as the kernel shows it, /proc/PID/fd/N, which only processes of the same user
-may open; so nothing listens and nobody else can connect.
+Each rank shares one piece of nameless memory for all that it expects (host_memory.py).
 """
 
 from __future__ import annotations
 
 import mmap
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -28,8 +24,10 @@ import numpy.typing as npt
 
 from netpart.errors import TransportError
 from netpart.transport.bell import RANK_BITS, Bell
-from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header, describe
-from netpart.transport.lane import ENTRY, LINE, NOWHERE, WITH_SENDER, Lane, Promise, lane_bytes, shaped, up
+from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header
+from netpart.transport.host_memory import address, lay_out, look_up, piece, share
+from netpart.transport.lane import ENTRY, Lane, lane_bytes, shaped
+from netpart.transport.promise import NOWHERE, WITH_SENDER, Promise
 from netpart.transport.transport import WINDOW, Transport
 
 SCHEME, MORE = "shm://", "#"
@@ -37,24 +35,6 @@ SCHEME, MORE = "shm://", "#"
 SPIN = 1e-3
 """Seconds that a waiting rank looks by itself before it sleeps. Nobody else wants its core, or it sleeps at once; and a
 core that has been idle, above all a virtual one, takes long to come back."""
-PLACE = Struct("<QQ")
-"""Offset and bytes of a lane: a table of one row per rank, behind the bell and the run id."""
-
-
-def refusal() -> str:
-    """Why this host cannot share memory in the way that this transport does; "" if it can."""
-    if not hasattr(os, "memfd_create"):
-        return f"it needs Linux's memfd_create, and this is {platform.system()} without it"
-    if platform.machine() != "x86_64":
-        return f"it relies on the memory order of x86_64, and this is {platform.machine()}"
-    descriptor = os.memfd_create("netpart")
-    try:
-        Path(f"/proc/{os.getpid()}/fd/{descriptor}").open("r+b").close()
-    except OSError as error:
-        return f"it needs /proc to find its peers' memory, and got {error}"
-    finally:
-        os.close(descriptor)
-    return ""
 
 
 class ShmTransport(Transport):
@@ -81,7 +61,7 @@ class ShmTransport(Transport):
         self._heard, self._descriptor = 0, -1
 
     def allocate(self, nbytes: int) -> Array:
-        descriptor = self._share(nbytes)
+        descriptor = share(self.rank, nbytes)
         self._allocated[descriptor] = np.frombuffer(mmap.mmap(descriptor, nbytes), np.uint8)
         return self._allocated[descriptor]
 
@@ -131,31 +111,12 @@ class ShmTransport(Transport):
         Raises TransportError if there is not as much of it.
         """
         promises = [[*of.values(), *kept.values()] for of, kept in zip(self._promises, self._kept, strict=True)]
-        sizes = [lane_bytes(each) for each in promises]
-        first = front_bytes(len(sizes))
-        self._descriptor = self._share(first + sum(sizes))
-        front = mmap.mmap(self._descriptor, first)
-        front[LINE : LINE + RUN_ID_BYTES] = self._run_id
-        for peer, nbytes in enumerate(sizes):
-            start = first + sum(sizes[:peer])
-            PLACE.pack_into(front, 2 * LINE + peer * PLACE.size, start, nbytes)
-            memory = mmap.mmap(self._descriptor, nbytes, offset=start)
-            self._ins.append(Lane.make(memory, promises[peer], self._run_id, self._own_places))
+        sizes = list(map(lane_bytes, promises))
+        self._descriptor, front, memories = lay_out(self.rank, self._run_id, sizes)
+        for memory, each in zip(memories, promises, strict=True):
+            self._ins.append(Lane.make(memory, each, self._run_id, self._own_places))
         self._bell = Bell(front, self.rank, self._spin)
         return f"{SCHEME}/proc/{os.getpid()}/fd/{self._descriptor}"
-
-    def _share(self, nbytes: int) -> int:
-        """Nameless memory, all of it there: what lacks is known now, and no step pays for its pages."""
-        descriptor = os.memfd_create(f"netpart-{os.getpid()}")
-        try:
-            if nbytes > os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
-                raise OSError("a host that has less")
-            os.posix_fallocate(descriptor, 0, nbytes)
-        except OSError as error:
-            os.close(descriptor)
-            hint = "use more micro_batches, or run with --transport zeromq, which keeps fewer messages"
-            raise TransportError(f"rank {self.rank}: expected {nbytes} bytes to share, got {error}; {hint}") from None
-        return descriptor
 
     def connect(self, addresses: Mapping[int, str]) -> None:
         for peer in sorted(addresses.keys() - self._outs.keys() - {self.rank}):
@@ -169,28 +130,12 @@ class ShmTransport(Transport):
 
     def _open(self, peer: int, path: Path) -> tuple[Lane, Bell]:
         """This rank's lane in a peer's memory, and the peer's bell."""
-        with path.open("r+b") as file:
-            front = mmap.mmap(file.fileno(), front_bytes(len(self._promises)))
-            if front[LINE : LINE + RUN_ID_BYTES] != self._run_id:
-                raise OSError("memory of another run")
-            start, nbytes = PLACE.unpack_from(front, 2 * LINE + self.rank * PLACE.size)
-            memory = mmap.mmap(file.fileno(), nbytes, offset=start)
-            lane = Lane.open(memory, self._run_id, partial(self._places_of, peer, path.parent))
-        self._join(peer, lane)
+        front, memory = look_up(path, self._run_id, len(self._promises), self.rank)
+        lane = Lane.open(memory, self._run_id, partial(self._places_of, peer, path.parent))
+        if alone := self._ins[peer].join(lane):
+            wanted, hint = f"rank {peer} to keep what stays there", "all workers must play programs of one plan"
+            raise TransportError(f"rank {self.rank}: expected {wanted}, got {alone}; {hint}")
         return lane, Bell(front, self.rank)
-
-    def _join(self, peer: int, lane: Lane) -> None:
-        """Finds what stays with a peer where the peer's lane says, for each message that was promised to stay there."""
-        staying = {c: p.header for c, p in self._promises[peer].items() if p.descriptor == WITH_SENDER}
-        kept = {channel: stream.header for channel, stream in lane.kept.items()}
-        if staying != kept:
-            alone = ", ".join(map(describe, sorted(staying.keys() ^ kept.keys())))
-            got = f"{alone} on one side alone" if alone else "other shapes or types"
-            wanted = f"rank {peer} to keep what stays there"
-            hint = "all workers must play programs of one plan"
-            raise TransportError(f"rank {self.rank}: expected {wanted}, got {got}; {hint}")
-        for channel, stream in lane.kept.items():
-            self._ins[peer].by_channel[channel].slots = stream.slots
 
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
         """The place of a message: in memory of a peer, whose ``descriptors`` the kernel shows there, to be written, or
@@ -198,16 +143,13 @@ class ShmTransport(Transport):
         if promise.descriptor == WITH_SENDER:
             stream = self._ins[peer].kept.get(promise.header.channel)
             return [next(stream.slots)] if stream else []
-        skipped, kept = promise.offset % mmap.ALLOCATIONGRANULARITY, bool(promise.kept)
-        nbytes, access = skipped + promise.header.nbytes, mmap.ACCESS_READ if kept else mmap.ACCESS_WRITE
-        with (descriptors / str(promise.descriptor)).open("rb" if kept else "r+b") as file:
-            memory = mmap.mmap(file.fileno(), nbytes, access=access, offset=promise.offset - skipped)
-        return [shaped(np.frombuffer(memory, np.uint8)[skipped:], promise.header, writable=not kept)]
+        header, path, writable = promise.header, descriptors / str(promise.descriptor), not promise.kept
+        return [shaped(piece(path, promise.offset, header.nbytes, writable), header, writable)]
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
         if peer not in self._outs:
-            raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
+            raise self._stranger(peer)
         lane, bell = self._outs[peer]
         stream = lane.by_channel.get(channel)
         if stream is not None and array.shape == stream.shape and array.dtype == stream.dtype:
@@ -255,7 +197,7 @@ class ShmTransport(Transport):
 
     def close(self) -> None:
         """Lets go of the memory, which ends with the last rank that does; may be called twice."""
-        self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+        self.mailbox.close()
         self._bell = None
         self._ins.clear()
         self._outs.clear()
@@ -264,13 +206,3 @@ class ShmTransport(Transport):
                 os.close(descriptor)
         self._descriptor = -1
         self._allocated.clear()
-
-
-def address(array: Array) -> int:
-    """Where the first element of an array lies."""
-    return int(array.__array_interface__["data"][0])
-
-
-def front_bytes(ranks: int) -> int:
-    """Bytes in front of the lanes, in whole pages: bell, run id, the table of lanes."""
-    return up(2 * LINE + ranks * PLACE.size, mmap.ALLOCATIONGRANULARITY)

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from netpart.errors import TransportError
 from netpart.transport.frames import Array, Channel
 from netpart.transport.mailbox import WINDOW, Mailbox
 
@@ -148,6 +149,10 @@ class Transport(ABC):
     def _count(self, channel: Channel, payload: int, header: int) -> None:
         self.counts[channel] = self.counts.get(channel, 0) + payload
         self.header_bytes += header
+
+    def _stranger(self, peer: int) -> TransportError:
+        """The error of who sends to a rank that he is not connected to."""
+        return TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
 
     def __enter__(self) -> Self:
         return self

@@ -116,7 +116,7 @@ class ZeroMQTransport(Transport):
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
         if peer not in self._pushes:
-            raise TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
+            raise self._stranger(peer)
         header = Header(self.rank, channel, step, array.dtype, array.shape)
         packed = pack(header, self._run_id)
         slot = self._slot(array.nbytes)
@@ -126,7 +126,7 @@ class ZeroMQTransport(Transport):
         self._count(channel, array.nbytes, HEADER.size)
 
     def close(self) -> None:
-        self.mailbox.fail(f"rank {self.rank}: expected an open transport, got a closed one")
+        self.mailbox.close()
         if self._pull is not None:
             self._pull.close(0)
             self._pull = None

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from benchmarks import bridges, reduce
+from benchmarks import bridges, ends, reduce
 from benchmarks.reduce import SIZES, Member, Seconds, slowest
 
 
@@ -26,6 +26,17 @@ def test_what_is_timed_is_an_all_reduce(n: int, monkeypatch: pytest.MonkeyPatch)
             np.testing.assert_array_equal(array, n ** (again - 1) * n * (n + 1) / 2)
     for member in members:
         member.transport.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["shm", "zeromq"])
+def test_a_process_answers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridges, "TRIPS", 10)
+    with bridges.bridge(kind) as made:
+        assert min(made.one_way(), made.streamed(), made.round_trip()) > 0
+        steps = {"large": 1 + bridges.BURST, "large done": 1 + bridges.BURST, "small": 10, "small back": 10}
+        assert made.end.steps == steps
+    assert made.end.transport.counts[ends.CHANNELS["large"][0]] == (1 + bridges.BURST) * bridges.LARGE
 
 
 def test_the_slowest_member_counts() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.draw.dot import lines, quoted, to_dot, wrapped
-from netpart.draw.picture import picture
+from netpart.draw.graph_picture import picture
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.draw.picture import picture
+from netpart.draw.graph_picture import picture
 from netpart.graph.graph import BRIDGE_DST, LAYER, Graph
 from netpart.graph.net import Net
 from netpart.plan.ledger import ledger

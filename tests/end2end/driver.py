@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -91,6 +92,7 @@ def hear(event: Event) -> None:
 
 def main() -> int:
     asked = json.loads(sys.argv[1])
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
     for name, telling in TELLING.items():
         setattr(launch, name, telling)
     if asked.get("limit"):

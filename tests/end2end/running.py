@@ -18,6 +18,9 @@ from typing import Any, Self
 DRIVER = Path(__file__).with_name("driver.py")
 DEADLINE = 60.0
 """Seconds after which a test gives up."""
+SOON = 20.0
+"""Seconds within which a run that fails has ended, whoever else wants the cores: its job's deadline, 60 s, is not what
+ends it."""
 
 Told = dict[str, Any]
 
@@ -87,8 +90,9 @@ class Run:
 
     def end(self) -> int:
         """Reads to the end; the exit code."""
+        end = monotonic() + 4 * DEADLINE
         while self.read() is not None:
-            pass
+            assert monotonic() < end, f"not ended in {4 * DEADLINE} s: {self.told[-3:]}"
         return self.process.wait(DEADLINE)
 
     def signal(self, number: signal.Signals, rank: int | None = None) -> float:

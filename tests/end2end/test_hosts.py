@@ -23,7 +23,7 @@ print(sum(len(data) for data in iter(lambda: connection.recv(1 << 16), b"")), fl
 """
 SEND = """
 import socket, sys
-with socket.create_connection((sys.argv[1], 5000), timeout=2) as connection:
+with socket.create_connection((sys.argv[1], 5000), timeout=float(sys.argv[3])) as connection:
     connection.sendall(bytes(int(sys.argv[2])))
 """
 DEADLINE = 30
@@ -35,7 +35,7 @@ def send(hosts: Hosts, count: int) -> tuple[int, float]:
     assert listener.stdout is not None
     assert listener.stdout.readline() == b"listening\n"
     began = monotonic()
-    call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], str(count)))
+    call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], str(count), str(DEADLINE)))
     came = int(listener.stdout.readline())
     return came, monotonic() - began
 
@@ -54,10 +54,12 @@ def test_a_slow_link_takes_its_time() -> None:
 
 
 def test_a_cut_link_carries_nothing_until_it_is_mended() -> None:
+    """What came before has told each where the other is: who asks in vain is told that nobody is, mended or not."""
     with Hosts(2) as hosts:
+        assert send(hosts, 1000)[0] == 1000
         hosts.cut(1)
         with pytest.raises(subprocess.CalledProcessError) as caught:
-            call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], "1"))
+            call(*hosts.command(0, sys.executable, "-c", SEND, hosts.addresses[1], "1", "2"))
         assert "TimeoutError" in caught.value.stderr
         hosts.mend(1)
         assert send(hosts, 1000)[0] == 1000
@@ -66,7 +68,9 @@ def test_a_cut_link_carries_nothing_until_it_is_mended() -> None:
 def test_nothing_is_left() -> None:
     """Processes and namespaces go with the harness, and those of a harness that was killed with the next."""
     with Hosts(1) as hosts:
-        process = hosts.start(0, "tail", "-f", "/dev/null")
+        process = hosts.start(0, "sh", "-c", "echo there && exec tail -f /dev/null", stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"there\n"
     assert process.wait(DEADLINE) == -9
     gone = subprocess.Popen(["true"])
     assert gone.wait(DEADLINE) == 0

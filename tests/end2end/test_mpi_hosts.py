@@ -12,8 +12,8 @@ from time import monotonic
 import pytest
 
 from tests.end2end.hosts import Hosts, call, network
-from tests.end2end.running import Run, mlp
-from tests.end2end.test_failures import DEAD, ENDLESS, STOPPED, check_blame
+from tests.end2end.running import SOON, Run, mlp
+from tests.end2end.test_failures import ENDLESS, check_blame
 
 __all__ = ["network"]
 pytestmark = pytest.mark.usefixtures("network")
@@ -83,9 +83,9 @@ def test_kill_9_of_a_rank(cluster: Cluster, tmp_path: Path, rank: int) -> None:
         run.until(lambda told: told["kind"] == "Measured" and told["step"] > 2)
         began = run.signal(signal.SIGKILL, rank)
         assert run.end() == 1
-        assert monotonic() - began <= DEAD
+        assert monotonic() - began <= SOON
         check_blame(run, rank, r"died \(signal 9, SIGKILL")
-        run.await_workers(DEAD)
+        run.await_workers(SOON)
 
 
 def test_a_cut_link(cluster: Cluster, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_cut_link(cluster: Cluster, tmp_path: Path) -> None:
         began = monotonic()
         cluster.hosts.cut(1)
         assert run.end() == 1
-        assert monotonic() - began <= STOPPED
+        assert monotonic() - began <= SOON
         assert "stopped, or its link is lost: not heard for" in run.failure()
         assert run.failure().startswith((f"worker {SECOND}: ", f"worker {SECOND + 1}: "))
-        run.await_workers(STOPPED)
+        run.await_workers(SOON)

@@ -54,7 +54,7 @@ load_job(parse({command}))
 
 def test_workers_choose_their_threads_before_numpy_is_there_to_start_them() -> None:
     assert "numpy" not in loaded_by("import netpart.launch.entry, netpart.launch.rank")
-    assert "numpy" not in loaded_by("from netpart.cli.common import keep_to_share; keep_to_share(None)")
+    assert "numpy" not in loaded_by("from netpart.cli.threads import keep_to_share; keep_to_share(None)")
 
 
 def test_help_answers_at_once() -> None:

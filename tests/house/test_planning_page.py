@@ -13,7 +13,8 @@ from netpart.cli.plan import convergence
 from netpart.graph.build import build_net
 from netpart.plan.devices import read_devices
 from netpart.plan.loads import loads
-from netpart.plan.planners import PLANNERS, Task
+from netpart.plan.planners import PLANNERS
+from netpart.plan.task import Task
 from netpart.proto.reader import load
 from tests.house.tree import ROOT
 

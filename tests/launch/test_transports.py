@@ -8,7 +8,7 @@ from netpart.errors import ConfigError
 from netpart.launch import transports
 from netpart.launch.transports import choose, make
 from netpart.proto.control_pb2 import WelcomeProto
-from netpart.transport import shm
+from netpart.transport import host_memory
 from netpart.transport.shm import ShmTransport
 from netpart.transport.zeromq import ZeroMQTransport
 from tests.cuda.module import emulated
@@ -68,7 +68,7 @@ def test_who_has_a_gpu_shares_its_memory_with_those_that_reach_it(monkeypatch: p
 
 
 def test_a_host_without_shared_memory_uses_zeromq(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shm, "refusal", lambda: "this host is odd")
+    monkeypatch.setattr(host_memory, "refusal", lambda: "this host is odd")
     assert choose("auto", "local") == "zeromq"
     with pytest.raises(ConfigError, match="this host is odd; use --transport zeromq"):
         choose("shm", "local")

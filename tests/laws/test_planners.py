@@ -18,9 +18,10 @@ from netpart.plan.gabra import gabra
 from netpart.plan.greedy import greedy
 from netpart.plan.knapsacks import OBJECTIVES, Knapsacks, Plan
 from netpart.plan.loads import loads
-from netpart.plan.planners import PLANNERS, Task
+from netpart.plan.planners import PLANNERS
 from netpart.plan.portfolio import Portfolio
 from netpart.plan.predict import memory
+from netpart.plan.task import Task
 from netpart.plan.write import write_plan
 from netpart.proto.reader import Job
 from netpart.proto.reader import loads as read

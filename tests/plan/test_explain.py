@@ -8,9 +8,10 @@ from netpart.errors import ConfigError
 from netpart.graph.graph import BRIDGE_SRC, LAYER
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.totals import is_total
-from netpart.plan.explain import Reason, explain
+from netpart.plan.explain import explain
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.plan.reasons import Reason
 from netpart.program.instructions import Way
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder

@@ -12,10 +12,11 @@ from netpart.graph.build import build_net
 from netpart.plan.devices import Device, Devices, alike
 from netpart.plan.loads import loads
 from netpart.plan.partition import partition, partition_by
-from netpart.plan.planners import PLANNERS, Task
+from netpart.plan.planners import PLANNERS
 from netpart.plan.portfolio import AS_WRITTEN, Portfolio, with_pieces
 from netpart.plan.predict import memory
 from netpart.plan.table import tabulate
+from netpart.plan.task import Task
 from netpart.plan.write import write_plan
 from netpart.proto.reader import Job, load
 from netpart.proto.reader import loads as read

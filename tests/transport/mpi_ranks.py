@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from random import Random
 
 from netpart.transport.frames import DTYPES, HEADER
-from netpart.transport.mpi import MpiTransport, end, start
+from netpart.transport.mpi import MpiTransport
+from netpart.transport.mpi_world import end, start
 from tests.laws.groups import DEADLINE
 from tests.laws.test_transport import Line, play, promised
 

@@ -16,7 +16,8 @@ from mpi4py import MPI
 from netpart.errors import TransportError
 from netpart.launch import mpiexec
 from netpart.transport.frames import HEADER
-from netpart.transport.mpi import MpiTransport, forget_names, start
+from netpart.transport.mpi import MpiTransport
+from netpart.transport.mpi_world import forget_names, start
 
 RUN = b"run-0001"
 CHANNEL, DONE = (1, 0, 0, 5, 0), (1, 4, 0, 5, 0)

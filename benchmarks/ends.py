@@ -1,0 +1,96 @@
+"""End: one end of a bridge between two processes, of which one times what the other answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from netpart.transport.transport import WINDOW, Channel, Transport
+
+SMALL = 1 << 10
+"""Bytes of a small message."""
+CHANNELS: dict[str, tuple[Channel, int]] = {
+    "large": ((1, 0, 0, 0, 0), 0), "small": ((1, 0, 0, 1, 0), 0),
+    "large done": ((1, 4, 0, 0, 0), 1), "small back": ((1, 1, 0, 1, 0), 1),
+}  # fmt: skip
+"""Channel and sender."""
+PATIENCE = 60
+"""Seconds that a message may take."""
+
+
+class End:
+    """One end: the ``transport`` of rank 0 or 1, bound at ``address``, and the step of each channel; ``large`` is the
+    bytes of a large message."""
+
+    def __init__(self, transport: Transport, large: int) -> None:
+        self.transport, self.steps = transport, dict.fromkeys(CHANNELS, 0)
+        nbytes = {"large": large, "small": SMALL, "large done": 0, "small back": SMALL}
+        for name, (channel, sender) in CHANNELS.items():
+            if sender != transport.rank:
+                transport.expect(channel, sender, (nbytes[name],), np.uint8)
+        self.address = transport.bind("ipc")
+
+    def send(self, name: str, array: Any) -> None:
+        """Sends the next message of a channel."""
+        self.transport.send(CHANNELS[name][0], self.steps[name], 1 - self.transport.rank, array)
+        self.steps[name] += 1
+
+    def receive(self, name: str) -> Any:
+        """Waits for the next message of a channel."""
+        while (array := self.transport.receive(CHANNELS[name][0], self.steps[name])) is None:
+            if not self.transport.wait(PATIENCE):
+                raise TimeoutError(f"expected a message on {name!r} within {PATIENCE} s; look at the other process")
+        self.steps[name] += 1
+        return array
+
+    def burst(self, count: int, array: Any) -> None:
+        """Sends large messages, as many as may be ahead, and waits until all are done with."""
+        for i in range(count):
+            if i >= WINDOW:
+                self.receive("large done")
+            self.send("large", array)
+        for _ in range(min(count, WINDOW)):
+            self.receive("large done")
+
+    def answer(self, address: str, empty: Any, take: Callable[[Any], object] = lambda array: None) -> None:
+        """Does what the process at ``address`` asks for on stdin, until it is done.
+
+        Answers a "trip" with the same message, and others that bring large ones with ``empty``; to "take", first hands
+        them on to ``take``.
+        """
+        print(self.address, flush=True)
+        self.transport.connect({0: address})
+        for line in sys.stdin:
+            what, count = line.split()
+            for _ in range(int(count)):
+                if what == "trip":
+                    self.send("small back", self.receive("small"))
+                    continue
+                array = self.receive("large")
+                if what == "take":
+                    take(array)
+                self.send("large done", empty)
+        self.transport.close()
+
+
+@contextmanager
+def answered(end: End, command: Sequence[str], **options: Any) -> Iterator[Callable[[str, int], None]]:
+    """Starts the process at the other end, which ends with it; yields what asks it for something so many times."""
+    with end.transport, subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options
+    ) as process:  # fmt: skip
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
+
+        def ask(what: str, count: int) -> None:
+            stdin.write(f"{what} {count}\n")
+            stdin.flush()
+
+        end.transport.connect({1: stdout.readline().strip()})
+        yield ask

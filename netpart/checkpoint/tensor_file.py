@@ -1,0 +1,104 @@
+"""TensorFile: an open safetensors file, whose tensors are moved by region."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.checkpoint.header import LENGTH, Header, Tensor, header_length, parse_header
+from netpart.checkpoint.runs import runs
+from netpart.errors import DataError
+from netpart.spec import Region, Shape, extent
+
+Transfer = Callable[[int, memoryview, int], int]
+
+
+class TensorFile:
+    """An open safetensors file; ``tensors`` and ``metadata`` are those of its header."""
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self.path = path
+        try:
+            self._descriptor = os.open(path, flags | os.O_CLOEXEC)
+        except OSError as error:
+            raise DataError(f"{path}: expected a checkpoint, got {error.strerror}; check the path") from error
+        try:
+            self._header = _read_header(self._descriptor)
+        except (DataError, OSError) as error:
+            os.close(self._descriptor)
+            raise DataError(
+                f"{path}: {error}; use another checkpoint, and if --resume took this one as the newest, remove it"
+            ) from error
+
+    @property
+    def tensors(self) -> Mapping[str, Tensor]:
+        return self._header.tensors
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        return self._header.metadata
+
+    def close(self) -> None:
+        """Closes the file; closing twice does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path}, {len(self.tensors)} tensors, {self._header.size} bytes)"
+
+    def tensor(self, name: str, shape: Shape | None, box: Region, array: NDArray[Any]) -> Tensor:
+        """A tensor in ``shape`` (None: its own), of which ``array`` is a box.
+
+        Raises DataError if it is missing or has other elements, or the box leaves it or is not of the array's shape.
+        """
+        if name not in self.tensors:
+            some = ", ".join(sorted(self.tensors)[:8]) or "none"
+            raise DataError(f"{self.path}: expected tensor {name!r}, got tensors {some}; is it this net's checkpoint?")
+        tensor = replace(self.tensors[name], shape=self.tensors[name].shape if shape is None else shape)
+        if prod(tensor.shape) != prod(self.tensors[name].shape):
+            mistake = f"expected shape {shape}, got {self.tensors[name].shape}; is it this net's checkpoint?"
+            raise DataError(f"{self.path}: {name}: {mistake}")
+        if not contains(tensor.shape, box) or array.shape != extent(box):
+            wanted, got = f"a region of shape {tensor.shape}", f"{box} with an array of {array.shape}"
+            raise DataError(f"{self.path}: {name}: expected {wanted}, got {got}")
+        return tensor
+
+    def transfer(self, act: Transfer, tensor: Tensor, box: Region, array: NDArray[Any]) -> None:
+        """Moves a C-contiguous array of the tensor's dtype to or from its box."""
+        view, done = array.reshape(-1).view(np.uint8).data, 0
+        width = tensor.item.itemsize
+        for offset, length in runs(tensor.shape, box):
+            part, at = view[done : done + length * width], tensor.offset + offset * width
+            done += length * width
+            while part:
+                moved = act(self._descriptor, part, at)
+                if not moved:
+                    raise DataError(f"{self.path}: byte {at}: expected {len(part)} more, got the end of the file")
+                part, at = part[moved:], at + moved
+
+
+def _read_header(descriptor: int) -> Header:
+    size = os.fstat(descriptor).st_size
+    length = header_length(os.pread(descriptor, LENGTH.size, 0), size)
+    return parse_header(os.pread(descriptor, length, LENGTH.size), size)
+
+
+def contains(shape: Shape, box: Region) -> bool:
+    """True if a box lies in a tensor of ``shape``."""
+    inside = (0 <= lo <= hi <= n for (lo, hi), n in zip(box, shape, strict=False))
+    return len(box) == len(shape) and all(inside)

@@ -1,0 +1,41 @@
+"""What netpart plan plans for: a file of devices and links, or the ones that are there, as its options say."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netpart.plan.devices import Devices
+
+UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
+
+
+def add_devices(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the devices and what connects them."""
+    parser.add_argument("--devices", type=Path, metavar="FILE", help="devices and links, e.g. workers/two-speeds.conf")
+    parser.add_argument("--bandwidth", type=bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
+
+
+def bandwidth(text: str) -> float:
+    """Bytes a second, as the option gives them."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\S+)", text)
+    if found is None or found[2] not in UNITS or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"expected a number and one of {', '.join(UNITS)}, got {text!r}")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def devices_of(args: argparse.Namespace, workers: int | None, otherwise: Devices) -> Devices:
+    """The devices that ``args`` name, ``workers`` of them, or else others; with --bandwidth everywhere."""
+    from dataclasses import replace
+
+    from netpart.plan.devices import read_devices
+
+    found = read_devices(args.devices) if args.devices else otherwise
+    found = found.first(workers) if workers else found
+    if args.bandwidth is None:
+        return found
+    links = {pair: replace(link, bandwidth=args.bandwidth) for pair, link in found.links.items()}
+    return replace(found, link=replace(found.link, bandwidth=args.bandwidth), links=links)

@@ -1,0 +1,109 @@
+"""What processes of one host let each other map: nameless memory, which goes with its last process, however that ends.
+
+Its address is the descriptor as the kernel shows it, /proc/PID/fd/N, which only processes of the same user may open; so
+nothing listens and nobody else can connect. A rank has one piece for all that it expects, and one for each block of
+``allocate``. The first begins with what all peers look for:
+
+    0       bell                   rung by whoever has sent (bell.py)
+    64      run id
+    128     table of lanes         offset and bytes, one row per rank
+            lanes                  of each rank, in whole pages (lane.py)
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from struct import Struct
+
+import numpy as np
+
+from netpart.errors import TransportError
+from netpart.transport.frames import RUN_ID_BYTES, Array
+from netpart.transport.promise import LINE, up
+
+RUN_ID, TABLE = slice(LINE, LINE + RUN_ID_BYTES), 2 * LINE
+ROW = Struct("<QQ")
+
+
+def refusal() -> str:
+    """Why this host cannot share memory in this way; "" if it can."""
+    if not hasattr(os, "memfd_create"):
+        return f"it needs Linux's memfd_create, and this is {platform.system()} without it"
+    if platform.machine() != "x86_64":
+        return f"it relies on the memory order of x86_64, and this is {platform.machine()}"
+    descriptor = os.memfd_create("netpart")
+    try:
+        Path(f"/proc/{os.getpid()}/fd/{descriptor}").open("r+b").close()
+    except OSError as error:
+        return f"it needs /proc to find its peers' memory, and got {error}"
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+def share(rank: int, nbytes: int) -> int:
+    """The descriptor of new memory, all of it there: what lacks is known now, and no step pays for its pages.
+
+    Raises TransportError if there is not as much.
+    """
+    descriptor = os.memfd_create(f"netpart-{os.getpid()}")
+    try:
+        if nbytes > os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
+            raise OSError("a host that has less")
+        os.posix_fallocate(descriptor, 0, nbytes)
+    except OSError as error:
+        os.close(descriptor)
+        hint = "use more micro_batches, or run with --transport zeromq, which keeps fewer messages"
+        raise TransportError(f"rank {rank}: expected {nbytes} bytes to share, got {error}; {hint}") from None
+    return descriptor
+
+
+def lay_out(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, mmap.mmap, list[mmap.mmap]]:
+    """Shares memory for lanes of so many bytes: its descriptor, what is in front of them, and the lanes.
+
+    Raises TransportError if there is not as much.
+    """
+    first = front_bytes(len(sizes))
+    descriptor = share(rank, first + sum(sizes))
+    front, lanes = mmap.mmap(descriptor, first), []
+    front[RUN_ID] = run_id
+    for peer, nbytes in enumerate(sizes):
+        start = first + sum(sizes[:peer])
+        ROW.pack_into(front, TABLE + peer * ROW.size, start, nbytes)
+        lanes.append(mmap.mmap(descriptor, nbytes, offset=start))
+    return descriptor, front, lanes
+
+
+def look_up(path: Path, run_id: bytes, ranks: int, rank: int) -> tuple[mmap.mmap, mmap.mmap]:
+    """What is in front of a peer's lanes, and there the lane of ``rank``, one of ``ranks``.
+
+    Raises OSError if it cannot be opened or is of another run.
+    """
+    with path.open("r+b") as file:
+        front = mmap.mmap(file.fileno(), front_bytes(ranks))
+        if front[RUN_ID] != run_id:
+            raise OSError("memory of another run")
+        start, nbytes = ROW.unpack_from(front, TABLE + rank * ROW.size)
+        return front, mmap.mmap(file.fileno(), nbytes, offset=start)
+
+
+def piece(path: Path, offset: int, nbytes: int, writable: bool) -> Array:
+    """Bytes of memory that a peer shares. Raises OSError if it cannot be opened."""
+    skipped, access = offset % mmap.ALLOCATIONGRANULARITY, mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+    with path.open("r+b" if writable else "rb") as file:
+        memory = mmap.mmap(file.fileno(), skipped + nbytes, access=access, offset=offset - skipped)
+    return np.frombuffer(memory, np.uint8)[skipped:]
+
+
+def address(array: Array) -> int:
+    """Where the first element of an array lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+def front_bytes(ranks: int) -> int:
+    """Bytes in front of the lanes, in whole pages."""
+    return up(TABLE + ranks * ROW.size, mmap.ALLOCATIONGRANULARITY)

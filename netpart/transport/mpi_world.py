@@ -1,0 +1,70 @@
+"""The beginning and the end of MPI in a process, which it has in common with all others of its mpiexec."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpart.errors import TransportError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+SHARED_MEMORY = "/dev/shm/mpich_shm_"
+"""How the names of MPICH's shared memory begin. It removes them at its end, which kill -9 does not let it reach."""
+
+
+def start() -> MPI.Intracomm:
+    """Starts MPI in a process of mpiexec, together with all others; returns the communicator of all.
+
+    Raises TransportError if mpi4py or a library of MPI is missing.
+    """
+    try:
+        import mpi4py
+
+        mpi4py.rc.thread_level, mpi4py.rc.finalize = "funneled", False
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        got = " ".join(str(error).split())
+        raise TransportError(f"expected mpi4py and a library of MPI, got: {got}; pip install netpart[mpi]") from None
+    MPI.COMM_WORLD.Barrier()
+    forget_names()
+    return MPI.COMM_WORLD
+
+
+def end(world: MPI.Intracomm) -> None:
+    """Ends MPI, together with all others; a process that fails leaves it to mpiexec.
+
+    MPI refuses to end before every message is received, and the last ones of a run interest nobody: an empty message
+    from each rank to each says that no other follows, once nobody plays any more.
+    """
+    from mpi4py import MPI
+
+    world.Barrier()
+    others = [place for place in range(world.size) if place != world.rank]
+    farewells = [world.Isend(b"", place, place) for place in others]
+    for place in others:
+        while receive_any(world, place):
+            pass
+    MPI.Request.Waitall(farewells)
+    MPI.Finalize()
+
+
+def receive_any(world: MPI.Intracomm, source: int) -> int:
+    """Waits for the next message of a rank and drops it; returns its bytes."""
+    from mpi4py import MPI
+
+    status = MPI.Status()
+    message = world.Mprobe(source, world.rank, status)
+    message.Recv(bytearray(status.count))
+    return status.count
+
+
+def forget_names() -> None:
+    """Removes the names of shared memory that everybody has mapped: it then goes with the last process."""
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+        name = line.split(maxsplit=5)[-1]
+        if name.startswith(SHARED_MEMORY):
+            with suppress(FileNotFoundError):
+                Path(name).unlink()
