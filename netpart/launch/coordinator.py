@@ -8,6 +8,7 @@ from typing import Any
 
 import zmq
 
+from netpart.checkpoint.steps import latest
 from netpart.errors import NetpartError, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.launch.blame import LAST_WORDS_SECONDS, Blame
@@ -156,6 +157,8 @@ class Coordinator:
         step = max([m.beat.step for m in self.members], default=0)
         saved = self.talk.saving.latest
         hint = f"; the latest checkpoint is {saved}, --resume goes on from it" if saved else "; no checkpoint was saved"
+        if saved and (newest := latest(saved.parent)) != saved:
+            hint = f"; the latest checkpoint is {saved}; --resume takes {newest}, of an earlier run: remove that first"
         return f"interrupted in step {step} of {self.talk.partition.job.train_steps}{hint}"
 
     def stop(self, member: Member) -> None:
