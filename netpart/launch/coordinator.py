@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 from time import monotonic
 from typing import Any
@@ -70,7 +71,9 @@ class Coordinator:
         try:
             self.socket.bind(address)
         except zmq.ZMQError as error:
-            raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; use a free port") from None
+            away = error.errno in (errno.EADDRNOTAVAIL, errno.ENODEV)
+            hint = "use an address of this host" if away else "use a free port"
+            raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; {hint}") from None
 
     def lead(self, team: Team) -> None:
         """Leads the team from its start to its end."""
