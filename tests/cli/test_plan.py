@@ -95,7 +95,10 @@ def test_more_workers_than_layers_are_no_error(job: Path, netpart: Netpart, tmp_
     devices.write_text('cluster { device { name: "many" count: 5 flops: 1e6 } }')
     answer = netpart("plan", job, "--devices", devices)
     assert answer.code == 0
-    assert "not greedy+gabra+exact profit+makespan: partitions: expected one for each of 5 devices at least, got 3" in answer.out
+    assert (
+        "not greedy+gabra+exact profit+makespan: partitions: expected one for each of 5 devices at least, got 3"
+        in answer.out
+    )
 
 
 def test_what_has_no_room_is_refused_with_the_reason(job: Path, devices: Path, netpart: Netpart) -> None:
