@@ -14,10 +14,11 @@ Added = TypeVar("Added")
 
 
 class Registry(Generic[T]):
-    """The known things of one kind. ``noun`` says what they are in errors: ``Registry[type[Layer]]("layer type")``."""
+    """The known things of one kind. ``noun`` says what they are in errors: ``Registry[type[Layer]]("layer type")``,
+    ``source`` where there may be more of them."""
 
-    def __init__(self, noun: str) -> None:
-        self.noun = noun
+    def __init__(self, noun: str, source: str = "") -> None:
+        self.noun, self.source = noun, source
         self._known: dict[str, T] = {}
 
     def add(self, *names: str) -> Callable[[Added], Added]:
@@ -72,7 +73,7 @@ class Registry(Generic[T]):
         lowered = {known.lower(): known for known in self.names()}
         near = [lowered[close] for close in get_close_matches(name.lower(), lowered, n=3)]
         everything = f"all {len(self._known)}: {', '.join(self.names())}"
-        return f"did you mean {' or '.join(near)}? ({everything})" if near else everything
+        return f"did you mean {' or '.join(near)}? ({everything})" if near else self.source + everything
 
     def __repr__(self) -> str:
         return f"Registry({self.noun}: {', '.join(self.names())})"

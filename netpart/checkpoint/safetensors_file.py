@@ -11,7 +11,8 @@ that all are done, puts the file in place:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +58,19 @@ class CheckpointWriter(TensorFile):
         """Writes a box of a tensor from an array of the box's shape and the tensor's dtype.
 
         ``shape``: the tensor's shape as the box means it, if the file says it otherwise (same elements and order).
-        Raises DataError if the tensor is missing, the box leaves it, or the dtype differs.
+        Raises DataError if the tensor is missing, the box leaves it, the dtype differs, or the disk is full.
         """
         tensor = self.tensor(name, shape, box, array)
         if array.dtype != tensor.item:
             raise DataError(f"{self.path}: {name}: expected an array of {tensor.dtype}, got {array.dtype}")
-        self.transfer(os.pwrite, tensor, box, np.ascontiguousarray(array, tensor.item))
+        with _room(self._final):
+            self.transfer(os.pwrite, tensor, box, np.ascontiguousarray(array, tensor.item))
 
     def close(self) -> None:
         """Makes what was written durable and closes the file; the owner calls ``finish`` after all have."""
         if self._descriptor >= 0:
-            os.fsync(self._descriptor)
+            with _room(self._final):
+                os.fsync(self._descriptor)
         super().close()
 
     def finish(self) -> None:
@@ -88,14 +91,15 @@ def create(
     """Starts the checkpoint that ``finish`` will put at ``path``: header written, file sized, elements 0.
 
     ``tensors``: name -> dtype (F64, F32, I64, I32) and shape, uncut. A partial file that an earlier run
-    left is replaced. Raises DataError for another dtype.
+    left is replaced. Raises DataError for another dtype, and where it cannot be written.
     """
     start, size = write_header(tensors, metadata or {})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial_path(path).unlink(missing_ok=True)
-    with open(partial_path(path), "xb") as file:
-        file.write(start)
-        file.truncate(size)
+    with _room(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial_path(path).unlink(missing_ok=True)
+        with open(partial_path(path), "xb") as file:
+            file.write(start)
+            file.truncate(size)
     return CheckpointWriter(path)
 
 
@@ -112,6 +116,16 @@ def open_checkpoint(path: Path) -> Checkpoint:
 def partial_path(path: Path) -> Path:
     """Where a checkpoint is until it is finished."""
     return path.with_name(path.name + ".partial")
+
+
+@contextmanager
+def _room(path: Path) -> Iterator[None]:
+    """Turns what a disk that is full, or no longer there, says while ``path`` is written into a DataError."""
+    try:
+        yield
+    except OSError as error:
+        hint = "free some, and go on with --resume"
+        raise DataError(f"{path}: expected room for a checkpoint, got {error.strerror}; {hint}") from error
 
 
 def _sync_folder(folder: Path) -> None:

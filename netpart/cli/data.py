@@ -73,12 +73,14 @@ def make_mnist(args: argparse.Namespace) -> str:
 
 def make_phantom(args: argparse.Namespace) -> str:
     """Makes the cohort and says so."""
-    from netpart.data.phantom import ALTERED, TASKS
+    from netpart.data.phantom import ALTERED, CLASSES, TASKS, TEST_EVERY
     from netpart.data.phantom import make_phantom as make
 
     made = make(args.folder, args.subjects, args.spacing, args.seed)
     tables = ", ".join(f"{task}-{split}.csv" for task in TASKS for split in ("train", "test"))
-    return f"{args.folder}: made {made} scans: {tables}; {ALTERED} is what diseases alter"
+    least = len(CLASSES) * TEST_EVERY
+    few = "" if made >= least else f"; nobody is for testing: that takes {least} --subjects or more"
+    return f"{args.folder}: made {made} scans: {tables}; {ALTERED} is what diseases alter{few}"
 
 
 def listed() -> str:

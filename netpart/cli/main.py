@@ -6,10 +6,13 @@ exit code   0 done   1 it went wrong   2 the job or the command line cannot be a
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 VERBS = (
@@ -21,6 +24,8 @@ VERBS = (
 A verb that returns 1 for an answer sets ``args.trouble``, its exit code for what goes wrong."""
 
 WRONG, REFUSED, INTERRUPTED = 1, 2, 130
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a disk, or somebody's share of it, that has no room left."""
 
 
 class Version(argparse.Action):
@@ -38,8 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     With NETPART_DEBUG=1 in the environment errors keep their traceback.
     """
-    args = parse(argv)
+    args = argparse.Namespace()
     try:
+        if argv is None:
+            settle()
+        args = parse(argv)
         code = int(args.call(args))
         sys.stdout.flush()
     except BrokenPipeError:
@@ -54,9 +62,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def settle() -> None:
+    """Prepares the process of a command: a scheduler's SIGTERM, or a lost terminal, is answered as Ctrl-C is, unless it
+    is ignored (nohup); and what the output's encoding lacks is shown as ?."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line as its verb reads it; what the verb does not know ends the process, with its usage."""
-    args, unknown = make_parser().parse_known_args(argv)
+    words, parser = sys.argv[1:] if argv is None else argv, make_parser()
+    if not words:
+        parser.print_help(sys.stderr)
+        parser.exit(REFUSED)
+    if words[0] not in VERBS and not words[0].startswith("-"):
+        from netpart.proto.fields import nearest
+
+        parser.error(f"expected a verb, got {words[0]!r}; {nearest(words[0], VERBS) or 'netpart --help lists them'}")
+    args, unknown = parser.parse_known_args(words)
     if unknown:
         verb: argparse.ArgumentParser = args.parser
         verb.error(f"unknown: {' '.join(unknown)}; {verb.prog} --help explains all options")
@@ -82,8 +109,9 @@ def failed(error: Exception, args: argparse.Namespace) -> int:
     job = getattr(args, "loaded", None)
     if job is not None and isinstance(error, ConfigError | DataError):
         job.explain(error)
-    if isinstance(error, OSError) and error.filename is not None:
-        complain(f"{error.filename}: {str(error.strerror).lower()}")
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in FULL):
+        hint = "; free some where it writes, and start it again" if error.errno in FULL else ""
+        complain(f"{error.filename or 'output'}: {str(error.strerror).lower()}{hint}")
     elif isinstance(error, NetpartError):
         complain(str(error))
     else:

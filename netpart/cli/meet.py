@@ -22,6 +22,8 @@ def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
         raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "leave one of them away")
     if args.launcher == "join" and not args.listen:
         raise ConfigError("--launcher join", "an address in --listen", "none", "give --listen tcp://HOST:PORT")
+    if args.local and not args.listen:
+        raise ConfigError("--local", "--listen with it", "none", "leave it away: all workers are on this host then")
     if not args.listen:
         return None
     from netpart.launch.meeting import Meeting

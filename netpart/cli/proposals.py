@@ -53,8 +53,17 @@ def print_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str 
     able = [row for row in portfolio.rows if not row.refused]
     Table(PLANS, [cells(row, row is best) for row in able]).print()
     print(f"\n{FOOTNOTE}{AGAIN if any(row.recompute for row in able) else ''}")
-    refused = [f"not {row.name}: {row.refused}" for row in portfolio.rows if row.refused]
-    print("\n".join(["", *refused]) if refused else "", end="\n" if refused else "")
+    if refused := refusals(portfolio):
+        print("\n".join(["", *refused]))
+
+
+def refusals(portfolio: Portfolio) -> list[str]:
+    """What cannot be taken: a line for each reason."""
+    named: dict[str, list[str]] = {}
+    for row in portfolio.rows:
+        if row.refused:
+            named.setdefault(row.refused, []).append(row.name)
+    return [f"not {short(', '.join(names))}: {reason}" for reason, names in named.items()]
 
 
 def title(job: Job, task: Task) -> str:

@@ -15,7 +15,7 @@ LEFT, RIGHT, TOP, BOTTOM = 72, 16, 36, 44
 TICKS = 5
 """Ticks of an axis, about."""
 STYLE = "font-family: Helvetica, Arial, sans-serif; font-size: 12px"
-LEGEND = 200
+LEGEND = 240
 """Pixels of a legend that stands beside the frame."""
 Values = Sequence[float]
 

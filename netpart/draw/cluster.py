@@ -23,6 +23,8 @@ WORKER, GAP, MARGIN = 46, 46, 24
 """Pixels of a worker, between groups, at the borders."""
 TOP, SERVER, BETWEEN, GROUP = 58, 44, 92, 92
 """Pixels above the first row, of a server, between the rows, of a group."""
+LETTER = 6.5
+"""Pixels of a letter, in a wide font."""
 NOTE = 40
 """Pixels below the last row."""
 SHOWN = 3
@@ -40,14 +42,14 @@ text { font-family: Helvetica, Arial, sans-serif; font-size: 12px; fill: #222; t
 
 
 class Layout:
-    """Where things of ``cluster`` stand."""
+    """Where things of ``cluster`` stand, above a ``note``."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, note: str = "") -> None:
         self.cluster = cluster
         self.group_width = max(108, cluster.workers * WORKER + 20)
         groups = cluster.groups * self.group_width + (cluster.groups - 1) * GAP
         servers = cluster.servers * 108 + max(0, cluster.servers - 1) * GAP
-        self.width = max(groups, servers, 500) + 2 * MARGIN
+        self.width = max(groups, servers, 500, LETTER * len(note)) + 2 * MARGIN
         self.first_group, self.first_server = (self.width - groups) / 2, (self.width - servers) / 2
         self.groups_top = TOP + (SERVER + BETWEEN if cluster.servers else 0)
         self.height = self.groups_top + GROUP + NOTE + (24 if cluster.averages else 0)
@@ -70,7 +72,7 @@ def groups_svg(partition: Partition) -> str:
 
 def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
     """Draws ``cluster`` with ``title`` above and ``note`` below."""
-    at = Layout(cluster)
+    at = Layout(cluster, note)
     size = f'viewBox="0 0 {at.width:g} {at.height:g}" style="max-width: {at.width:g}px"'
     return "\n".join(
         [
@@ -97,7 +99,7 @@ def heads() -> Iterator[str]:
 def server_box(at: Layout, server: int) -> Iterator[str]:
     """A server and what it keeps."""
     x, count = at.server(server), at.cluster.servers
-    share = "all parameters" if count == 1 else f"1/{count} of the parameters"
+    share = "all parameters" if count == 1 else f"1/{count} of parameters"
     yield f'<rect x="{x - 54:g}" y="{TOP}" width="108" height="{SERVER}" rx="3" class="server"/>'
     yield f'<text x="{x:g}" y="{TOP + 18}">server {server}</text>'
     yield f'<text x="{x:g}" y="{TOP + 34}" class="small">{share}</text>'

@@ -56,11 +56,15 @@ class Adopted:
 
 
 def adopt(environment: Mapping[str, str]) -> Adopted | None:
-    """What the environment tells; None if no launcher is known by it. Raises ConfigError for what is no number."""
+    """What the environment tells; None if no launcher is known by it. Raises ConfigError for what is no number, or no
+    rank."""
     for launcher in LAUNCHERS:
         if launcher.rank in environment:
             rank = number(environment, launcher.rank)
             size = number(environment, launcher.size) if launcher.size in environment else None
+            if size is not None and rank >= size:
+                hint = "start every process with one launcher, or unset both"
+                raise ConfigError(launcher.rank, f"a rank below {launcher.size}, {size}", str(rank), hint)
             return Adopted(launcher.name, rank, size, environment.get(MEET) or meet(environment, launcher))
     return None
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 from time import monotonic
 from typing import Any
 
 import zmq
 
+from netpart.checkpoint.steps import latest
 from netpart.errors import NetpartError, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.launch.blame import LAST_WORDS_SECONDS, Blame
@@ -69,7 +71,9 @@ class Coordinator:
         try:
             self.socket.bind(address)
         except zmq.ZMQError as error:
-            raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; use a free port") from None
+            away = error.errno in (errno.EADDRNOTAVAIL, errno.ENODEV)
+            hint = "use an address of this host" if away else "use a free port"
+            raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; {hint}") from None
 
     def lead(self, team: Team) -> None:
         """Leads the team from its start to its end."""
@@ -156,6 +160,8 @@ class Coordinator:
         step = max([m.beat.step for m in self.members], default=0)
         saved = self.talk.saving.latest
         hint = f"; the latest checkpoint is {saved}, --resume goes on from it" if saved else "; no checkpoint was saved"
+        if saved and (newest := latest(saved.parent)) != saved:
+            hint = f"; the latest checkpoint is {saved}; --resume takes {newest}, of an earlier run: remove that first"
         return f"interrupted in step {step} of {self.talk.partition.job.train_steps}{hint}"
 
     def stop(self, member: Member) -> None:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
 
-from netpart.errors import NetpartError
+from netpart.errors import DataError, NetpartError
 from netpart.launch.events import Event, Listener, Measured, Saved, Staleness, Updated
 
 
@@ -54,11 +54,19 @@ class Notes:
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
-            self.file.write(json.dumps(asdict(event)) + "\n")
-            self.file.flush()
+            self.write(event)
         if isinstance(event, Saved):
             self.checkpoint = str(event.path)
         self.listener(event)
+
+    def write(self, event: Measured) -> None:
+        """Adds a line to metrics.jsonl. Raises DataError if the disk has no room for it."""
+        try:
+            self.file.write(json.dumps(asdict(event)) + "\n")
+            self.file.flush()
+        except OSError as error:
+            got, hint = error.strerror, "free some, and go on with --resume"
+            raise DataError(f"{self.file.name}: expected room for a line, got {got}; {hint}") from error
 
     def note_update(self, event: Updated) -> None:
         """Writes a line of updates.jsonl, which begins with the run."""
@@ -78,8 +86,10 @@ class Notes:
 
     def close(self) -> None:
         """Gives the workspace free."""
-        for file in filter(None, (self.updates, self.file)):
-            file.close()
+        with suppress(OSError):  # it has told what it could not write
+            self.file.close()
+        if self.updates is not None:
+            self.updates.close()
 
 
 def open_alone(path: Path) -> TextIO:

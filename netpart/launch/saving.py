@@ -6,7 +6,6 @@ from pathlib import Path
 
 from netpart.checkpoint.safetensors_file import CheckpointWriter, create, partial_path
 from netpart.checkpoint.steps import step_file
-from netpart.errors import DataError
 from netpart.graph.partition import Partition
 from netpart.proto.element import float_size
 from netpart.spec import Region, contains
@@ -29,10 +28,7 @@ class CheckpointBook:
         path = step_file(self.folder, step)
         beside = updater_file(path) if self.slots else None
         if step not in self.files:
-            try:
-                self.create(step, path, beside)
-            except OSError as error:
-                raise DataError(f"{path}: expected room for a checkpoint, got {error.strerror}; free some") from error
+            self.create(step, path, beside)
         return path, beside
 
     def create(self, step: int, path: Path, beside: Path | None) -> None:

@@ -86,7 +86,9 @@ def names() -> tuple[str, ...]:
 
 @cache
 def _registry() -> Registry[type[Layer]]:
-    registry: Registry[type[Layer]] = Registry("layer type")
+    registry: Registry[type[Layer]] = Registry(
+        "layer type", "if a package has it, install that or put it on PYTHONPATH (docs/writing-a-layer.md); "
+    )  # fmt: skip
     for name in MODULES:
         module = import_module(f"netpart.layers.{name}")
         for kind in vars(module).values():

@@ -6,7 +6,7 @@ collective that is sent while the worker waits for that collective is sending.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,11 +132,16 @@ def own_seconds(events: Iterable[Event]) -> dict[str, float]:
 
 def travelling(timeline: Timeline, worker: int, step: int) -> list[Interval]:
     """When something was on its way to ``worker``, or being sent by it: a message from the start of its sending until
-    it was taken in, a collective from its start until it was complete."""
-    events = [e for e in timeline.events if e.worker == worker and e.step == step]
-    begun = {e.object: e.start for e in events if e.verb == "start"}
+    it was taken in, a collective from its start until it was complete, once in each micro-batch."""
+    events = sorted((e for e in timeline.events if e.worker == worker and e.step == step), key=lambda e: e.start)
     found = [e.interval for e in events if e.verb == "send"]
-    found += [(begun[e.object], e.end) for e in events if e.verb == "wait" and e.object in begun]
+    begun, awaited = defaultdict[str, list[float]](list), Counter[str]()
+    for e in events:
+        if e.verb == "start":
+            begun[e.object].append(e.start)
+        elif e.verb == "wait" and (starts := begun[e.object]):
+            found.append((starts[min(awaited[e.object], len(starts) - 1)], e.end))
+            awaited[e.object] += 1
     arrived = [m for m in timeline.messages if m.taken.worker == worker and m.taken.step == step]
     return union(found + [(min(m.sent.start, m.taken.end), m.taken.end) for m in arrived])
 

@@ -22,6 +22,8 @@ KINDS = {
     FieldDescriptor.CPPTYPE_BOOL: "true or false",
     FieldDescriptor.CPPTYPE_STRING: "a string",
 }
+WHOLE = [field for field, words in KINDS.items() if "whole" in words]
+"""The kinds of fields that hold whole numbers."""
 
 
 def descriptor(message: type[Message] | Message) -> Descriptor:
@@ -46,6 +48,11 @@ def kind(field: FieldDescriptor) -> str:
     if field.message_type:
         return f"a block {{ ... }} ({field.message_type.name})"
     return KINDS[field.cpp_type]
+
+
+def blocks_with(block: Descriptor, name: str) -> list[str]:
+    """The fields of ``block`` that hold blocks with a field ``name``."""
+    return [f.name for f in block.fields if f.message_type and name in f.message_type.fields_by_name]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

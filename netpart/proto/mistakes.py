@@ -11,7 +11,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.text_format import ParseError
 
 from netpart.errors import ConfigError, FieldPath, Position
-from netpart.proto.fields import descriptor, kind, nearest, nearest_field
+from netpart.proto.fields import WHOLE, blocks_with, descriptor, kind, nearest, nearest_field
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.positions import END, Token, tokens
 
@@ -20,6 +20,9 @@ _TWICE = re.compile(r'should not have multiple "([^"]*)"')
 _BOTH = re.compile(r'Field "([^"]*)" is specified along with field "([^"]*)"')
 _UNCLOSED = re.compile(r'Expected "[}>]"')
 _EXPECTED = re.compile(r"Expected (.*?)(, got .*)?\.?$")
+_DIGITS = re.compile(r"[-+]?(\d+|0[xX][0-9a-fA-F]+)")
+TYPOGRAPHIC = "“”„‟‘’‚‛«»"
+"""Quotes of word processors and web pages, which protobuf's text does not know."""
 _PREFIX = re.compile(r"^\d+:\d+ : ('.*': )?", re.DOTALL)
 
 
@@ -139,8 +142,7 @@ def belongs_outside(place: Place, name: str) -> str:
 
 def belongs_inside(place: Place, name: str) -> str:
     """A hint if blocks that may stand here have field ``name``."""
-    fields = place.inner.descriptor.fields if place.inner.descriptor else []
-    owners = [f.name for f in fields if f.message_type and name in f.message_type.fields_by_name]
+    owners = blocks_with(place.inner.descriptor, name) if place.inner.descriptor else []
     where = f"{owners[0]} {{ {name} ... }}" if len(owners) == 1 else "it in that block"
     return f"{name!r} is a field of {' or '.join(owners)}: write {where}" if owners else ""
 
@@ -158,6 +160,10 @@ def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigErr
     got, who = place.token.text, place.who(field.name)
     if field.enum_type:
         return ConfigError(who, kind(field), got, nearest(got, field.enum_type.values_by_name))
+    if got[:1] in TYPOGRAPHIC:
+        return ConfigError(who, kind(field), got, f'write it with straight quotes: {field.name}: "..."')
+    if field.cpp_type in WHOLE and not _DIGITS.fullmatch(got):
+        return ConfigError(who, kind(field), got, f"write it in digits, as in {field.name}: 10")
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[:1] not in ('"', "'"):
         return ConfigError(who, kind(field), got, f'put it in quotes: {field.name}: "{got}"')
     return ConfigError(who, kind(field), got, message)

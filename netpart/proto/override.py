@@ -20,7 +20,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.errors import ConfigError, FieldPath, Position
-from netpart.proto.fields import descriptor, fields_of, is_repeated, kind, nearest, nearest_field
+from netpart.proto.fields import blocks_with, descriptor, fields_of, is_repeated, kind, nearest, nearest_field
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.phase import PHASES, in_phase
 
@@ -62,6 +62,14 @@ def apply(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, Position]:
     for text in overrides:
         changed |= dict.fromkeys(Override(text).apply(job), Option(f"--set {text}", 1, 1))
     return changed
+
+
+def inside(message: Message, name: str) -> str:
+    """A hint if blocks of ``message`` have field ``name``: those that it has, or else those that it may have."""
+    known = fields_of(message)
+    owners = [owner for owner in blocks_with(descriptor(message), name) if not is_repeated(known[owner])]
+    owners = [owner for owner in owners if message.HasField(owner)] or owners
+    return f"did you mean {' or '.join(f'{owner}.{name}' for owner in owners[:3])}?" if owners else ""
 
 
 class Override:
@@ -126,7 +134,7 @@ class Override:
         name = found[1] if found else step
         if not found or name not in known:
             expected = f"a field of {descriptor(target.message).name}"
-            raise self.wrong(expected, repr(step), nearest_field(name, known))
+            raise self.wrong(expected, repr(step), inside(target.message, name) or nearest_field(name, known))
         index = int(found[2]) if found[2] else None
         if index is not None:
             self.check_index(target, known[name], index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from netpart.proto.override import apply
 from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import positions
 
+_LONE_RETURN = re.compile("\r(?!\n)")
 Located = TypeVar("Located", bound=ConfigError | DataError)
 
 
@@ -133,9 +135,12 @@ def neighbours(path: Path) -> str:
 
 
 def decode(data: bytes, name: str) -> str:
-    """UTF-8 text of ``data``, without a byte-order mark; raises ConfigError at the first wrong byte."""
+    """UTF-8 text of ``data``, without a byte-order mark; raises ConfigError at the first wrong byte.
+
+    A carriage return alone ends a line, too: of protobuf's comments it would not.
+    """
     try:
-        return data.decode("utf-8").removeprefix("\ufeff")
+        return _LONE_RETURN.sub("\n", data.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         start = data.rfind(b"\n", 0, error.start) + 1
         line, column = data.count(b"\n", 0, start) + 1, len(data[start : error.start].decode()) + 1

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import resource
+from contextlib import suppress
 from pathlib import Path
 
 RESERVE = 96 << 20
 """Bytes of address space for what is not planned: threads, their stacks and arenas, BLAS, ZeroMQ, Python's objects."""
+MEMINFO = Path("/proc/meminfo")
+CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where a container says in bytes what all its processes may have; the second until cgroups version 2."""
 
 
 def available_memory() -> int | None:
+    """Bytes that this process may have besides what it has, None if nobody says: what is left of its address space
+    under RLIMIT_AS, and no more than the host has, or its container may have, for everybody."""
+    return min(
+        (limit for limit in (address_space(), host_memory(), container_memory()) if limit is not None), default=None
+    )
+
+
+def address_space() -> int | None:
     """Bytes of address space left under RLIMIT_AS, None without a limit or where it cannot be read."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
@@ -19,3 +31,20 @@ def available_memory() -> int | None:
     except OSError:
         return None
     return max(0, limit - pages * resource.getpagesize())
+
+
+def host_memory() -> int | None:
+    """Bytes of this host's memory and swap, used or free: more than that no process can have."""
+    try:
+        rows = dict(line.split(":") for line in MEMINFO.read_text().splitlines())
+        return sum(int(rows[row].split()[0]) << 10 for row in ("MemTotal", "SwapTotal"))
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def container_memory() -> int | None:
+    """Bytes that the container, if this is one with a limit, may have in all."""
+    for path in CONTAINER:
+        with suppress(OSError, ValueError):  # "max" is none
+            return int(path.read_text())
+    return None

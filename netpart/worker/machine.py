@@ -92,14 +92,15 @@ class Machine:
             return
         p, still, cpu = self.program, coming + self.wire_bytes + RESERVE, self.xp is np
         needed = p.total_bytes + self.workspace_bytes + self.wire_bytes + RESERVE
-        room = "its address space" if cpu else "the GPU"
+        left = f"{bytes_text(free)} of the GPU are left"
+        if cpu:
+            left = f"the host, its container or ulimit -v allow {bytes_text(free)}"
         raise MemoryRefused(
             f"worker {p.worker}: needs {needed} bytes ({bytes_text(needed)}: parameters, gradients and updater state "
             f"{bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}, "
             f"workspace {bytes_text(self.workspace_bytes)}, messages {bytes_text(self.wire_bytes)}, "
-            f"{bytes_text(RESERVE)} in reserve) but may have "
-            f"{needed - still + free} ({bytes_text(free)} of {room} are left); cut the net over more workers, use more "
-            f"micro_batches{', or raise the limit (ulimit -v)' if cpu else ''}"
+            f"{bytes_text(RESERVE)} in reserve) but may have {needed - still + free} ({left}); "
+            f"cut the net over more workers, use more micro_batches or a smaller batchsize{', or raise the limit' if cpu else ''}"
         )
 
     def free(self) -> int | None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import multiprocessing
+import os
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -216,3 +218,19 @@ def test_what_does_not_fit_the_tensor_is_refused(
     reading = complaint.replace("an array of F32, got int32", "a tensor that fits int32, got F32")
     with open_checkpoint(tmp_path / "a") as checkpoint, pytest.raises(DataError, match=reading):
         checkpoint.read_region(name, box, array)
+
+
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    writer = create(tmp_path / "a", {"w": ("F32", (2, 3))})
+    monkeypatch.setattr(os, "pwrite", full)
+    told = r"/a: expected room for a checkpoint, got No space left on device; free some, and go on with --resume"
+    with pytest.raises(DataError, match=told):
+        writer.write_region("w", ((0, 2), (0, 3)), np.zeros((2, 3), np.float32))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match=told):
+        writer.finish()
+    writer.abandon()
+    assert list(tmp_path.iterdir()) == []

@@ -45,7 +45,7 @@ MISTAKES = {
     ),
     "a user's layer type that is not installed": Mistake(
         "kConvolution", 'kUserLayer user_type: "kFancy"', "type: kUserLayer",
-        "conv: expected a known layer type, got 'kFancy'; all ",
+        "conv: expected a known layer type, got 'kFancy'; if a package has it, install that",
     ),
     "no layer type": Mistake(
         "    type: kConvolution\n", "", CONV_LAYER, "conv: expected a type, got none; add type: kReLU",

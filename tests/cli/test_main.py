@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,16 @@ def test_version(netpart: Netpart) -> None:
 
 
 def test_a_verb_is_needed(netpart: Netpart) -> None:
-    assert netpart().code == 2
+    answer = netpart()
+    assert (answer.code, answer.out) == (2, "")
+    assert "train a job on its workers" in answer.err
+
+
+def test_an_unknown_verb_is_told_the_nearest(netpart: Netpart) -> None:
+    answer = netpart("rnu", "job.conf")
+    assert answer.code == 2
+    assert answer.err.endswith("error: expected a verb, got 'rnu'; did you mean run?\n")
+    assert netpart("zzz").err.endswith("got 'zzz'; netpart --help lists them\n")
 
 
 @pytest.mark.parametrize("workers", ["0", "-1", "two", "1.5"])
@@ -68,6 +78,11 @@ def test_a_seed_fits_its_field(job: Path, netpart: Netpart) -> None:
     [
         (NetpartError("it went wrong"), 1, "error: it went wrong\n"),
         (PermissionError(13, "Permission denied", "x.svg"), 1, "error: x.svg: permission denied\n"),
+        (
+            OSError(28, "No space left on device"),
+            1,
+            "error: output: no space left on device; free some where it writes, and start it again\n",
+        ),
         (KeyError("x"), 1, "error: netpart itself failed: KeyError('x'); NETPART_DEBUG=1 shows where\n"),
         (KeyboardInterrupt(), 130, "error: interrupted\n"),
         (KeyboardInterrupt("interrupted in step 7"), 130, "error: interrupted in step 7\n"),
@@ -79,6 +94,27 @@ def test_what_goes_wrong_is_one_message(
     monkeypatch.setattr("netpart.cli.zoo.call", raising(error))
     answer = netpart("zoo")
     assert (answer.code, answer.err) == (code, message)
+
+
+def test_ctrl_c_while_it_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(command, "parse", raising(KeyboardInterrupt()))
+    assert command.main(["zoo"]) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_scheduler_or_a_lost_terminal_is_answered_as_ctrl_c_is(number: int) -> None:
+    killed = f"m.parse = lambda argv: os.kill(os.getpid(), {number:d})"
+    code = f"import os; from netpart.cli import main as m; {killed}; raise SystemExit(m.main())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+    assert (done.returncode, done.stderr) == (130, b"error: interrupted\n")
+
+
+def test_what_an_encoding_lacks_is_shown_as_a_question_mark() -> None:
+    words = [sys.executable, "-m", "netpart", "explain", "graphs/halo/conv-rows.conf", "conv2"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert b"  1 ? 0  " in done.stdout
 
 
 def test_debugging_keeps_the_traceback(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,13 +95,16 @@ def test_more_workers_than_layers_are_no_error(job: Path, netpart: Netpart, tmp_
     devices.write_text('cluster { device { name: "many" count: 5 flops: 1e6 } }')
     answer = netpart("plan", job, "--devices", devices)
     assert answer.code == 0
-    assert "not gabra profit: partitions: expected one for each of 5 devices at least, got 3" in answer.out
+    assert (
+        "not greedy+gabra+exact profit+makespan: partitions: expected one for each of 5 devices at least, got 3"
+        in answer.out
+    )
 
 
 def test_what_has_no_room_is_refused_with_the_reason(job: Path, devices: Path, netpart: Netpart) -> None:
     answer = netpart("plan", job, "--devices", devices, "--slack", "0")
     assert answer.code == 0
-    assert "not gabra profit: partition 0: expected a load of at most" in answer.out
+    assert "not greedy+gabra+exact profit+makespan: partition 0: expected a load of at most" in answer.out
     assert "or give the devices more --slack" in answer.out
 
 

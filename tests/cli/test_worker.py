@@ -56,6 +56,7 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
             "--hosts nope.hosts: expected a host file, got no such file",
         ),
         (("--listen", "tcp://0.0.0.0:5555"), {}, "expected an address of this host, got 0.0.0.0"),
+        (("--local", "1"), {}, "--local: expected --listen with it, got none; leave it away"),
         (("--launcher", "env"), {}, "--launcher env: expected one of OMPI_COMM_WORLD_RANK, PMI_RANK"),
         (("--launcher", "env"), {"PMI_RANK": "1"}, "--launcher env: expected NETPART_MEET in the environment"),
         (

@@ -40,6 +40,13 @@ def test_what_is_no_number(text: str) -> None:
         adopt({"PMI_RANK": text})
 
 
+def test_a_rank_is_below_the_size() -> None:
+    with pytest.raises(
+        ConfigError, match="PMI_RANK: expected a rank below PMI_SIZE, 2, got 2; start every process with"
+    ):
+        adopt({"PMI_RANK": "2", "PMI_SIZE": "2"})
+
+
 def test_one_of_many_needs_a_launcher_and_a_place_to_meet() -> None:
     with pytest.raises(ConfigError, match=r"expected one of OMPI_COMM_WORLD_RANK, .* in the environment, got none"):
         one_of_many(MEET)

@@ -9,6 +9,7 @@ from time import monotonic
 import pytest
 import zmq
 
+from netpart.checkpoint.steps import step_file
 from netpart.errors import WorkerFailed
 from netpart.graph.partition import partition_job
 from netpart.graph.passes.serve import served
@@ -61,3 +62,13 @@ def test_one_group_has_deadlines_of_its_own(context: zmq.Context[zmq.Socket[byte
     beat(found, context, 0, 4)
     found.talk.moved -= 60
     found.look_for_movement()
+
+
+def test_who_interrupts_is_told_what_resume_takes(context: zmq.Context[zmq.Socket[bytes]], tmp_path: Path) -> None:
+    found = coordinator(context, tmp_path)
+    assert found.interrupted().endswith("; no checkpoint was saved")
+    found.talk.saving.latest = step_file(tmp_path, 20)
+    found.talk.saving.latest.touch()
+    assert found.interrupted().endswith("step00000020.safetensors, --resume goes on from it")
+    step_file(tmp_path, 90).touch()
+    assert f"--resume takes {step_file(tmp_path, 90)}, of an earlier run: remove that first" in found.interrupted()

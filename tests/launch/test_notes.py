@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.errors import NetpartError
+from netpart.errors import DataError, NetpartError
 from netpart.launch.events import Event, Measured, Saved, Staleness, Updated
 from netpart.launch.notes import Notes
 from netpart.worker.serving import Applied
@@ -70,6 +70,15 @@ def test_a_workspace_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NetpartError, match=r"workspace .*file: expected a folder to write to, got .*; name another"):
         Notes(tmp_path / "file", None)
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    notes = Notes(tmp_path, None)
+    notes.file.close()
+    notes.file = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115 - Notes closes it
+    with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got No space left on device; free some"):
+        notes.hear(measured(1))
+    notes.close()
 
 
 def test_updates_are_noted_and_counted_but_not_passed_on(tmp_path: Path) -> None:

@@ -143,6 +143,12 @@ def test_a_listener_that_fails_ends_the_run(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("run/checkpoint/*.partial"))
 
 
+def test_an_address_of_another_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "control_address", lambda launcher: "tcp://192.0.2.1:5555")
+    with pytest.raises(NetpartError, match=r"to be usable, got Cannot assign .*; use an address of this host"):
+        run(mlp(tmp_path), tmp_path / "run")
+
+
 def test_an_address_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "control_address", lambda launcher: "ipc:///nonexistent/folder/socket")
     with pytest.raises(

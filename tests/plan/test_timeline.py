@@ -56,6 +56,8 @@ def test_a_message_travels_until_it_is_taken_in() -> None:
 def test_a_collective_travels_until_it_is_complete() -> None:
     events = Event(0, 0, "start sum", 1, 2), Event(0, 0, "backward a", 2, 5), Event(0, 0, "wait sum", 6, 9)
     assert travelling(Timeline(1, events), 0, 0) == [(1, 9)]
+    again = tuple(e._replace(start=e.start + 10, end=e.end + 10) for e in events)
+    assert travelling(Timeline(1, again + events), 0, 0) == [(1, 9), (11, 19)]
 
 
 def test_a_step_takes_what_its_slowest_worker_takes() -> None:

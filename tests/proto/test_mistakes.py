@@ -75,6 +75,14 @@ CASES = {
         "train_steps: 99999999999",
         "job.conf:1:14: train_steps: expected a whole number of 32 bits, got 99999999999",
     ),
+    "no whole number": (
+        "train_steps: 1e3",
+        "job.conf:1:14: train_steps: expected a whole number of 32 bits, got 1e3; write it in digits, as in train_",
+    ),
+    "typographic quotes": (
+        "name: “abc”",
+        'job.conf:1:7: name: expected a string, got “; write it with straight quotes: name: "..."',
+    ),
     "no number": ("updater { momentum: fast }", "job.conf:1:21: updater.momentum: expected a number, got fast"),
     "no truth value": ("debug: yes", "job.conf:1:8: debug: expected true or false, got yes"),
     "no quotes": (

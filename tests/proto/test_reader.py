@@ -111,3 +111,10 @@ def test_a_byte_order_mark_and_dos_lines_are_read(tmp_path: Path) -> None:
     job = load(path)
     assert (job.proto.name, job.proto.seed) == ("x", 3)
     assert job.locate(("seed",)) == Position(str(path), 2, 1)
+
+
+def test_a_carriage_return_ends_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "job.conf"
+    path.write_bytes(b'name: "x" # y\rseed: 3\rnam: 4\r')
+    with pytest.raises(ConfigError, match=r"job.conf:3:1: .*'nam'; did you mean name"):
+        load(path)

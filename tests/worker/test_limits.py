@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from netpart.launch.ensemble import Ensemble
 from netpart.program.compile import compile_worker
 from netpart.program.wire import AHEAD, OUT, wire_bytes
 from netpart.transport.memory import MemoryHub
-from netpart.worker import machine
+from netpart.worker import limits, machine
 from netpart.worker.limits import RESERVE
 from tests.worker.jobs import LENET, partition
 
@@ -77,3 +78,17 @@ def test_refused_by_one_byte(monkeypatch: pytest.MonkeyPatch) -> None:
         Ensemble(cut)
     monkeypatch.setattr(machine, "available_memory", lambda: 2 * need)
     assert len(MemoryHub(2)) == len(Ensemble(cut).players)
+
+
+def test_no_more_than_the_host_or_its_container_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meminfo, limit = tmp_path / "meminfo", tmp_path / "memory.max"
+    monkeypatch.setattr(limits, "MEMINFO", meminfo)
+    monkeypatch.setattr(limits, "CONTAINER", (limit,))
+    monkeypatch.setattr(limits, "address_space", lambda: None)
+    assert limits.available_memory() is None
+    meminfo.write_text("MemTotal:  2048 kB\nMemFree: 1 kB\nSwapTotal: 1024 kB\nHugePages_Total: 0\n")
+    assert limits.available_memory() == 3 << 20
+    limit.write_text("max\n")
+    assert limits.available_memory() == 3 << 20
+    limit.write_text("1000\n")
+    assert limits.available_memory() == 1000

@@ -1,0 +1,29 @@
+"""What a person should know of the checkpoints that earlier runs left in a workspace, before the next run begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpart.checkpoint.steps import latest, parse_step
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto
+
+
+def earlier(job: JobProto, folder: Path) -> Iterator[str]:
+    """Tells where ``--resume`` has nothing to go on from, or nothing left to do, and where a new run stays behind the
+    checkpoints in ``folder``, so that these would be taken for its newest."""
+    newest = latest(folder)
+    if job.resume and newest is None:
+        begin = job.checkpoint_path[-1] if job.checkpoint_path else f"step {job.step}"
+        yield f"--resume: {folder} has no checkpoint; the run begins with {begin}"
+    elif newest is not None and parse_step(newest) >= job.train_steps:
+        if job.resume:
+            yield f"--resume: {newest} has all {job.train_steps} steps, so none is left to train; say --steps for more"
+        elif parse_step(newest) > job.train_steps:
+            yield (
+                f"{newest} is of an earlier run that went further; --resume, sample and gradcam take it for the newest:"
+                " remove it, or name another --workspace"
+            )
