@@ -21,7 +21,7 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
-from netpart.program.schedule import Stage
+from netpart.program.stages import Stage
 from netpart.spec import FLOAT, extent
 
 Consumer = tuple[Part, int]

@@ -26,9 +26,10 @@ from netpart.program.memory import Memory
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
 from netpart.program.recompute import Pass, least
-from netpart.program.schedule import DELAYED, Stages, order_of, stages_of, turns_of
+from netpart.program.schedule import DELAYED, order_of, turns_of
 from netpart.program.sharing import Sharing, layers_of
 from netpart.program.soon import soon
+from netpart.program.stages import Stages, stages_of
 from netpart.proto.element import float_size
 
 LINGER, ROOM = 4, 64 << 20

@@ -25,7 +25,7 @@ from netpart.program.memory import Memory
 from netpart.program.orders import ordered, orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
-from netpart.program.schedule import Stage, Stages
+from netpart.program.stages import Stage, Stages
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 
