@@ -33,7 +33,8 @@ from netpart.plan.ledger import Entry, ledger
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Way
 from netpart.program.kernels import kernels_of
-from netpart.program.schedule import DELAYED, Stages, order_of
+from netpart.program.schedule import DELAYED, order_of
+from netpart.program.stages import Stages
 from netpart.program.wire import wire_bytes
 from netpart.proto.element import float_size
 from netpart.spec import size

@@ -1,4 +1,4 @@
-"""Memory plan: buffers whose lives do not overlap share memory. Greedy by size, as in register allocation.
+"""Memory plan: buffers whose lives do not overlap share memory, as in register allocation (``packing``).
 
 time ─▶   conv1.y ████████████████
           temp         ██
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
 from netpart.program.buffers import ALIAS, ARENA, Buffer, View
 from netpart.program.instructions import CollectiveStart, Forward, Instruction
+from netpart.program.packing import pack
 
 ALIGN = 64
 NONE: Mapping[int, int] = MappingProxyType({})
@@ -31,30 +31,15 @@ def plan_arena(
     ``linger`` as in ``lifetimes``.
     """
     lives = lifetimes(buffers, instructions, places, copies, linger)
-    sizes = {b: copies.get(b, 1) * aligned(buffers[b].nbytes(float_size)) for b in lives}
-    order = sorted(lives, key=lambda b: (-sizes[b], lives[b][0], b))
-    placed = np.empty((len(order), 4), np.int64)
-    for n, b in enumerate(order):
-        (first, last), nbytes = lives[b], sizes[b]
-        others = placed[:n]
-        meeting = others[(others[:, 0] <= last) & (others[:, 1] >= first), 2:]
-        placed[n] = first, last, lowest_gap(meeting, nbytes), nbytes
-    ends = placed[:, 2] + placed[:, 3]
-    offsets = dict(zip(order, placed[:, 2].tolist(), strict=True))
-    return offsets | {b: offsets[place] for b, place in places.items()}, int(ends.max(initial=0))
+    pieces = [(*life, copies.get(b, 1) * aligned(buffers[b].nbytes(float_size))) for b, life in lives.items()]
+    found, size = pack(np.array(pieces, np.int64).reshape(-1, 3))
+    offsets = dict(zip(lives, found.tolist(), strict=True))
+    return offsets | {b: offsets[place] for b, place in places.items()}, size
 
 
 def aligned(nbytes: int) -> int:
     """What a buffer of ``nbytes`` takes of the arena."""
     return -(-nbytes // ALIGN) * ALIGN
-
-
-def lowest_gap(taken: npt.NDArray[np.int64], nbytes: int) -> int:
-    """The lowest offset where ``nbytes`` fit between the taken (offset, size) ranges."""
-    taken = taken[np.argsort(taken[:, 0])]
-    ends = np.concatenate([[0], np.maximum.accumulate(taken[:, 0] + taken[:, 1])])
-    fits = taken[:, 0] - ends[:-1] >= nbytes
-    return int(ends[fits.argmax()] if fits.any() else ends[-1])
 
 
 def lifetimes(

@@ -21,7 +21,8 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
-from netpart.program.schedule import Stage
+from netpart.program.stages import Stage
+from netpart.program.updates import UpdateCompiler
 from netpart.spec import FLOAT, extent
 
 Consumer = tuple[Part, int]
@@ -31,9 +32,9 @@ Consumer = tuple[Part, int]
 class BackwardCompiler:
     """Emits backward instructions of the micro-batch that ``forward`` compiled."""
 
-    def __init__(self, forward: ForwardCompiler) -> None:
+    def __init__(self, forward: ForwardCompiler, updates: UpdateCompiler) -> None:
         self.forward, self.memory, self.graph = forward, forward.memory, forward.graph
-        self.parameters = forward.parameters
+        self.parameters, self.updates = forward.parameters, updates
         self.out: list[Instruction] = []
         self.views: dict[int, View] = {}
         self.sums: dict[int, Accumulator] = {}
@@ -132,7 +133,7 @@ class BackwardCompiler:
             x, reads = call.x if "x" in again else (), (*call.w, *(call.y if "y" in again else ()), *call.aux)
             self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), x, reads, tuple(adds)))
         self.out += after + weights_after
-        self.parameters.complete(self.forward.micro, part, self.forward.phase, self.out)
+        self.updates.complete(self.forward.micro, part, self.forward.phase, self.out)
 
     def wanted(self, part: Part, i: int, feed: Feed, adds: bool, after: list[Instruction]) -> tuple[View, bool]:
         """Where the layer writes the gradient of one input, and whether it adds it there, which it can if it ``adds``:

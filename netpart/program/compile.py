@@ -26,9 +26,11 @@ from netpart.program.memory import Memory
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import MetricSlot, Program, WorkerProgram
 from netpart.program.recompute import Pass, least
-from netpart.program.schedule import DELAYED, Stages, order_of, stages_of, turns_of
+from netpart.program.schedule import DELAYED, order_of, turns_of
 from netpart.program.sharing import Sharing, layers_of
 from netpart.program.soon import soon
+from netpart.program.stages import Stages, stages_of
+from netpart.program.updates import UpdateCompiler
 from netpart.proto.element import float_size
 
 LINGER, ROOM = 4, 64 << 20
@@ -47,9 +49,10 @@ def compile_worker(
     """
     width = float_size(partition.job)
     memory = Memory()
-    parameters = ParameterMemory(memory, partition, worker, group, kernels)
+    parameters = ParameterMemory(memory, partition, worker, kernels)
+    updates = UpdateCompiler(parameters, group)
     phases = {
-        phase: PhaseCompiler(phase, micros, worker, memory, parameters, width, kernels).compile(keep)
+        phase: PhaseCompiler(phase, micros, worker, updates, width, kernels).compile(keep)
         for phase, micros in partition.phases.items()
     }
     cluster = partition.cluster
@@ -66,13 +69,14 @@ class PhaseCompiler:
     """Compiles one phase: the passes of all micro-batches in the order of the schedule, then the updates."""
 
     def __init__(
-        self, phase: str, micros: list[Micro], worker: int, memory: Memory, parameters: ParameterMemory, width: int,
+        self, phase: str, micros: list[Micro], worker: int, updates: UpdateCompiler, width: int,
         kernels: type[Kernels],
     ) -> None:  # fmt: skip
-        self.micros, self.worker, self.memory, self.parameters = micros, worker, memory, parameters
+        self.micros, self.worker, self.updates, self.parameters = micros, worker, updates, updates.parameters
+        self.memory = self.parameters.memory
         self.width, self.kernels, self.code = width, kernels, PHASE_CODES[phase]
-        self.net, self.trains = parameters.partition.job.neuralnet, micros[0].graph.net.backward
-        self.order = order_of(parameters.partition.job)
+        self.net, self.trains = self.parameters.partition.job.neuralnet, micros[0].graph.net.backward
+        self.order = order_of(self.parameters.partition.job)
         self.program = Program(phase, micros, metrics=plan_metrics(micros))
         self.layers = layers_of(micros, worker)
         self.before: list[Instruction] = []
@@ -99,16 +103,16 @@ class PhaseCompiler:
         stages = stages_of(self.micros, delayed)
         self.program.depth = stages[0].depth
         forwards = [self.forward(m, s) for m, s in enumerate(stages)]
-        backwards = [BackwardCompiler(forward) for forward in forwards]
+        backwards = [BackwardCompiler(forward, self.updates) for forward in forwards]
         turns = turns_of(self.worker, stages, self.order, self.trains)
         if self.trains:
             passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
             self.parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
-            self.before = self.parameters.start(self.code)
+            self.before = self.updates.start(self.code)
         found = [Pass(t, (backwards if t.backward else forwards)[t.micro].run(t.stage)) for t in turns]
         found = [Pass(t, late(i, stages[t.micro].delay(t.stage)) if t.backward else i) for t, i in found]
         if self.trains:
-            self.behind = self.parameters.finish(self.code)
+            self.behind = self.updates.finish(self.code)
         return found
 
     def forward(self, micro: int, stages: Stages) -> ForwardCompiler:

@@ -17,11 +17,10 @@ from netpart.program.schedule import (
     FORWARD_COST,
     Played,
     Rehearsal,
-    Stages,
     Turn,
     order_of,
-    stages_of,
 )
+from netpart.program.stages import Stages, stages_of
 
 SHOWN = 2
 """Times that a pipeline is filled, of a delayed run that is shown."""

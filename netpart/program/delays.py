@@ -23,7 +23,8 @@ from netpart.graph.partition import Partition
 from netpart.program.arena import held, views
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import Instruction, Update
-from netpart.program.schedule import DELAYED, Stage, Stages, order_of
+from netpart.program.schedule import DELAYED, order_of
+from netpart.program.stages import Stage, Stages
 
 Copies = dict[int, int]
 """How many mini-batches each buffer is held for, where that is more than one."""

@@ -8,7 +8,7 @@ from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Fee
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import Order, View
 from netpart.program.collected import GIVE, TAKE, collected
-from netpart.program.exchanges import Held
+from netpart.program.exchanges import Exchanges, Held
 from netpart.program.instructions import (
     Add,
     Channel,
@@ -25,7 +25,7 @@ from netpart.program.memory import Memory
 from netpart.program.orders import ordered, orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
-from netpart.program.schedule import Stage, Stages
+from netpart.program.stages import Stage, Stages
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 
@@ -38,7 +38,8 @@ class ForwardCompiler:
     ) -> None:  # fmt: skip
         self.graph, self.stages, self.micro, self.phase = stages.graph, stages, micro, phase
         self.parts = collected(self.graph.of_worker(worker))
-        self.exchanges, self.kernels, self.orders = parameters.exchanges, kernels, orders(stages.graph.net, kernels)
+        self.kernels, self.orders = kernels, orders(stages.graph.net, kernels)
+        self.exchanges = Exchanges(parameters.partition.job)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
         self.started: dict[int, CollectiveStart] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netpart.program.arena import lifetimes
+from netpart.program.packing import load
 from netpart.program.program import WorkerProgram
 
 
@@ -36,11 +37,8 @@ class Tenant:
 def peak(program: WorkerProgram, phase: str = "train") -> Peak:
     """The high-water mark of ``phase``; of several equal ones the first."""
     found = tenants(program, phase)
-    change = np.zeros(len(program.phases[phase].instructions) + 1, np.int64)
-    for tenant in found:
-        change[tenant.first] += tenant.nbytes
-        change[tenant.last + 1] -= tenant.nbytes
-    time = int(change.cumsum().argmax())
+    pieces = [(tenant.first, tenant.last, tenant.nbytes) for tenant in found]
+    time = int(load(np.array(pieces, np.int64).reshape(-1, 3)).argmax())
     alive = [(t.name, t.nbytes) for t in found if t.first <= time <= t.last]
     return Peak(time, tuple(sorted(alive, key=lambda held: -held[1])))
 

@@ -1,9 +1,8 @@
 """Schedules: in which order each worker computes the passes of its micro-batches.
 
-Workers that share a layer form a team; a stage is what one team computes of the net without waiting for another. A
-pipeline of any shape, with skip edges, several inputs and teams that come twice, is the graph of its stages. Its
-schedule is the record of a rehearsal, in which all teams work at the same pace and each picks, whenever it is free,
-what its order prefers. As the record was played once, no worker can wait for who waits for him.
+The schedule of a pipeline of ``stages`` is the record of a rehearsal, in which all teams work at the same pace and each
+picks, whenever it is free, what its order prefers. As the record was played once, no worker can wait for who waits for
+him.
 
     stage 0   F0 F1 F2             B0──  F3 B1──     B2──     B3──      1F1B on three teams: the first has at most
     stage 1      F0 F1       B0──  F2 B1──  F3 B2──     B3──            3 micro-batches in flight, the last one
@@ -12,15 +11,11 @@ what its order prefers. As the record was played once, no worker can wait for wh
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from netpart.graph.graph import Graph, Part
-from netpart.graph.partition import Micro
+from netpart.program.stages import Stage, Stages
 from netpart.proto.job_pb2 import JobProto, Schedule
 
 ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
@@ -28,13 +23,6 @@ ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
 a mini-batch beside backward of an earlier one (``delays.py``)."""
 FORWARD_COST, BACKWARD_COST = 1, 2
 """Time that a stage takes in a rehearsal: backward has two products for each of forward."""
-
-
-class Stage(NamedTuple):
-    """What ``team`` computes at one depth: ``level`` is how often a tensor has changed teams by then."""
-
-    level: int
-    team: int
 
 
 class Turn(NamedTuple):
@@ -56,115 +44,6 @@ class Played(NamedTuple):
 def order_of(job: JobProto) -> str:
     """The order that ``job`` asks for."""
     return Schedule.Order.Name(job.neuralnet.schedule)
-
-
-def stages_of(micros: Sequence[Micro], delayed: bool = False) -> list[Stages]:
-    """The stages of each micro-batch; those with one graph share theirs."""
-    made = {id(micro.graph): Stages(micro.graph, delayed) for micro in micros}
-    return [made[id(micro.graph)] for micro in micros]
-
-
-@dataclass
-class Stages:
-    """The stages of a partitioned net; ``levels`` has one entry per node, ``before`` what each stage reads.
-
-    ``delayed``: they train on the gradients of earlier mini-batches.
-    """
-
-    graph: Graph
-    delayed: bool = False
-    levels: list[int] = field(init=False, default_factory=list)
-    before: dict[Stage, set[Stage]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        nodes = range(len(self.graph.net.nodes))
-        for node in nodes:
-            self.levels.append(max((self.arrival(s, self.team(node)) for s in self.sources(node)), default=0))
-        self.before = {Stage(self.levels[node], self.team(node)): set() for node in nodes}
-        for node in nodes:
-            for source in self.sources(node):
-                came = self.holding(source, self.team(node))
-                self.before[came].add(self.holding(source, self.team(source)))
-                self.before[came].discard(came)
-
-    def sources(self, node: int) -> list[int]:
-        """The nodes that ``node`` reads."""
-        return [source.node for source in self.graph.net.nodes[node].sources]
-
-    def team(self, node: int) -> int:
-        """The team that computes ``node``."""
-        return self.graph.teams.of_node[node]
-
-    def arrival(self, node: int, team: int) -> int:
-        """The level from which on ``team`` can have what ``node`` makes."""
-        return self.levels[node] + (self.team(node) != team)
-
-    def holding(self, node: int, team: int) -> Stage:
-        """The stage in which ``team`` makes what ``node`` makes, or waits for it: the first that can."""
-        earliest = self.arrival(node, team)
-        stages = self.of_team[team]
-        return next((stage for stage in stages if stage.level >= earliest), stages[-1])
-
-    def of(self, part: Part) -> Stage:
-        """The stage of a part: a helper belongs to who makes what it holds, or to where it has arrived."""
-        return self.holding(part.node, self.of_worker(part.worker))
-
-    @cached_property
-    def of_team(self) -> dict[int, list[Stage]]:
-        """The stages of each team from the first level to the last."""
-        found: dict[int, list[Stage]] = {}
-        for stage in sorted(self.before):
-            found.setdefault(stage.team, []).append(stage)
-        return found
-
-    @cached_property
-    def after(self) -> dict[Stage, set[Stage]]:
-        """The stages that read what a stage makes, and the next one of its team."""
-        found: dict[Stage, set[Stage]] = {stage: set() for stage in self.before}
-        for stage, sources in self.waits.items():
-            for source in sources:
-                found[source].add(stage)
-        return found
-
-    @cached_property
-    def waits(self) -> dict[Stage, set[Stage]]:
-        """What must be computed before a stage can be: what it reads, and the one before it of its team."""
-        found = {stage: set(sources) for stage, sources in self.before.items()}
-        for stages in self.of_team.values():
-            for first, second in itertools.pairwise(stages):
-                found[second].add(first)
-        return found
-
-    def of_worker(self, worker: int) -> int:
-        """The team of a worker."""
-        return self.graph.teams.of_worker[worker]
-
-    def in_flight(self, team: int) -> int:
-        """Micro-batches that keep ``team`` busy: by Little's law, the time until one comes back over its own work.
-
-        K - k for stage k of K in a chain of teams (1F1B; PipeDream's NOAM)."""
-        if team not in self.of_team:
-            return 1
-        first, own = self.of_team[team][0], len(self.of_team[team])
-        return -(-self.behind[first] // own)
-
-    def delay(self, stage: Stage) -> int:
-        """Mini-batches by which backward of a stage is behind its forward: 0 at the end of the net, K - 1 at the
-        first of a chain of K stages."""
-        return self.behind[stage] - 1 if self.delayed else 0
-
-    @property
-    def depth(self) -> int:
-        """The greatest delay."""
-        return max(map(self.delay, self.before), default=0)
-
-    @cached_property
-    def behind(self) -> dict[Stage, int]:
-        """Stages of the longest way from each one, itself included, to the end of the net."""
-        longest: dict[Stage, int] = {}
-        for stage in sorted(self.before, reverse=True):
-            longest[stage] = 1 + max((longest[s] for s in self.after[stage]), default=0)
-        return longest
 
 
 class Rehearsal:

@@ -15,7 +15,7 @@ from netpart.program.communication import Verb, communications
 from netpart.program.compile import compile_worker
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import Instruction, Receive
-from netpart.program.schedule import Stage
+from netpart.program.stages import Stage
 from netpart.proto.control_pb2 import ReadyProto
 from netpart.proto.reader import load
 from tests.end2end.running import mlp

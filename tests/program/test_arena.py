@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.partition import partition_job
-from netpart.program.arena import ALIGN, NONE, aligned, lifetimes, lowest_gap, plan_arena
+from netpart.program.arena import ALIGN, NONE, aligned, lifetimes, plan_arena
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Copy, Instruction, Zero
@@ -98,11 +97,6 @@ def test_a_view_of_a_buffer_keeps_it_alive() -> None:
     buffers = [Buffer("whole", (8,)), Buffer("part", (2,), kind=ALIAS, parent=0, offset=2), Buffer("other", (8,))]
     views = [View(b, whole(buffer.shape)) for b, buffer in enumerate(buffers)]
     assert lifetimes(buffers, [Zero(views[0]), Zero(views[2]), Zero(views[1])]) == {0: (0, 2), 2: (1, 1)}
-
-
-def test_the_lowest_gap_that_fits_is_taken() -> None:
-    taken = np.array([(0, 64), (128, 64), (320, 64)])
-    assert [lowest_gap(taken, n) for n in (64, 128, 192)] == [64, 192, 384]
 
 
 def test_what_lingers_is_not_written_over_for_so_long() -> None:

@@ -19,7 +19,7 @@ from netpart.program.compile import compile_worker
 from netpart.program.delayed import delayed as delayed_run
 from netpart.program.delayed import rehearsed
 from netpart.program.delays import agreed, parameter_delays
-from netpart.program.schedule import Stages
+from netpart.program.stages import Stages
 from netpart.proto.job_pb2 import JobProto, Schedule
 from netpart.updaters import Scale, updater
 from tests.graph.jobs import data, job, layer, product

@@ -12,7 +12,8 @@ from netpart.graph.partition import Partition, partition_job
 from netpart.plan.partition import partition
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward
-from netpart.program.schedule import GPIPE, ONE_F_ONE_B, Played, Rehearsal, Stages
+from netpart.program.schedule import GPIPE, ONE_F_ONE_B, Played, Rehearsal
+from netpart.program.stages import Stages
 from netpart.proto.job_pb2 import JobProto, Schedule
 from tests.graph.jobs import data, job, layer, product
 from tests.laws.nets import Example, examples

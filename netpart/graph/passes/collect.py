@@ -1,34 +1,15 @@
 """Pass: recognises the bridges that together are a collective (all-gather, all-reduce, …).
 
 It adds and removes nothing: it marks the parts of each collective, so that a Program may carry it out as one exchange,
-the ledger may count it as one, and a drawing may frame it. What forms no clean pattern stays single bridges.
-
-    every source sends all it holds to every other member        one source: broadcast, else all-gather
-    every source sends each other member a piece of its own      all-to-all, if no two members get the same
-    the readers add up what they get: of one piece each          reduce-scatter
-                                      all of everything          all-reduce, or reduce to one reader
+the ledger may count it as one, and a drawing may frame it. What forms none of the ``patterns`` stays single bridges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from netpart.collectives.kinds import (
-    ALL_GATHER,
-    ALL_REDUCE,
-    ALL_TO_ALL,
-    BROADCAST,
-    REDUCE,
-    REDUCE_SCATTER,
-    SUMMING,
-)
+from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SUMMING
 from netpart.graph.graph import BRIDGE_DST, CONCATE, SUM, Collective, Graph, Part
-from netpart.spec import RECORD, Region, hull, intersect, size
-
-Pairs = dict[tuple[int, int], Part]
-"""The receiving half of the one bridge between two workers, by (source, target)."""
-Readers = dict[int, list[Part]]
-"""The parts that read each part, by its index."""
+from netpart.graph.passes.patterns import Pattern, Readers, added_up, spread
+from netpart.spec import RECORD, Region, size
 
 
 def collect(graph: Graph) -> None:
@@ -109,81 +90,6 @@ def is_plain(arrival: Part) -> bool:
     """True for a bridge that brings what it is sent, which is what its sending half reads."""
     sender = source(arrival)
     return len(sender.feeds) == 1 and arrival.region == sender.region == sender.feeds[0].region
-
-
-Pattern = tuple[str, tuple[int, ...], tuple[Region | None, ...], Region]
-"""Kind, members, blocks (of an all-gather, a reduce-scatter or an all-to-all), the region of the tensor."""
-
-
-Regions = dict[int, Region]
-"""What each source holds, by worker."""
-
-
-def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
-    """Copies on their way: a broadcast, an all-gather, an all-to-all, or none of them."""
-    targets = sorted({t for _, t in pairs})
-    everything = all(a.region == regions[s] for (s, _), a in pairs.items())
-    if len(regions) == 1 and everything:
-        ((root, region),) = regions.items()
-        return BROADCAST, (root, *targets), (), region
-    if not complete(pairs, regions, targets) or not tile(regions.values()):
-        return None
-    if everything:
-        return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
-    joins = [(t, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [])]
-    wanted = {t: r.region for t, r in sorted(joins, key=lambda j: j[0])}
-    if set(regions) != set(wanted) or any(r.kind != CONCATE or r.region != wanted[t] for t, r in joins):
-        return None
-    if not tile(wanted.values()):
-        return None
-    blocks = tuple(intersect(mine, need) for mine in regions.values() for need in wanted.values())
-    return ALL_TO_ALL, tuple(targets), blocks, hull(list(regions.values()))
-
-
-def complete(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:
-    """True if every source is a target too and sends to every other target."""
-    return set(sources) <= set(targets) and set(pairs) == {(s, t) for s in sources for t in targets if s != t}
-
-
-def tile(regions: Iterable[Region]) -> bool:
-    """True if the regions are disjoint and fill their hull."""
-    boxes = list(regions)
-    disjoint = not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
-    return disjoint and sum(map(size, boxes)) == size(hull(boxes))
-
-
-def added_up(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
-    """Addends on their way: an all-reduce, a reduce, a reduce-scatter, or none of them."""
-    wanted = {t: a.region for (_, t), a in sorted(pairs.items(), key=lambda p: p[0][1])}
-    (whole, *others), boxes = set(regions.values()), list(wanted.values())
-    if others or set(pairs) != {(s, t) for s in regions for t in wanted if s != t}:
-        return None
-    counts = {t: sum(u == t for _, u in pairs) for t in wanted}
-    everyone = [(t, a, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [a])]
-    if not all(is_total(r, a, counts[t]) and (t not in regions or len(r.feeds) > counts[t]) for t, a, r in everyone):
-        return None
-    if len(wanted) == 1:
-        (root,) = wanted
-        return REDUCE, (root, *regions), (), boxes[0]
-    if not set(wanted) <= set(regions):
-        return None
-    if len(wanted) == len(regions) and all(box == whole for box in boxes):
-        return ALL_REDUCE, tuple(regions), (), whole
-    if any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i]):
-        return None
-    return REDUCE_SCATTER, tuple(regions), tuple(wanted.get(s) for s in regions), whole
-
-
-def is_total(reader: Part, arrival: Part, count: int) -> bool:
-    """True if ``reader`` adds up what ``count`` bridges bring and at most one addend of its own worker, each once and
-    whole, and its gradient goes back to all or to one."""
-    back, came = {f.gradient for f in reader.feeds}, [f.part for f in reader.feeds if f.part.kind == BRIDGE_DST]
-    return (
-        reader.kind == SUM
-        and len(set(map(id, came))) == len(came) == count >= len(reader.feeds) - 1
-        and all(f.region == reader.region == arrival.region for f in reader.feeds)
-        and (len(back) == 1 or not arrival.feeds[0].gradient)
-    )
 
 
 def mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Pattern) -> Collective:

@@ -16,6 +16,7 @@ from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, S
 from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Answers, Demand, Feeds
 from netpart.graph.passes.gradients import GradientPlan
+from netpart.graph.passes.live import mark_live
 from netpart.spec import Placement, Region, contains, hull, size, subtract
 
 T = TypeVar("T")
@@ -191,21 +192,3 @@ def remaining(region: Region, done: list[Region]) -> tuple[Region, ...]:
     for box in done:
         rest = [piece for r in rest for piece in subtract(r, box)]
     return tuple(rest)
-
-
-def mark_live(graph: Graph) -> None:
-    """Marks the parts that compute a gradient; an edge behind a part that has none returns none."""
-    members: dict[tuple[int, Region, Region | None], list[Part]] = {}
-    for part in graph.parts:
-        node = graph.net.nodes[part.node]
-        part.live = part.kind == LAYER and node.layer.is_loss and graph.net.trained[part.node]
-        if part.kind == LAYER and graph.reduced[part.node]:
-            members.setdefault((part.node, part.region, part.term), []).append(part)
-    for replicas in members.values():
-        for part in replicas:
-            part.members = tuple(replicas) if len(replicas) > 1 else ()
-    for part in reversed(graph.parts):
-        part.live = part.live or any(p.live for p in part.members)
-        for feed in part.feeds:
-            feed.gradient = feed.gradient and part.live
-            feed.part.live = feed.part.live or feed.gradient

@@ -1,0 +1,165 @@
+"""Updates of one worker: when the gradients of a bucket leave to be summed, and what is done once they are complete.
+
+backward   dw3 dw2 │ dw1 dw0 │            bucket 0 leaves as soon as nothing is added to dw3 and dw2 any more
+bucket 0           └─────────┼─┐
+bucket 1                     └─┼───┐
+updates                       w3 w2 w1 w0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from netpart.graph.graph import Part
+from netpart.graph.holdings import Bucket
+from netpart.program.buffers import View
+from netpart.program.delays import parameter_delays
+from netpart.program.exchanges import Exchanges
+from netpart.program.instructions import (
+    Channel,
+    CollectiveStart,
+    CollectiveWait,
+    Copy,
+    Instruction,
+    Update,
+    Way,
+    Zero,
+)
+from netpart.program.norm import NormCompiler
+from netpart.program.parameters import Key, ParameterMemory
+from netpart.program.served import Served
+from netpart.spec import whole
+
+
+class UpdateCompiler:
+    """Emits what sums gradients over workers and updates ``parameters``, for the ``group`` in which the worker trains.
+
+    ``shared`` are the holdings of which this worker updates a part, by their bucket; ``gathers`` bring the rest.
+    """
+
+    def __init__(self, parameters: ParameterMemory, group: int = 0) -> None:
+        partition, worker, memory = parameters.partition, parameters.worker, parameters.memory
+        self.parameters, self.buckets, self.holdings = parameters, parameters.buckets, parameters.holdings
+        self.exchanges = Exchanges(partition.job)
+        sharded = ((n, bucket.cells[0]) for n, bucket in self.buckets if bucket.sharded)
+        self.shared = {parameters.holding(cell.parameter.name, cell.box): n for n, cell in sharded}
+        self.gathers: list[CollectiveStart] = []
+        self.remaining: dict[int, set[Key]] = {}
+        self.started: dict[int, CollectiveStart] = {}
+        self.served = Served(partition, worker, group) if partition.servers else None
+        self.delays = parameter_delays(partition)
+        self.norm: NormCompiler | None = None
+        if partition.norm is not None and worker in partition.norm.workers:
+            self.norm = NormCompiler(partition.norm, worker, memory, self.exchanges)
+
+    def start(self, phase: int) -> list[Instruction]:
+        """Before backward: zeroes gradients that nobody here adds to, and starts buckets that wait for nothing."""
+        out: list[Instruction] = [
+            Zero(view, delay=self.delay(h))
+            for h, view in enumerate(self.parameters.gradients)
+            if view is not None and not self.parameters.sums[h].contributions
+        ]
+        self.remaining = {b: self.parameters.awaited(bucket) for b, bucket in self.buckets}
+        for b, _ in self.buckets:
+            self.leave_if_ready(b, phase, out)
+        return out
+
+    def complete(self, micro: int, part: Part, phase: int, out: list[Instruction]) -> None:
+        """After a part's backward: starts the buckets whose last contribution it made."""
+        made = {(micro, part.index, slot) for slot in range(len(part.trains))}
+        for b, waiting in self.remaining.items():
+            if waiting & made:
+                waiting -= made
+                self.leave_if_ready(b, phase, out)
+
+    def leave_if_ready(self, b: int, phase: int, out: list[Instruction]) -> None:
+        if self.remaining[b] or b in self.started:
+            return
+        delay = self.bucket_delay(b)
+        out += [Copy(place, gradient, delay=delay) for place, gradient in self.parameters.beside(b)]
+        self.started[b] = replace(self.summed(b, phase), delay=delay)
+        out.append(self.started[b])
+
+    def summed(self, b: int, phase: int) -> CollectiveStart:
+        """Sums the gradients of a bucket: all of them here, or those at home here."""
+        if not self.bucket(b).sharded:
+            return self.exchange(b, Channel(phase, Way.BUCKET, 0, b), self.parameters.flat[b], f"bucket {b}")
+        cell = self.bucket(b).cells[0]
+        gradient = self.parameters.cropped(self.parameters.holding(cell.parameter.name, cell.box), cell.box)
+        return self.exchange(b, Channel(phase, Way.BUCKET, 0, b), gradient, f"d({cell.parameter.name})")
+
+    def exchange(self, b: int, channel: Channel, view: View, name: str) -> CollectiveStart:
+        """Sums the gradients of a bucket in ``view``, or completes the values there."""
+        bucket = self.bucket(b)
+        region = bucket.cells[0].box if bucket.sharded else whole(view.shape)
+        found = self.exchanges.of_bucket(bucket)[channel.way]
+        return self.exchanges.within(found, view, region, self.parameters.worker, self.parameters.memory, channel, name)
+
+    def finish(self, phase: int) -> list[Instruction]:
+        """After backward: updates every parameter as soon as its gradient is complete, or has servers do it."""
+        if self.norm is not None:
+            out = self.finish_clipped(self.norm, phase)
+        else:
+            out = [i for waits, held in self.completed() for i in (*waits, *self.updates(held, phase))]
+        pulls = self.served.pulls(self.parameters.values, self.holdings) if self.served else []
+        return [*out, *map(CollectiveWait, self.gathers), *pulls]
+
+    def updates(self, held: list[int], phase: int, norm: View | None = None) -> list[Instruction]:
+        """Updates holdings, or pushes their gradients to their servers: what is trained first, so that kernels that do
+        updates which follow each other at once do most at once."""
+        held = sorted(held, key=self.follows)
+        own = [h for h in held if self.served is None or self.follows(h)]
+        found = [i for h in own for i in self.updated(h, phase, norm)]
+        if self.served is not None:
+            for h in held:
+                made = self.parameters.values if h in own else self.parameters.gradients
+                found += self.served.push(self.holdings[h], made[h])
+        return found
+
+    def follows(self, h: int) -> bool:
+        """True for a running statistic."""
+        return self.holdings[h].parameter.spec.running is not None
+
+    def updated(self, h: int, phase: int, norm: View | None) -> Iterator[Instruction]:
+        """Updates a holding, and lets the new values leave where others wait for them."""
+        yield Update(h, norm, delay=self.delay(h))
+        if h in self.shared:
+            b = self.shared[h]
+            channel = Channel(phase, Way.VALUES, 0, b)
+            self.gathers.append(self.exchange(b, channel, self.parameters.values[h], self.holdings[h].parameter.name))
+            yield self.gathers[-1]
+
+    def finish_clipped(self, norm: NormCompiler, phase: int) -> list[Instruction]:
+        """Counts every gradient as soon as it is complete; the updates come once all workers know the norm."""
+        out: list[Instruction] = [norm.start()]
+        updates: list[Instruction] = []
+        for waits, held in self.completed():
+            counted = [self.parameters.cropped(h, box) for h in held for box in norm.boxes(self.holdings[h])]
+            out += [*waits, *map(norm.count, counted)]
+            updates += self.updates(held, phase, norm.total)
+        pushed = self.served.push_norm(norm.total) if self.served else []
+        delay = max(self.delays.values(), default=0)
+        return [replace(i, delay=delay) for i in (*out, *norm.agree(phase), *pushed, *updates)]
+
+    def delay(self, h: int) -> int:
+        """Steps by which the update of a holding is behind forward."""
+        return self.delays.get(self.holdings[h].parameter.name, 0)
+
+    def bucket_delay(self, b: int) -> int:
+        """The same of what a bucket brings."""
+        return max(self.delays.get(cell.parameter.name, 0) for cell in self.bucket(b).cells)
+
+    def completed(self) -> Iterator[tuple[list[Instruction], list[int]]]:
+        """Holdings by when their gradient is complete, and what to wait for before: first those in no bucket."""
+        last = {self.parameters.holding(c.parameter.name, c.box): b for b, bucket in self.buckets for c in bucket.cells}
+        trained = [h for h, gradient in enumerate(self.parameters.gradients) if gradient is not None]
+        complete = {h: max(last.get(h, -1), last.get(self.parameters.centre(h), -1)) for h in trained}
+        yield [], [h for h in trained if complete[h] < 0]
+        for b, _ in self.buckets:
+            delay = self.bucket_delay(b)
+            copies = [Copy(gradient, place, delay=delay) for place, gradient in self.parameters.beside(b)]
+            yield [CollectiveWait(self.started[b], delay=delay), *copies], [h for h in trained if complete[h] == b]
+
+    def bucket(self, b: int) -> Bucket:
+        return self.parameters.partition.buckets[b]
