@@ -100,7 +100,8 @@ class Machine:
             f"{bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}, "
             f"workspace {bytes_text(self.workspace_bytes)}, messages {bytes_text(self.wire_bytes)}, "
             f"{bytes_text(RESERVE)} in reserve) but may have {needed - still + free} ({left}); "
-            f"cut the net over more workers, use more micro_batches or a smaller batchsize{', or raise the limit' if cpu else ''}"
+            f"cut the net over more workers, use more micro_batches or a smaller batchsize"
+            f"{', or raise the limit' if cpu else ''}"
         )
 
     def free(self) -> int | None:
