@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import setitem
 
 from netpart.kernels.activation import Activation, Kind
 from netpart.kernels.op import Array, Op, chain
@@ -28,7 +29,12 @@ class Arrays(Activation):
         """dst = the message that each call is given, or what it has from element ``start`` on; or ``own``, which may be
         dst, plus that. A message has no gaps; where it lies may change from call to call.
         """
-        taken = partial(self.xp.copyto, dst) if own is None else partial(self.xp.add, own, out=dst)
+        add = self.xp.add
+
+        def added(piece: Array) -> None:
+            add(own, piece, dst)
+
+        taken: Callable[[Array], None] = partial(setitem, dst, ...) if own is None else added
         if start is None:
             return taken
         shape, piece = dst.shape, slice(start, start + dst.size)
