@@ -41,6 +41,12 @@ def join(known: Known, more: Known) -> None:
         known[stream] = max(number, known.get(stream, 0))
 
 
+def waited_for(known: Known) -> None:
+    """A host has waited for what is ``known``."""
+    with WORKING:
+        join(HOST, known)
+
+
 def is_available() -> bool:
     return bool(runtime.getDeviceCount() > 0)
 
@@ -206,7 +212,7 @@ class Stream:
     def synchronize(self) -> None:
         self.refuse_while_capturing("cudaStreamSynchronize")
         self.drain()
-        join(HOST, self.known)
+        waited_for(self.known)
 
     def refuse_while_capturing(self, what: str) -> None:
         if self.capture is not None:
@@ -312,7 +318,7 @@ class Event:
         if self.captured is not None:
             raise CUDARuntimeError("cudaErrorCapturedEvent: operation not permitted on an event of a capture")
         reach(self.waited)
-        join(HOST, self.known)
+        waited_for(self.known)
 
 
 def reach(mark: list[Any]) -> None:
