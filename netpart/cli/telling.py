@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.launch.events import Event, Staleness, Summary
+    from netpart.launch.events import Event, Staleness, Started, Summary
     from netpart.launch.speedup import Speedup
 
 THROUGH = {
@@ -16,6 +16,8 @@ THROUGH = {
     "cuda-ipc": "memory of the GPUs",
 }  # fmt: skip
 """Transports in words."""
+HERE = ("memory", "shm")
+"""Transports of one host."""
 SHOWN = 8
 """Counts of a histogram that are printed."""
 
@@ -65,7 +67,7 @@ def line(event: Event) -> str:
         rest = f"; waiting for {ranks(event.missing)}" if event.missing else "; everybody is there"
         return f"worker {event.rank} joined ({event.where}){rest}"
     devices = ", ".join(sorted(set(event.devices)))
-    memory = " + ".join(bytes_text(m) for m in event.memory)
+    memory = " + ".join(bytes_text(m) for m in event.memory) + scarce(event)
     threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
     start = f" from step {event.first_step}" if event.first_step else ""
     who = event.cluster or counted(event.workers, "worker")
@@ -74,6 +76,17 @@ def line(event: Event) -> str:
         f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; "
         f"tensors through {THROUGH[event.transport]}"
     )
+
+
+def scarce(event: Started) -> str:
+    """What to know of workers on one host that take more together than it has: it will end one of them."""
+    from netpart.units import bytes_text
+    from netpart.worker.limits import host_memory
+
+    has = host_memory() if event.transport in HERE and set(event.devices) == {"cpu"} else None
+    if has is None or sum(event.memory) <= has:
+        return ""
+    return f", more than the {bytes_text(has)} of this host, so one may be killed: take fewer rows, or more hosts"
 
 
 def ranks(missing: tuple[int, ...]) -> str:

@@ -18,6 +18,13 @@ def test_the_first_line_tells_what_tensors_go_through(transport: str, words: str
     assert line(started) == f"{expected}tensors through {words}"
 
 
+def test_workers_that_take_more_than_their_host_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netpart.worker.limits.host_memory", lambda: 4096)
+    for memory, told in (((2048, 2048), False), ((2048, 2049), True)):
+        started = Started("net", 2, 10, 0, 32, ("cpu", "cpu"), memory, "shm", "reference kernels", (1, 1))
+        assert (", more than the 4.0 KiB of this host, so one may be killed" in line(started)) == told
+
+
 def test_groups_and_servers_are_told_of() -> None:
     job = "net", 4, 10, 0, 32, ("cpu",) * 4, (1024,) * 4, "shm", "reference kernels", (1,) * 4
     assert line(Started(*job, "2 groups of 1 worker, 2 servers")).startswith("net: 2 groups of 1 worker, 2 servers on")
