@@ -21,10 +21,11 @@ from netpart.graph.notebook import Shown
 from netpart.graph.passes.agree import agreeing
 from netpart.graph.passes.collect import collect
 from netpart.graph.passes.connect import connect
+from netpart.graph.passes.cuts import ranges
 from netpart.graph.passes.expand import expand
 from netpart.graph.passes.norm import Norm, share_norm
 from netpart.graph.passes.place import place
-from netpart.graph.passes.placer import Fallback, ranges
+from netpart.graph.passes.placer import Fallback
 from netpart.graph.passes.shard import least_elements
 from netpart.graph.passes.synchronise import synchronise
 from netpart.graph.passes.teams import join_teams, one_team

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.graph.passes.placer import ranges
+from netpart.graph.passes.cuts import ranges
 from netpart.plan.cuts import axis_name, axis_sizes, sizes_text
 
 UNEVEN = 1.25

@@ -6,8 +6,9 @@ import pytest
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.graph.build import build_net
+from netpart.graph.passes.cuts import ranges, scaled
 from netpart.graph.passes.place import place
-from netpart.graph.passes.placer import Fallback, ranges, scaled
+from netpart.graph.passes.placer import Fallback
 from netpart.spec import Placement
 from tests.graph.jobs import data, job, layer, product
 

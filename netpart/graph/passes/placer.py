@@ -7,32 +7,19 @@ A cut written on a layer is taken or refused; an inherited one that the layer ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise, product
+from itertools import product
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.graph.net import Node
+from netpart.graph.passes.cuts import Cut, LayerCuts
 from netpart.graph.passes.listed import ListedShards
 from netpart.layers.layer import INPUT
-from netpart.layers.rows import RowInput
-from netpart.proto.cut_pb2 import CutProto, Remainder
 from netpart.spec import RECORD, Placement, Region, Shard, whole
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import LayerProto, NetProto
-
-REPLICA = "REPLICA"
-Ranges = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class Cut:
-    """One direction of a grid: ranges along an axis, along the contraction (INPUT), or REPLICA copies."""
-
-    over: int | str
-    ranges: Ranges
 
 
 @dataclass(frozen=True)
@@ -47,28 +34,14 @@ class Fallback:
     taken: str
 
 
-def ranges(extent: int, parts: int, spread: bool) -> Ranges:
-    """Cuts ``extent`` into ``parts``: the last takes the rest (8 on 3: 2, 2, 4), or evenly at floor(i*n/k)."""
-    bounds = [i * extent // parts if spread else i * (extent // parts) for i in range(parts)] + [extent]
-    return tuple(pairwise(bounds))
-
-
-def scaled(sizes: Sequence[int], extent: int) -> Ranges:
-    """Cuts ``extent`` in proportion to ``sizes`` (equal to them if they sum to it)."""
-    total = sum(sizes)
-    bounds = [0, *(s * extent // total for s in accumulate(sizes))]
-    return tuple(pairwise(bounds))
-
-
 class LayerPlacer:
     """Works out the placement of one layer in the net of ``phase``."""
 
     def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:
-        self.node, self.layer, self.net_conf, self.workers, self.full_rows, self.phase = (
-            node, node.layer, conf, workers, full_rows, phase,
-        )  # fmt: skip
+        self.node, self.layer, self.net_conf, self.workers, self.phase = node, node.layer, conf, workers, phase
         self.conf: LayerProto = node.conf
         self.location = list(self.conf.location)
+        self.cuts = LayerCuts(node, conf, workers, full_rows)
 
     def place(self, fallbacks: list[Fallback]) -> Placement:
         placement = self.parts(fallbacks)
@@ -81,7 +54,7 @@ class LayerPlacer:
         if self.conf.shard:
             return self.shards()
         if self.conf.cut:
-            return self.grid([self.long_cut(c, i) for i, c in enumerate(self.conf.cut)], self.long_location())
+            return self.grid([self.cuts.of(c, i) for i, c in enumerate(self.conf.cut)], self.long_location())
         if len(self.location) == 1:
             return self.whole()
         if self.conf.HasField("partition_dim"):
@@ -105,38 +78,21 @@ class LayerPlacer:
                 hint = "give one location, a partition_dim, or cut { over: REPLICA }"
                 raise ConfigError(self.node.name, "one location for an uncut layer", f"{self.location}", hint, at=at)
             return self.whole()
-        parts = len(self.location) or self.workers
-        return self.grid([Cut(axis, self.axis_ranges(axis, parts, at))], self.location)
+        parts = self.cuts.parts
+        return self.grid([Cut(axis, self.cuts.along(axis, parts, at))], self.location)
 
     def inherited(self, axis: int, fallbacks: list[Fallback]) -> Placement:
         """Takes the net's ``partition_dim``, or falls back: inputs whole, losses, outputs and others on the batch."""
-        parts = len(self.location) or self.workers
+        parts = self.cuts.parts
         if axis == -1 or parts == 1:
             return self.whole()
         for candidate in [axis] if self.layer.is_input else [0] if self.layer.metrics else [axis, 0]:
-            if candidate in self.layer.cuts() and self.extent(candidate) >= parts:
+            if candidate in self.layer.cuts() and self.cuts.extent(candidate) >= parts:
                 if candidate != axis:
                     fallbacks.append(Fallback(self.node.name, axis, "batch"))
-                return self.grid([Cut(candidate, self.axis_ranges(candidate, parts, ()))], self.location)
+                return self.grid([Cut(candidate, self.cuts.along(candidate, parts, ()))], self.location)
         fallbacks.append(Fallback(self.node.name, axis, "whole"))
         return self.whole()
-
-    def long_cut(self, cut: CutProto, i: int) -> Cut:
-        at: FieldPath = ("cut", i)
-        parts = cut.parts or len(cut.sizes) or len(cut.location) or len(self.location) or self.workers
-        if parts < 1:
-            raise ConfigError(self.node.name, "1 part or more", str(parts), "write parts: 2", at=(*at, "parts"))
-        if cut.over == CutProto.REPLICA:
-            return Cut(REPLICA, self.copies(parts, list(cut.sizes), at))
-        if cut.over == CutProto.INPUT:
-            return Cut(INPUT, self.input_ranges(parts, list(cut.sizes), at))
-        return Cut(cut.axis, self.axis_ranges(cut.axis, parts, at, list(cut.sizes)))
-
-    def copies(self, parts: int, sizes: list[int], at: FieldPath) -> Ranges:
-        if sizes:
-            got, hint = str(sizes), "write parts: every copy is whole"
-            raise ConfigError(self.node.name, "no sizes of REPLICA copies", got, hint, at=(*at, "sizes"))
-        return tuple((k, k + 1) for k in range(parts))
 
     def long_location(self) -> list[int]:
         """Workers of the grid's cells in row-major order: the layer's, or those of the one cut that has some."""
@@ -147,30 +103,6 @@ class LayerPlacer:
         location = listed[0] if listed else self.location
         self.check_location(location, ("cut",))
         return location
-
-    def axis_ranges(self, axis: int, parts: int, at: FieldPath, sizes: list[int] | None = None) -> Ranges:
-        allowed = [a for a in self.layer.cuts() if a != INPUT]
-        if axis not in allowed:
-            got, hint = f"a cut on axis {axis}", f"its shape is {self.layer.output.shape}"
-            raise ConfigError(self.node.name, f"a cut on {self.names(allowed)}", got, hint, at=at)
-        rows = self.layer.row_sizes() if axis == 0 and isinstance(self.layer, RowInput) else ()
-        sizes = sizes or (list(rows) if len(rows) == parts else [])
-        if sizes:
-            self.check_sizes(sizes, parts, self.extent(axis), at)
-            return scaled(sizes, self.layer.output.shape[axis])
-        self.check_parts(self.extent(axis), parts, self.names([axis]), at)
-        return ranges(self.layer.output.shape[axis], parts, axis >= 2 or self.spread)
-
-    def input_ranges(self, parts: int, sizes: list[int], at: FieldPath) -> Ranges:
-        space = self.layer.contraction()
-        if space is None or INPUT not in self.layer.cuts():
-            hint = "only a layer that adds up its inputs can be cut on them, such as an inner product"
-            raise ConfigError(self.node.name, "a cut on an axis", "a cut over INPUT", hint, at=at)
-        if sizes:
-            self.check_sizes(sizes, parts, space[0], at)
-            return scaled(sizes, space[0])
-        self.check_parts(space[0], parts, "the input's axis 1", at)
-        return ranges(space[0], parts, self.spread)
 
     def grid(self, cuts: list[Cut], location: list[int]) -> Placement:
         """Shards of every cell of the grid, in row-major order; empty cells are dropped."""
@@ -207,27 +139,6 @@ class LayerPlacer:
                 region[cut.over] = cut.ranges[i]
         return Shard(worker, tuple(region), term)
 
-    @property
-    def spread(self) -> bool:
-        owner = self.conf if self.conf.HasField("remainder") else self.net_conf
-        return owner.remainder == Remainder.SPREAD
-
-    def extent(self, axis: int) -> int:
-        """Extent of ``axis``; of the batch, that of the whole mini-batch."""
-        return self.full_rows if axis == 0 else self.layer.output.shape[axis]
-
-    def check_parts(self, extent: int, parts: int, what: str, at: FieldPath) -> None:
-        if extent < parts:
-            fewer = "name fewer locations" if self.location else f"run with --workers {max(1, extent)}"
-            hint = f"cut it into at most {extent} parts, or {fewer}"
-            raise ConfigError(self.node.name, f"{what} at least as long as its {parts} parts", f"{extent}", hint, at=at)
-
-    def check_sizes(self, sizes: list[int], parts: int, extent: int, at: FieldPath) -> None:
-        if len(sizes) != parts or sum(sizes) != extent or min(sizes) < 1:
-            hint = "every part needs at least 1"
-            expected = f"{parts} sizes that sum to {extent}"
-            raise ConfigError(self.node.name, expected, f"{sizes}", hint, at=at)
-
     def check_location(self, location: list[int], at: FieldPath) -> None:
         for i, worker in enumerate(location):
             if not 0 <= worker < self.workers:
@@ -236,7 +147,3 @@ class LayerPlacer:
                 raise ConfigError(
                     self.node.name, expected, str(worker), hint, at=(*at, i) if at == ("location",) else at
                 )
-
-    def names(self, axes: Sequence[int | str]) -> str:
-        named = {0: "0 (batch)", 1: "1 (neurons, channels)", 2: "2 (space)", 3: "3 (space)", 4: "4 (space)"}
-        return "axis " + " or ".join(named.get(a, str(a)) for a in axes if isinstance(a, int))

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.passes.ask import Answers, ask
 from netpart.graph.passes.connect import carried
+from netpart.graph.passes.cuts import ranges
 from netpart.graph.passes.gradients import GradientPlan, plan_gradients
-from netpart.graph.passes.placer import ranges
 from netpart.layers.identity import Identity
 from netpart.proto.job_pb2 import LayerProto
 from netpart.proto.layer_pb2 import LayerType

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.graph.net import Net, Node
-from netpart.graph.passes.placer import Ranges, ranges
+from netpart.graph.passes.cuts import Ranges, ranges
 from netpart.layers.layer import INPUT
 from netpart.spec import RECORD, Placement, Shard, whole
 
