@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -152,12 +153,18 @@ def test_blocks_that_lie_in_one_run_are_not_packed() -> None:
 
 
 @pytest.mark.skipif(ON_GPU, reason="NCCL itself waits on, in a thread that nobody can end")
-def test_a_member_that_does_not_come_is_an_error() -> None:
+def test_a_member_that_does_not_come_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that waits in vain is gone when the test is: what it does would be seen by others."""
+    monkeypatch.setattr(cupy().cuda.nccl, "SECONDS", 0.3)
     found, communicators = exchange(ALL_REDUCE, (0, 1), ((0, 4),), (), "nccl", 8), Communicators(0)
     communicators.call(cupy(), found, (0, 1), [None] * 2, [None] * 2, np.float64)
     expected = r"rank 0: expected a communicator of ranks 0, 1, got no answer from the others in 0.1 s; see what NCCL"
     with pytest.raises(TransportError, match=expected):
         communicators.connect(communicators.begin(), 0.1)
+    for thread in threading.enumerate():
+        if thread.name == "netpart-nccl":
+            thread.join(SECONDS)
+    assert "netpart-nccl" not in {thread.name for thread in threading.enumerate()}
 
 
 @pytest.mark.skipif(ON_GPU, reason="needs to have two members on one GPU at a time")
