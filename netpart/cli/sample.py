@@ -68,9 +68,9 @@ def call(args: argparse.Namespace) -> int:
 
 def use_one_core() -> None:
     """Keeps the kernels, which are not loaded yet, on one core: one window is too little work to share."""
-    from netpart.kernels.threads import VARIABLES
+    from netpart.launch.cores import THREAD_VARIABLES
 
-    for name in VARIABLES:
+    for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
 
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
-from netpart.kernels.threads import VARIABLES, cores
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""What OpenMP, OpenBLAS and MKL look at."""
 WAIT = "OMP_WAIT_POLICY"
 """Threads that wait actively take the cores that other workers compute on."""
 HERE = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE")
@@ -46,8 +47,8 @@ def adopted(environment: Mapping[str, str], threads: int = 0) -> dict[str, str]:
 def variables(share: int, threads: int, beside_others: bool) -> dict[str, str]:
     """``threads``, or else what the environment says, to OpenMP for all where no more, or else ``share``."""
     said = {} if threads else os.environ
-    text = said.get(VARIABLES[0], str(threads or max(1, share)))
-    found = {name: said.get(name, text) for name in VARIABLES}
+    text = said.get(THREAD_VARIABLES[0], str(threads or max(1, share)))
+    found = {name: said.get(name, text) for name in THREAD_VARIABLES}
     return found | {WAIT: os.environ.get(WAIT, "passive")} if beside_others else found
 
 
@@ -68,3 +69,14 @@ def expand(name: str, text: str) -> list[int]:
     if None in parts:
         raise ConfigError(name, "a number from 1", repr(text), "unset it if no launcher has set it")
     return found
+
+
+def cores(process: int = 0) -> int:
+    """Cores that a process may run on; 0 is this one."""
+    return len(os.sched_getaffinity(process))
+
+
+def threads_of(environment: Mapping[str, str]) -> int:
+    """The threads that kernels use in a process with this environment."""
+    text = environment.get(THREAD_VARIABLES[0], "")
+    return int(text) if text.isdecimal() and int(text) else cores()

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from netpart.kernels.threads import threads_of
 from netpart.launch.control import Control
+from netpart.launch.cores import threads_of
 from netpart.launch.devices import placed
 from netpart.launch.due import meetings
 from netpart.launch.files import Files

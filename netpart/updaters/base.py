@@ -10,8 +10,7 @@ One update of a parameter w with gradient g at step t, in this order:
 
 g itself is only read, so that it can be inspected after the step. On a CPU the rule, which is several
 passes over the same arrays, runs block by block: a block of everything it touches stays in the cache,
-and its temporaries need the size of a block, not that of the largest parameter. The threads of a worker
-share the blocks of large parameters; whose turn a block is changes no bit of it.
+and its temporaries need the size of a block, not that of the largest parameter.
 """
 
 from __future__ import annotations
@@ -19,18 +18,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from netpart.kernels.op import Array, Clock, Op
-from netpart.kernels.threads import together
 from netpart.kernels.updates import Formula, Numbers
+from netpart.kernels.verbs import blocks
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.checks import check, fraction, not_negative
 from netpart.updaters.schedule import schedule
-from netpart.updaters.shares import Parts, shares
 
+CACHE = 3 << 16
+"""Elements of float32 that a block may have in all arrays of an update together: three quarters of a megabyte."""
 AVERAGE = "average"
 """Name of the state that holds the moving average of a parameter."""
 
@@ -115,34 +113,28 @@ class Updater(ABC):
         clipped to ``clip_norm``. ``run`` changes w and state in place, reads g, and allocates no array.
         """
         decay = self.weight_decay * scale.wd
-        regular = norm is not None or self.clip[0] < self.clip[1] or (decay > 0 and not self.decoupled)
-        count, factors = self.temporaries + regular, [] if norm is None else [((1,), norm.dtype), ((1,), w.dtype)]
-        parts = shares(xp, (w, g, *state), count)
-        shape = parts[0][0][0].shape if w.size else (0,)
+        added = 0.0 if self.decoupled else decay
+        extra = int(norm is not None or self.clip[0] < self.clip[1] or added > 0)
+        arrays = 2 + len(state) + self.temporaries + extra
+        parts = blocks((w, g, *state), CACHE // arrays if xp.__name__ == "numpy" else w.size)
+        shape = parts[0][0].shape if parts else (0,)
+        factors = [] if norm is None else [((1,), norm.dtype), ((1,), w.dtype)]
+        rules = len(self.slots)
 
         def run(*scratch: Array) -> None:
             step = Step(clock.step + 1, self.rate(clock.step) * scale.lr)
+            keep = self.kept(clock.step)
             factor = None if norm is None else _factor(xp, norm, self.clip_norm, *scratch[:2])
-            change = partial(self._change, xp, step, decay, factor, regular)
-            own = iter(scratch[len(factors) :])
-            together([partial(change, share, tuple(islice(own, count))) for share in parts])
+            for part_w, part_g, *part_state in parts:
+                t = [array[: len(part_w)] for array in scratch[len(factors) :]]
+                gradient = self._regularise(xp, part_w, part_g, factor, added, t.pop(), t[0]) if extra else part_g
+                if decay > added:
+                    xp.multiply(part_w, 1 - step.lr * decay, out=part_w)
+                self.update(xp, step, part_w, gradient, part_state[:rules], t)
+                for mean in part_state[rules:]:
+                    average(xp, mean, keep, part_w, t[0])
 
-        return Op(run, [*factors, *[(shape, w.dtype)] * (count * len(parts))])
-
-    def _change(
-        self, xp: Any, step: Step, decay: float, factor: Array, regular: bool, parts: Parts, scratch: Sequence[Array]
-    ) -> None:
-        """Updates ``parts``, one after another; ``regular``: their gradients are clipped or decayed first."""
-        keep, rules = self.kept(step.number - 1), len(self.slots)
-        for w, g, *state in parts:
-            t = [array[: len(w)] for array in scratch]
-            if regular:
-                g = self._regularise(xp, w, g, factor, 0.0 if self.decoupled else decay, t.pop(), t[0])
-            if self.decoupled and decay > 0:
-                xp.multiply(w, 1 - step.lr * decay, out=w)
-            self.update(xp, step, w, g, state[:rules], t)
-            for mean in state[rules:]:
-                average(xp, mean, keep, w, t[0])
+        return Op(run, [*factors, *[(shape, w.dtype)] * (self.temporaries + extra)])
 
     def kept(self, step: int) -> float:
         """The share of the averages that step ``step`` (0, 1, ...) keeps."""

@@ -9,8 +9,8 @@ import pytest
 
 from netpart.cli.gradcam import METHODS
 from netpart.data.nifti import Scan, save_volume
-from netpart.kernels.threads import VARIABLES
 from netpart.launch import gradcam
+from netpart.launch.cores import THREAD_VARIABLES
 from tests.cli.conftest import JOB, Netpart
 from tests.datasets.samples import scans
 from tests.launch.test_gradcam import DEEP, TINY
@@ -18,7 +18,7 @@ from tests.launch.test_gradcam import DEEP, TINY
 
 @pytest.fixture(autouse=True)
 def environment_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in VARIABLES:
+    for name in THREAD_VARIABLES:
         monkeypatch.setenv(name, "1")
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from netpart.cli.sample import show
-from netpart.kernels.threads import VARIABLES
+from netpart.launch.cores import THREAD_VARIABLES
 from tests.cli.conftest import Netpart
 from tests.launch.texts import gpt
 
 
 @pytest.fixture(autouse=True)
 def environment_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in VARIABLES:
+    for name in THREAD_VARIABLES:
         monkeypatch.setenv(name, "1")
 
 

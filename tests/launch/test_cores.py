@@ -7,13 +7,12 @@ import os
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.kernels.threads import VARIABLES, threads_of
-from netpart.launch.cores import HERE, WAIT, adopted, processes_here, shared
+from netpart.launch.cores import HERE, THREAD_VARIABLES, WAIT, adopted, cores, processes_here, shared, threads_of
 
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*VARIABLES, WAIT, *HERE):
+    for name in (*THREAD_VARIABLES, WAIT, *HERE):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -30,7 +29,7 @@ def test_nobody_waits_actively_beside_others() -> None:
 def test_what_is_asked_for_goes_before_the_environment_and_that_before_a_share(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in VARIABLES:
+    for name in THREAD_VARIABLES:
         monkeypatch.setenv(name, "5")
     assert threads_of(shared(2)) == 5
     assert threads_of(shared(2, 3)) == 3
@@ -38,7 +37,11 @@ def test_what_is_asked_for_goes_before_the_environment_and_that_before_a_share(
 
 def test_what_openmp_is_told_holds_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert {shared(1)[name] for name in VARIABLES} == {"3"}
+    assert {shared(1)[name] for name in THREAD_VARIABLES} == {"3"}
+
+
+def test_without_a_word_a_process_takes_all_cores() -> None:
+    assert threads_of({}) == threads_of({THREAD_VARIABLES[0]: "many"}) == cores()
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ from google.protobuf import text_format
 
 from netpart.errors import ConfigError
 from netpart.kernels.op import Array, Clock, Op
-from netpart.kernels.threads import VARIABLES
 from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
 from netpart.updaters import UPDATERS, Scale, Updater, updater
-from netpart.updaters.shares import CACHE, WORTH
+from netpart.updaters.base import CACHE
 
 RATE = "learning_rate { type: kFixed base_lr: 0.1 }"
 PLAIN = {
@@ -241,23 +240,6 @@ def test_scratch_does_not_grow_with_the_parameter(kind: str) -> None:
     op = rule.bind(np, arrays[0], arrays[1], arrays[2:], Scale(), Clock())
     assert op.scratch
     assert all(len(arrays) * shape[0] <= CACHE for shape, _ in op.scratch)
-
-
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_that_share_a_parameter_change_no_bit(kind: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it is a view of some columns, and all that may be done to a gradient is done."""
-    rule = updater(configured(kind, "weight_decay: 0.5 clip_low: -1 clip_high: 1 clip_norm: 1 ema_decay: 0.5"))
-    found = []
-    for many in (1, threads):
-        monkeypatch.setenv(VARIABLES[0], str(many))
-        random = np.random.default_rng(1)
-        w, g = (random.standard_normal((threads * WORTH // 64 + 7, 96), np.float32)[:, 16:80] for _ in range(2))
-        state = [np.zeros_like(w) for _ in rule.states]
-        op = rule.bind(np, w, g, state, Scale(), Clock(), np.ones(1))
-        assert len(op.scratch) == 2 + many * (rule.temporaries + 1)
-        op.run(*scratch_of(op))
-        found.append([w, *state])
-    assert all(np.array_equal(*each) for each in zip(*found, strict=True))
 
 
 def test_momentum_costs_memory_only_where_there_is_some() -> None:
