@@ -79,14 +79,16 @@ def line(event: Event) -> str:
 
 
 def scarce(event: Started) -> str:
-    """What to know of workers on one host that take more together than it has: it will end one of them."""
+    """What to know of workers on one host that take more together than it, or its container, has: one will be ended."""
     from netpart.units import bytes_text
     from netpart.worker.limits import host_memory
 
     has = host_memory() if event.transport in HERE and set(event.devices) == {"cpu"} else None
     if has is None or sum(event.memory) <= has:
         return ""
-    return f", more than the {bytes_text(has)} of this host, so one may be killed: take fewer rows, or more hosts"
+    return (
+        f", more than the {bytes_text(has)} that their host allows, so one may be killed; take fewer rows or more hosts"
+    )
 
 
 def ranks(missing: tuple[int, ...]) -> str:

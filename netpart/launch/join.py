@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -71,7 +70,6 @@ def play(context: zmq.Context[Any], invitation: Invitation, rank: int, listen: s
     def lost() -> NoReturn:
         end(f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken")
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # schedulers say so before they kill
     away = Away(invitation.folder, lost)
     return serve(context, invitation.address, rank, invitation.token, connect, listen, sys.stderr, away)
 

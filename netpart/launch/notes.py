@@ -6,8 +6,8 @@ from __future__ import annotations
 import fcntl
 import json
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
@@ -48,25 +48,18 @@ class Notes:
         return lines
 
     def hear(self, event: Event | Updated) -> None:
-        """Takes one event. Updates are many: they are noted, and not passed on."""
+        """Takes one event. Updates are many: they are noted, and not passed on. Raises DataError on a full disk."""
         if isinstance(event, Updated):
             return self.note_update(event)
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
-            self.write(event)
+            with room(self.file):
+                self.file.write(json.dumps(asdict(event)) + "\n")
+                self.file.flush()
         if isinstance(event, Saved):
             self.checkpoint = str(event.path)
         self.listener(event)
-
-    def write(self, event: Measured) -> None:
-        """Adds a line to metrics.jsonl. Raises DataError if the disk has no room for it."""
-        try:
-            self.file.write(json.dumps(asdict(event)) + "\n")
-            self.file.flush()
-        except OSError as error:
-            got, hint = error.strerror, "free some, and go on with --resume"
-            raise DataError(f"{self.file.name}: expected room for a line, got {got}; {hint}") from error
 
     def note_update(self, event: Updated) -> None:
         """Writes a line of updates.jsonl, which begins with the run."""
@@ -74,7 +67,8 @@ class Notes:
             self.updates = open(self.workspace / "updates.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - see close
         made = event.update
         self.stale[made.staleness] += 1
-        self.updates.write(json.dumps({"rank": event.rank} | made._asdict() | {"staleness": made.staleness}) + "\n")
+        with room(self.updates):
+            self.updates.write(json.dumps({"rank": event.rank} | made._asdict() | {"staleness": made.staleness}) + "\n")
 
     @property
     def staleness(self) -> Staleness | None:
@@ -85,11 +79,22 @@ class Notes:
         return Staleness(count, sum(stale * n for stale, n in found) / count, found[-1][0], dict(found))
 
     def close(self) -> None:
-        """Gives the workspace free."""
+        """Gives the workspace free. Raises DataError where the disk has no room for the last updates."""
         with suppress(OSError):  # it has told what it could not write
             self.file.close()
         if self.updates is not None:
-            self.updates.close()
+            with room(self.updates):
+                self.updates.close()
+
+
+@contextmanager
+def room(file: TextIO) -> Iterator[None]:
+    """Turns what a disk that is full says while lines are written to ``file`` into a DataError."""
+    try:
+        yield
+    except OSError as error:
+        got, hint = error.strerror, "free some, and go on with --resume"
+        raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
 
 
 def open_alone(path: Path) -> TextIO:

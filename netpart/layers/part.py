@@ -47,7 +47,7 @@ class Call:
     x, w, y: inputs, parameters, outputs as the regions ``needs`` / ``outputs_of`` named (an input that
     needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
     (None: not wanted), but for those of ``dx`` to which it ``adds`` them; dy: gradients of the outputs (None: integer
-    output). aux: buffers of ``aux``.
+    output). aux: buffers of ``Layer.aux``.
     ``activation`` is computed on y in its place (by layers that say so); ``through``: dy is the gradient of what that
     activation has made of y.
     ``owned`` is a mask of the elements of region whose loss this part differentiates, and reports if they

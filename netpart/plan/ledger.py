@@ -8,6 +8,7 @@ carry no payload.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,9 +48,13 @@ class Ledger:
         """Bytes between all workers."""
         return sum(e.nbytes for e in self.entries)
 
-    def sent(self, worker: int) -> int:
-        """Bytes that leave ``worker``."""
-        return sum(e.nbytes for e in self.entries if e.source == worker)
+    @cached_property
+    def sent(self) -> Counter[int]:
+        """Bytes that leave each worker."""
+        found = Counter[int]()
+        for entry in self.entries:
+            found[entry.source] += entry.nbytes
+        return found
 
     def by_channel(self, worker: int) -> dict[Channel, int]:
         """Bytes per channel that ``worker`` sends, as its ``Transport.counts`` has them."""

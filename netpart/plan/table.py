@@ -114,7 +114,7 @@ def tabulate(partition: Partition) -> Table:
     for worker in range(partition.workers):
         program = compile_worker(partition, worker, slots, kernels=kernels)
         more = recomputed(partition, program)
-        workers.append(worker_row(partition, program, moves.sent(worker), flops[worker] + more.total()))
+        workers.append(worker_row(partition, program, moves.sent[worker], flops[worker] + more.total()))
         spoken.append(communications(program))
         again += more
     rehearse(spoken)

@@ -37,7 +37,7 @@ def pack(pieces: Ints) -> tuple[Ints, int]:
     for _ in range(min(TRIES, 1 + EFFORT // len(order)) if order else 0):
         ends = stacked(pieces[order], top)
         highest = int(ends.argmax())
-        if len(ends) == len(order):
+        if ends[highest] < top:
             offsets[order], top = ends - pieces[order, 2], int(ends[highest])
         if top == needed.max():
             break

@@ -158,13 +158,15 @@ def wrong_bracket(place: Place) -> ConfigError:
 def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigError:
     """A value that its field cannot have."""
     got, who = place.token.text, place.who(field.name)
+    if place.token is END:
+        return ConfigError(who, kind(field), "the end of the file", f"write a value behind {field.name}")
     if field.enum_type:
         return ConfigError(who, kind(field), got, nearest(got, field.enum_type.values_by_name))
-    if got[:1] in TYPOGRAPHIC:
-        return ConfigError(who, kind(field), got, f'write it with straight quotes: {field.name}: "..."')
     if field.cpp_type in WHOLE and not _DIGITS.fullmatch(got):
         return ConfigError(who, kind(field), got, f"write it in digits, as in {field.name}: 10")
-    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[:1] not in ('"', "'"):
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] in TYPOGRAPHIC:
+        return ConfigError(who, kind(field), got, f'write it with straight quotes: {field.name}: "..."')
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] not in ('"', "'"):
         return ConfigError(who, kind(field), got, f'put it in quotes: {field.name}: "{got}"')
     return ConfigError(who, kind(field), got, message)
 

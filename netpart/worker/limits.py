@@ -13,12 +13,12 @@ CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memo
 """Where a container says in bytes what all its processes may have; the second until cgroups version 2."""
 
 
-def available_memory() -> int | None:
-    """Bytes that this process may have besides what it has, None if nobody says: what is left of its address space
-    under RLIMIT_AS, and no more than the host has, or its container may have, for everybody."""
-    return min(
-        (limit for limit in (address_space(), host_memory(), container_memory()) if limit is not None), default=None
-    )
+def available_memory(held: int = 0) -> int | None:
+    """Bytes that this process may have besides the ``held`` ones, which it may not have touched yet: what is left of
+    its address space under RLIMIT_AS, and no more than its host has for everybody. None if nobody says."""
+    host = host_memory()
+    limits = address_space(), None if host is None else max(0, host - held)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def address_space() -> int | None:
@@ -34,7 +34,14 @@ def address_space() -> int | None:
 
 
 def host_memory() -> int | None:
-    """Bytes of this host's memory and swap, used or free: more than that no process can have."""
+    """Bytes that all processes of this host may have together, used or free: what is installed, and what a container
+    that this may be allows of it. None if nobody says."""
+    limits = installed_memory(), container_memory()
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def installed_memory() -> int | None:
+    """Bytes of this host's memory and swap."""
     try:
         rows = dict(line.split(":") for line in MEMINFO.read_text().splitlines())
         return sum(int(rows[row].split()[0]) << 10 for row in ("MemTotal", "SwapTotal"))

@@ -87,11 +87,11 @@ class Machine:
 
     def refuse_unless_fits(self, coming: int) -> None:
         """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""
-        free = self.free()
-        if free is None or coming + self.wire_bytes + RESERVE <= free:
-            return
         p, still, cpu = self.program, coming + self.wire_bytes + RESERVE, self.xp is np
         needed = p.total_bytes + self.workspace_bytes + self.wire_bytes + RESERVE
+        free = self.free(needed - still)
+        if free is None or still <= free:
+            return
         left = f"{bytes_text(free)} of the GPU are left"
         if cpu:
             left = f"the host, its container or ulimit -v allow {bytes_text(free)}"
@@ -104,9 +104,9 @@ class Machine:
             f"{', or raise the limit' if cpu else ''}"
         )
 
-    def free(self) -> int | None:
-        """Bytes that it may still allocate where it computes; None if nobody says."""
-        return available_memory() if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
+    def free(self, held: int) -> int | None:
+        """Bytes that it may allocate where it computes, besides the ``held`` ones; None if nobody says."""
+        return available_memory(held) if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
 
     def element(self, dtype: str) -> Any:
         """NumPy dtype of a buffer."""

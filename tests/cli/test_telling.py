@@ -22,7 +22,7 @@ def test_workers_that_take_more_than_their_host_has(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("netpart.worker.limits.host_memory", lambda: 4096)
     for memory, told in (((2048, 2048), False), ((2048, 2049), True)):
         started = Started("net", 2, 10, 0, 32, ("cpu", "cpu"), memory, "shm", "reference kernels", (1, 1))
-        assert (", more than the 4.0 KiB of this host, so one may be killed" in line(started)) == told
+        assert (", more than the 4.0 KiB that their host allows, so one may be killed" in line(started)) == told
 
 
 def test_groups_and_servers_are_told_of() -> None:

@@ -144,7 +144,7 @@ def test_memory_counts_what_cublas_takes_on_each_lane() -> None:
 def test_what_cublas_would_take_is_refused_where_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of lanes beside the first: what that has was taken when its products were bound."""
     room = player(keep=False).program.total_bytes + RESERVE + WORKSPACE
-    monkeypatch.setattr(Machine, "free", lambda machine: room)
+    monkeypatch.setattr(Machine, "free", lambda machine, held: room)
     with pytest.raises(MemoryRefused, match=r"workspace \d+\.\d MiB"):
         player(keep=False)
     monkeypatch.setenv("NETPART_LANES", "1")

@@ -79,6 +79,10 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got No space left on device; free some"):
         notes.hear(measured(1))
     notes.close()
+    notes.updates = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115 - Notes closes it
+    notes.hear(Updated(0, Applied(0, 0, 0, 0)))
+    with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got No space left on device"):
+        notes.close()
 
 
 def test_updates_are_noted_and_counted_but_not_passed_on(tmp_path: Path) -> None:

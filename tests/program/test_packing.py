@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import combinations
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from netpart.program import packing
@@ -58,6 +59,17 @@ def test_who_does_not_fit_comes_earlier_the_next_time(monkeypatch: pytest.Monkey
     assert pack(found)[1] == load(found).max() == 8
     monkeypatch.setattr(packing, "TRIES", 1)
     assert pack(found)[1] == 10
+
+
+@given(some)
+@example([(1, 5, 2), (5, 8, 4), (7, 8, 5), (3, 5, 4)])
+def test_another_try_never_makes_it_worse(rows: list[Piece]) -> None:
+    """In the example the last piece is the one that ends too high at the second try."""
+    tops = []
+    for tries in range(1, 6):
+        with patch.object(packing, "TRIES", tries):
+            tops.append(pack(pieces(*rows))[1])
+    assert tops == sorted(tops, reverse=True)
 
 
 def test_the_more_pieces_the_fewer_tries(monkeypatch: pytest.MonkeyPatch) -> None:

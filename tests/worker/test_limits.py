@@ -71,12 +71,12 @@ def test_the_plan_is_what_is_taken() -> None:
 def test_refused_by_one_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = partition(LENET, 2)
     need = compile_worker(cut, 0, 1).total_bytes + wire_bytes(compile_worker(cut, 0, 1)) + RESERVE
-    monkeypatch.setattr(machine, "available_memory", lambda: need - 1)
+    monkeypatch.setattr(machine, "available_memory", lambda held: need - 1)
     with pytest.raises(
         MemoryRefused, match=rf"^worker 0: needs {need} bytes \(.*\) but may have {need - 1} \(.*cut the net"
     ):
         Ensemble(cut)
-    monkeypatch.setattr(machine, "available_memory", lambda: 2 * need)
+    monkeypatch.setattr(machine, "available_memory", lambda held: 2 * need)
     assert len(MemoryHub(2)) == len(Ensemble(cut).players)
 
 
@@ -91,4 +91,16 @@ def test_no_more_than_the_host_or_its_container_has(tmp_path: Path, monkeypatch:
     limit.write_text("max\n")
     assert limits.available_memory() == 3 << 20
     limit.write_text("1000\n")
-    assert limits.available_memory() == 1000
+    assert limits.available_memory() == limits.host_memory() == 1000
+    assert limits.available_memory(held=300) == 700
+    assert limits.available_memory(held=1300) == 0
+
+
+def test_a_workspace_counts_with_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory that was allocated and not touched is not seen by the host."""
+    found = compile_worker(partition(LENET, 1), 0, 1)
+    plan = found.total_bytes + wire_bytes(found) + RESERVE
+    monkeypatch.setattr(limits, "address_space", lambda: None)
+    monkeypatch.setattr(limits, "host_memory", lambda: plan)
+    with pytest.raises(MemoryRefused, match=rf"^worker 0: needs \d+ bytes \(.*\) but may have {plan} \("):
+        Ensemble(partition(LENET, 1))

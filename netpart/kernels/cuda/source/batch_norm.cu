@@ -1,4 +1,4 @@
-// Batch normalisation in pieces; see netpart/kernels/batch_norm.py for what each computes. Moments m, dm: two rows.
+// Batch normalisation in pieces; see netpart/kernels/moments.py and batch_norm.py for what each computes. Moments m, dm: two rows.
 #include "activation.cuh"
 #include "columns.cuh"
 
