@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a disk, or somebody's share of it, that has no room left."""
 FieldPath = tuple[str | int, ...]
 """Where in a JobProto an error sits, e.g. ``("neuralnet", "layer", 3, "partition_dim")``."""
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.header import write_header
 from netpart.checkpoint.tensor_file import TensorFile
-from netpart.errors import DataError
+from netpart.errors import FULL, DataError
 from netpart.spec import Region, Shape
 
 
@@ -124,8 +124,9 @@ def _room(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "free some, and go on with --resume"
-        raise DataError(f"{path}: expected room for a checkpoint, got {error.strerror}; {hint}") from error
+        hint = "free some" if error.errno in FULL else "mend that"
+        wanted = "expected room for a checkpoint"
+        raise DataError(f"{path}: {wanted}, got {error.strerror}; {hint}, and go on with --resume") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,7 +6,6 @@ exit code   0 done   1 it went wrong   2 the job or the command line cannot be a
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 import signal
 import sys
@@ -24,8 +23,6 @@ VERBS = (
 A verb that returns 1 for an answer sets ``args.trouble``, its exit code for what goes wrong."""
 
 WRONG, REFUSED, INTERRUPTED = 1, 2, 130
-FULL = (errno.ENOSPC, errno.EDQUOT)
-"""Errors of a disk, or somebody's share of it, that has no room left."""
 
 
 class Version(argparse.Action):
@@ -104,7 +101,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def failed(error: Exception, args: argparse.Namespace) -> int:
     """Says what went wrong and, if it is in the job, where."""
-    from netpart.errors import ConfigError, DataError, NetpartError
+    from netpart.errors import FULL, ConfigError, DataError, NetpartError
 
     job = getattr(args, "loaded", None)
     if job is not None and isinstance(error, ConfigError | DataError):

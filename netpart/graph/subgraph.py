@@ -8,8 +8,8 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 
 from netpart.errors import NetpartError
+from netpart.graph.graph_proto import decode_graph, encode_graph, flat, region
 from netpart.graph.holdings import Bucket, Cell, Holding, Piece
-from netpart.graph.messages import decode_graph, encode_graph, flat, region
 from netpart.graph.net import Parameter
 from netpart.graph.partition import Micro, Partition
 from netpart.graph.passes.norm import Norm

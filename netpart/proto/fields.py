@@ -22,7 +22,10 @@ KINDS = {
     FieldDescriptor.CPPTYPE_BOOL: "true or false",
     FieldDescriptor.CPPTYPE_STRING: "a string",
 }
-WHOLE = [field for field, words in KINDS.items() if "whole" in words]
+WHOLE = (
+    FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64,
+    FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64,
+)  # fmt: skip
 """The kinds of fields that hold whole numbers."""
 
 

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from netpart.errors import TransportError
+from netpart.transport.cache_lines import up
 from netpart.transport.device_memory import EVENTS, Exports, Imports, address
 from netpart.transport.frames import Array, Channel, Header
-from netpart.transport.promise import NOWHERE, Promise, up
+from netpart.transport.promise import NOWHERE, Promise
 from netpart.transport.shm import MORE, ShmTransport
 
 LINE = 256

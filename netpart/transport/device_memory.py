@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from netpart.transport.promise import up
+from netpart.transport.cache_lines import up
 
 EVENTS = 32
 """Events of a rank: more let a receiver wait for less that came later, see cuda_ipc.py."""

@@ -22,8 +22,8 @@ from struct import Struct
 import numpy as np
 
 from netpart.errors import TransportError
+from netpart.transport.cache_lines import LINE, up
 from netpart.transport.frames import RUN_ID_BYTES, Array
-from netpart.transport.promise import LINE, up
 
 RUN_ID, TABLE = slice(LINE, LINE + RUN_ID_BYTES), 2 * LINE
 ROW = Struct("<QQ")

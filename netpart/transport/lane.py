@@ -31,8 +31,9 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import TransportError
+from netpart.transport.cache_lines import LINE, up
 from netpart.transport.frames import HEADER, Array, Channel, Header, describe, pack, unpack_header
-from netpart.transport.promise import LINE, WITH_SENDER, Promise, up
+from netpart.transport.promise import WITH_SENDER, Promise
 
 WORD, ENTRY = 8, 16
 """Bytes of a count, and of an entry of the ring."""

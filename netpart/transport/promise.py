@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netpart.transport.cache_lines import up
 from netpart.transport.frames import Header
 
-LINE = 64
-"""Bytes of a cache line: what two processes write does not share one."""
 NOWHERE = -1
 """Stands for a descriptor where a message has no place of its own."""
 WITH_SENDER = 1 << 31
@@ -38,8 +37,3 @@ class Promise:
     def nbytes(self) -> int:
         """Bytes of its slots."""
         return 0 if self.placed else self.ahead * up(self.header.nbytes)
-
-
-def up(nbytes: int, unit: int = LINE) -> int:
-    """The next multiple of ``unit``."""
-    return -(-nbytes // unit) * unit

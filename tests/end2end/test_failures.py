@@ -13,13 +13,12 @@ from time import monotonic
 import pytest
 from safetensors.numpy import load_file
 
-from netpart.launch.watch import SILENT_SECONDS
 from tests.end2end.running import SOON, Run, mlp
 
 WORKERS = 3
-DEAD, STOPPED = SILENT_SECONDS, 2 * SILENT_SECONDS
-"""Seconds within which a run ends after a process has died, which is before its silence would tell, or was stopped: the
-quickest of some, as others that want the cores only make it slower. With cores to itself it takes 0.3 s and 4 s."""
+DEAD, STOPPED = 1.0, 5.0
+"""Seconds within which a run ends after a process has died or was stopped (docs/wire.md): the quickest of some, as
+others that want the cores only make it slower. With cores to itself it takes 0.3 s and 4 s."""
 ENDLESS = 1_000_000
 
 
@@ -80,6 +79,17 @@ def test_a_death_is_known_at_once(tmp_path: Path, launcher: str) -> None:
             return monotonic() - began
 
     assert any(seconds(rank) <= DEAD for rank in range(WORKERS))
+
+
+def test_workers_end_with_their_parent_at_once(tmp_path: Path) -> None:
+    def seconds(number: int) -> float:
+        with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / str(number)) as run:
+            run.until(lambda told: told["kind"] == "Measured")
+            began = run.signal(signal.SIGKILL)
+            run.await_workers(SOON)
+            return monotonic() - began
+
+    assert any(seconds(number) <= DEAD for number in range(3))
 
 
 def stop_a_worker(folder: Path, rank: int, lines: int, transport: str) -> float:

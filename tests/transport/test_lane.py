@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.errors import TransportError
+from netpart.transport.cache_lines import LINE
 from netpart.transport.frames import DTYPES, Array, Header
 from netpart.transport.lane import UNPROMISED, Lane, capacity, lane_bytes, shaped
-from netpart.transport.promise import LINE, Promise
+from netpart.transport.promise import Promise
 
 RUN = b"run-0001"
 SHAPES = st.lists(st.integers(0, 9), max_size=3).map(tuple)
