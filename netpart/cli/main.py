@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, TextIO
 
 VERBS = (
     "run", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
@@ -61,13 +61,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def settle() -> None:
     """Prepares the process of a command: a scheduler's SIGTERM, or a lost terminal, is answered as Ctrl-C is, unless it
-    is ignored (nohup); and what the output's encoding lacks is shown as ?."""
+    is ignored (nohup); what is said to a closed stream is dropped; what the output's encoding lacks is shown as ?."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
+    sys.stdout, sys.stderr = sys.stdout or nowhere(), sys.stderr or nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def nowhere() -> TextIO:
+    """What Python leaves away for a stream that is closed (>&-): a place to write to."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -101,6 +107,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def failed(error: Exception, args: argparse.Namespace) -> int:
     """Says what went wrong and, if it is in the job, where."""
+    from netpart.cli.note import note
     from netpart.errors import FULL, ConfigError, DataError, NetpartError
 
     job = getattr(args, "loaded", None)
@@ -113,6 +120,8 @@ def failed(error: Exception, args: argparse.Namespace) -> int:
         complain(str(error))
     else:
         complain(f"netpart itself failed: {error!r}; NETPART_DEBUG=1 shows where")
+    for text in getattr(error, "__notes__", ()):
+        note(text)
     return REFUSED if isinstance(error, ConfigError) else int(getattr(args, "trouble", WRONG))
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from netpart.launch.crowd import Crowd
     from netpart.launch.events import Event, Staleness, Started, Summary
     from netpart.launch.speedup import Speedup
 
@@ -69,6 +70,7 @@ def line(event: Event) -> str:
     devices = ", ".join(sorted(set(event.devices)))
     memory = " + ".join(bytes_text(m) for m in event.memory) + scarce(event)
     threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
+    threads += "".join(map(crowded, event.crowds))
     start = f" from step {event.first_step}" if event.first_step else ""
     who = event.cluster or counted(event.workers, "worker")
     return (
@@ -89,6 +91,13 @@ def scarce(event: Started) -> str:
     return (
         f", more than the {bytes_text(has)} that their host allows, so one may be killed; take fewer rows or more hosts"
     )
+
+
+def crowded(crowd: Crowd) -> str:
+    """What to know of workers on one host that wait for each other's threads."""
+    from netpart.units import counted
+
+    return f", too many for the {counted(crowd.cores, 'core')} of {ranks(crowd.ranks)}: use --threads {crowd.share}"
 
 
 def ranks(missing: tuple[int, ...]) -> str:

@@ -118,10 +118,10 @@ def moments(scan: Scan) -> tuple[float, float]:
     return (mean, variance**0.5) if variance > 1e-12 * mean * mean else (0.0, 1.0)
 
 
-def read_table(path: Path) -> list[Labelled]:
+def read_table(path: Path, classes: int | None = None) -> list[Labelled]:
     """The lines ``path,label`` of a CSV file, perhaps below a line that says so; paths count from its folder.
 
-    Raises DataError for a file that is missing, empty or has other lines.
+    Raises DataError for a file that is missing, empty or has other lines, or a label that is none of ``classes``.
     """
     try:
         with open(path, newline="", encoding="utf-8") as file:
@@ -133,11 +133,15 @@ def read_table(path: Path) -> list[Labelled]:
         raise DataError(f"{path}: expected a table of scans, got {error}") from error
     if not lines:
         raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
-    return [_labelled(path, n, row) for n, row in lines]
+    return [_labelled(path, n, row, classes) for n, row in lines]
 
 
-def _labelled(path: Path, number: int, row: list[str]) -> Labelled:
+def _labelled(path: Path, number: int, row: list[str], classes: int | None) -> Labelled:
     if len(row) != 2 or not row[1].strip().isdecimal():
         got = repr(",".join(row)[:80])
         raise DataError(f"{path}:{number}: expected `path,label` with a class of 0 or more, got {got}")
-    return Labelled(path.parent / row[0].strip(), int(row[1]))
+    label = int(row[1])
+    if classes is not None and label >= classes:
+        hint = "correct it, or give the layer below the loss as many outputs as there are classes"
+        raise DataError(f"{path}:{number}: expected a class from 0 to {classes - 1}, got {label}; {hint}")
+    return Labelled(path.parent / row[0].strip(), label)

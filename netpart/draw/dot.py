@@ -20,7 +20,8 @@ WIDEST = 18
 FONT = 'fontname="Helvetica,Arial,sans-serif"'
 BRIDGE = "penwidth=2.2"
 NO_GRADIENT = "style=dashed"
-PAD = "\u00a0" * 3  # Graphviz guesses the width of text a little too small
+SPACE = "\u00a0"
+PAD = SPACE * 3  # Graphviz guesses the width of text a little too small
 SAMPLES = {
     "bridge": f'{BRIDGE} label="  across workers:\\l  ↓ bytes of values{PAD}\\l  ↑ and of gradients{PAD}\\l"',
     "no gradient": f'{NO_GRADIENT} label="  no gradient   \\l  comes back{PAD}\\l"',
@@ -50,8 +51,10 @@ def lines(shown: Picture) -> Iterator[str]:
 
 
 def heading(shown: Picture) -> str:
-    """Title of the drawing; its second line is the traffic between workers."""
-    return f"{shown.title}\n{shown.traffic}\n " if shown.traffic else f"{shown.title}\n "
+    """Title of the drawing; its other lines are the traffic between workers. Fonts up to a fifth wider have room."""
+    rows = [shown.title, *filter(None, shown.traffic.split("; "))]
+    sides = [SPACE * (len(row) // 6 + 1) for row in rows]
+    return "\n".join([*(f"{side}{row}{side}" for side, row in zip(sides, rows, strict=True)), " "])
 
 
 def field(worker: int, boxes: list[Box], frames: tuple[Frame, ...]) -> Iterator[str]:

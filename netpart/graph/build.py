@@ -52,7 +52,7 @@ def at_layer(i: int) -> FieldPath:
 
 def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
-    named = (("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"))
+    named = (("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"), ("nifti_conf", "path"))
     return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
 
 

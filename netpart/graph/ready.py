@@ -9,10 +9,11 @@ from netpart import initialisers
 from netpart.errors import ConfigError, DataError
 from netpart.graph.build import path_field
 from netpart.proto.phase import PHASES
+from netpart.spec import INT
 from netpart.updaters import updater
 
 if TYPE_CHECKING:
-    from netpart.graph.net import Node
+    from netpart.graph.net import Net, Node
     from netpart.graph.partition import Partition
 
 
@@ -28,18 +29,21 @@ def faults(partition: Partition) -> Iterator[ConfigError | DataError]:
         updater(partition.job.updater)
     except ConfigError as error:
         yield error
-    for phase, micros in partition.phases.items():
-        for node in micros[0].graph.net.nodes:
+    for micros in partition.phases.values():
+        net = micros[0].graph.net
+        for node in net.nodes:
             try:
-                check_node(node, phase)
+                check_node(net, node)
             except (ConfigError, DataError) as error:
                 yield error
 
 
-def check_node(node: Node, phase: str) -> None:
-    """Opens what a layer reads in ``phase``, looks how its parameters are filled; raises ConfigError or DataError."""
+def check_node(net: Net, node: Node) -> None:
+    """Opens what a layer of ``net`` reads, looks how its parameters are filled; raises ConfigError or DataError."""
     try:
-        node.layer.check_data(PHASES[phase])
+        node.layer.check_data(PHASES[net.phase])
+        for classes in classes_of(net, node):
+            node.layer.check_labels(classes)
         for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
             if parameter.owner == node.index and not spec.proto.share_from:
                 initialisers.check(spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init"))
@@ -48,3 +52,12 @@ def check_node(node: Node, phase: str) -> None:
         raise
     except DataError as error:
         raise error.of_layer(node.name, path_field(node.conf, node.at)) from None
+
+
+def classes_of(net: Net, node: Node) -> list[int]:
+    """How many classes the layers that read labels of ``node`` know."""
+    return [
+        reader.layer.classes
+        for reader in net.nodes
+        if reader.layer.classes and any(s.node == node.index and net.spec(s).dtype == INT for s in reader.sources)
+    ]

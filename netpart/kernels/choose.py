@@ -42,20 +42,20 @@ def choose(wanted: str, dtype: str, device: str = "cpu") -> Choice:
     "auto" is CUDA on a GPU, and oneDNN where it can be loaded. Raises NetpartError for an unknown name, for oneDNN that
     is missing, and for CUDA on a CPU.
     """
-    wanted = os.environ.get(VARIABLE, AUTO) if wanted == AUTO else wanted
+    asks, wanted = (VARIABLE, os.environ.get(VARIABLE, AUTO)) if wanted == AUTO else ("--kernels", wanted)
     if wanted not in KERNELS:
-        raise NetpartError(f"--kernels: expected one of {', '.join(KERNELS)}, got {wanted!r}")
+        raise NetpartError(f"{asks}: expected one of {', '.join(KERNELS)}, got {wanted!r}")
     if wanted == REFERENCE:
         return Choice(REFERENCE)
     if device == "cuda" or (device == "auto" and array_module(device)[1] == "cuda"):
         return Choice(CUDA, "oneDNN is for CPUs" if wanted == ONEDNN else slower())
     if wanted == CUDA:
-        raise NetpartError(f"--kernels {CUDA}: expected a GPU, got --device {device}; use --device cuda where one is")
+        raise NetpartError(f"{asks} {CUDA}: expected a GPU, got --device {device}; use --device cuda where one is")
     if dtype != "float32":
         return Choice(REFERENCE, f"{dtype} has no others")
     missing = refusal()
     if missing and wanted == ONEDNN:
-        raise NetpartError(f"--kernels {ONEDNN}: {missing}, or use --kernels {REFERENCE}")
+        raise NetpartError(f"{asks} {ONEDNN}: {missing}, or use --kernels {REFERENCE}")
     return Choice(REFERENCE, missing) if missing else Choice(ONEDNN)
 
 

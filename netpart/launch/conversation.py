@@ -13,6 +13,7 @@ from typing import Any
 from netpart.errors import NetpartError
 from netpart.graph.partition import Partition
 from netpart.graph.subgraph import encode
+from netpart.launch.crowd import crowds
 from netpart.launch.devices import dealt
 from netpart.launch.events import Hearer, Measured, Saved, Started, Updated
 from netpart.launch.metrics import MetricBook
@@ -95,6 +96,7 @@ class Conversation:
     def on_ready(self, member: Member, ready: Any) -> None:
         member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
         member.spoken, member.threads = decode(ready.spoken), ready.threads
+        member.host, member.cores = ready.host, frozenset(ready.core)
         member.communicators = list(ready.communicator)
         if any(m.address is None for m in self.members):
             return
@@ -113,7 +115,7 @@ class Conversation:
                 self.options.first_step, self.metrics.rows("train"),
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
                 self.options.transport, self.options.kernels, tuple(m.threads for m in self.members),
-                str(self.cluster) if len(self.members) > self.cluster.workers else "",
+                str(self.cluster) if len(self.members) > self.cluster.workers else "", crowds(self.members),
             )
         )  # fmt: skip
 

@@ -49,7 +49,7 @@ class Coordinator:
 
         Raises ProgramRefused before the first step for workers that would wait for each other for ever; WorkerFailed
         for one that died, hung or raised, with the end of its log; MemoryRefused and DataError as it raised them;
-        KeyboardInterrupt that says how far the run had come.
+        KeyboardInterrupt that says how far the run had come. What else it raises has a note of the latest checkpoint.
         """
         now = monotonic()
         self.watch = Watch(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
@@ -60,6 +60,10 @@ class Coordinator:
                 self.lead(team)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(self.interrupted()) from None
+        except Exception as error:
+            if self.talk.saving.latest:
+                error.add_note(self.kept())
+            raise
         finally:
             self.talk.saving.abandon()
             self.socket.close(linger=FAREWELL_MS if is_tcp(address) else 0)
@@ -158,11 +162,14 @@ class Coordinator:
     def interrupted(self) -> str:
         """What a person who pressed Ctrl-C wants to know."""
         step = max([m.beat.step for m in self.members], default=0)
+        return f"interrupted in step {step} of {self.talk.partition.job.train_steps}; {self.kept()}"
+
+    def kept(self) -> str:
+        """What is left of a run that ends early."""
         saved = self.talk.saving.latest
-        hint = f"; the latest checkpoint is {saved}, --resume goes on from it" if saved else "; no checkpoint was saved"
         if saved and (newest := latest(saved.parent)) != saved:
-            hint = f"; the latest checkpoint is {saved}; --resume takes {newest}, of an earlier run: remove that first"
-        return f"interrupted in step {step} of {self.talk.partition.job.train_steps}{hint}"
+            return f"the latest checkpoint is {saved}; --resume takes {newest}, of an earlier run: remove that first"
+        return f"the latest checkpoint is {saved}, --resume goes on from it" if saved else "no checkpoint was saved"
 
     def stop(self, member: Member) -> None:
         if member.identity:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
@@ -14,10 +16,14 @@ if TYPE_CHECKING:
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """What OpenMP, OpenBLAS and MKL look at."""
+NUMBERS = re.compile(r"\s*[1-9][0-9]*\s*(,\s*[1-9][0-9]*\s*)*", re.ASCII)
+"""What they may say; the first of several holds for what is not nested."""
 WAIT = "OMP_WAIT_POLICY"
 """Threads that wait actively take the cores that other workers compute on."""
 HERE = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE")
 """Where a person, torchrun, Open MPI, MPICH and Slurm say how many processes are on a host; the first one counts."""
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""What Linux calls itself since it was started."""
 NODE = "SLURM_NODEID"
 """Slurm tells the number for every node: which one this is."""
 
@@ -46,10 +52,19 @@ def adopted(environment: Mapping[str, str], threads: int = 0) -> dict[str, str]:
 
 def variables(share: int, threads: int, beside_others: bool) -> dict[str, str]:
     """``threads``, or else what the environment says, to OpenMP for all where no more, or else ``share``."""
-    said = {} if threads else os.environ
+    said = {} if threads else told(os.environ)
     text = said.get(THREAD_VARIABLES[0], str(threads or max(1, share)))
     found = {name: said.get(name, text) for name in THREAD_VARIABLES}
     return found | {WAIT: os.environ.get(WAIT, "passive")} if beside_others else found
+
+
+def told(environment: Mapping[str, str]) -> dict[str, str]:
+    """What the environment says of threads; "" says nothing. Raises ConfigError for what is no number of them."""
+    found = {name: environment[name] for name in THREAD_VARIABLES if environment.get(name)}
+    for name, text in found.items():
+        if not NUMBERS.fullmatch(text):
+            raise ConfigError(name, "a number from 1", repr(text), "unset it, or write --threads N")
+    return found
 
 
 def processes_here(environment: Mapping[str, str]) -> int:
@@ -76,7 +91,15 @@ def cores(process: int = 0) -> int:
     return len(os.sched_getaffinity(process))
 
 
+def host() -> str:
+    """What tells the host of these cores from others; containers on it say the same."""
+    try:
+        return BOOT.read_text().strip()
+    except OSError:
+        return socket.gethostname()
+
+
 def threads_of(environment: Mapping[str, str]) -> int:
     """The threads that kernels use in a process with this environment."""
     text = environment.get(THREAD_VARIABLES[0], "")
-    return int(text) if text.isdecimal() and int(text) else cores()
+    return int(text.split(",")[0]) if NUMBERS.fullmatch(text) else cores()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from netpart.launch.crowd import Crowd
     from netpart.worker.serving import Applied
 
 
@@ -33,7 +34,7 @@ class Started:
     """All workers are ready. ``memory`` is what each one's plan takes in bytes; tensors go through ``transport``.
 
     ``kernels`` are those of the job in words, ``threads`` how many of them each worker uses on a CPU, ``cluster`` the
-    groups and servers in words, if there are several or any.
+    groups and servers in words, if there are several or any; ``crowds`` are the workers that have too many threads.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Started:
     kernels: str
     threads: tuple[int, ...]
     cluster: str = ""
+    crowds: tuple[Crowd, ...] = ()
 
 
 @dataclass(frozen=True)

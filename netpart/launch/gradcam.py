@@ -186,8 +186,9 @@ def read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:
     """Sample ``number`` of the test data (1, ...) and its class."""
     if not isinstance(source, RowInput):
         raise ConfigError("gradcam", "an input layer of labelled rows", type(source).__name__)
-    if isinstance(source, NiftiInput) and number >= len(source.table()):
-        raise ConfigError("--sample", f"a scan from 0 to {len(source.table()) - 1}", str(number))
+    records = source.records()
+    if records is not None and number >= records:
+        raise ConfigError("--sample", f"one of {records} samples, 0 to {records - 1}", str(number))
     data, label = np.empty((1, *source.output.shape[1:]), np.float32), np.zeros(1, np.int32)
     source.open(1, seed, PHASES[PHASE]).read(number, 0, 1, data, label)
     return data, int(label[0])

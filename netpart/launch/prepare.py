@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from netpart.launch.control import Control
-from netpart.launch.cores import threads_of
+from netpart.launch.cores import host, threads_of
 from netpart.launch.devices import placed
 from netpart.launch.due import meetings
 from netpart.launch.files import Files
@@ -56,7 +56,8 @@ def prepare(
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
     memory = player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
     ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
-    ready.threads = threads_of(os.environ)
+    ready.threads, ready.host = threads_of(os.environ), host()
+    ready.core.extend(os.sched_getaffinity(0))
     ready.spoken.extend(encode(communications(program)))
     ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
     meet(control, transport, communicators, ready, welcome.deadline)

@@ -27,7 +27,7 @@ class Share:
     def begin(self) -> None:
         """Gives the parameters their first values: those of a checkpoint, or fresh ones."""
         if self.welcome.restore:
-            self.player.doing = f"reading {self.welcome.restore}"
+            self.player.doing = "reading a checkpoint"
             self.restore(Path(self.welcome.restore))
         else:
             self.player.doing = "initialising parameters"
@@ -40,7 +40,7 @@ class Share:
         message.checkpoint_due.rank, message.checkpoint_due.step = self.control.rank, step
         self.control.send(message)
         opened = self.control.receive("checkpoint_open").checkpoint_open
-        self.player.doing = f"writing {opened.path}"
+        self.player.doing = "writing a checkpoint"
         self.write(Path(opened.path), {"": self.player.parameters.at_home})
         if opened.updater_path:
             self.write(Path(opened.updater_path), self.states())

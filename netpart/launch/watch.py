@@ -36,6 +36,8 @@ class Member:
     memory: int = 0
     device: str = ""
     threads: int = 0
+    host: str = ""
+    cores: frozenset[int] = frozenset()
     spoken: Phases = field(default_factory=dict)
     communicators: list[Any] = field(default_factory=list)
     finished: Any = None

@@ -31,9 +31,9 @@ class Accuracy(Layer):
         prediction = numbers(self)
         self.places = labels(self, 1, prediction)
         self.topk = at_least(self, 1, self.conf.argsort_conf.topk, "argsort_conf", "topk")
-        classes = prod(prediction.shape[self.places :])
-        if self.topk > classes:
-            expected = f"topk up to the {classes} classes"
+        self.classes = prod(prediction.shape[self.places :])
+        if self.topk > self.classes:
+            expected = f"topk up to the {self.classes} classes"
             raise fault(self, expected, str(self.topk), "write a smaller topk", "argsort_conf", "topk")
         return (Spec((*prediction.shape[: self.places], self.topk), INT),)
 

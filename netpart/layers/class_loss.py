@@ -27,7 +27,7 @@ class ClassLoss(Layer):
         """The rest of softmax loss ``loss``, whose classes are on the last axis."""
         conf = loss.conf.softmaxloss_conf
         self.topk, self.scale, self.smoothing = topk, float(conf.scale), float(conf.label_smoothing)
-        self.metrics = loss.metrics
+        self.metrics, self.classes = loss.metrics, loss.classes
         super().__init__(loss.conf, (*loss.inputs, blocks), training=loss.training)
 
     def infer(self) -> tuple[Spec, ...]:

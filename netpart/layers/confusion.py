@@ -44,7 +44,7 @@ class Confusion(Layer):
             got, hint = str(scores.shape), "name the layer below the loss"
             raise fault(self, f"scores (batch, up to {MOST} classes)", got, hint, "srclayers", 0)
         labels(self, 1, scores)
-        classes = range(scores.shape[1])
+        self.classes, classes = scores.shape[1], range(scores.shape[1])
         self.metrics = tuple(f"{a} as {b}" for a, b in product(classes, classes))
         if len(classes) == 2:
             self.metrics += tuple(f"{a} in {bin}" for a, bin in product(classes, range(BINS)))

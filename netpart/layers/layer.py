@@ -87,6 +87,8 @@ class Layer(ABC):
     """LayerType names that this class implements."""
     metrics: tuple[str, ...] = ()
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
+    classes: int = 0
+    """Labels that it reads are below that; 0 where it reads none."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = True
@@ -145,6 +147,10 @@ class Layer(ABC):
 
         Raises DataError or ConfigError where it cannot be used.
         """
+
+    def check_labels(self, classes: int) -> None:  # noqa: B027 - most labels are known when they are read
+        """Raises DataError for a label of this input, of those that are known before the first step, that is not below
+        ``classes``."""
 
     def cuts(self) -> tuple[int | str, ...]:
         """Axes of the output (and INPUT) on which this layer may be cut."""

@@ -45,15 +45,18 @@ class NiftiInput(RowInput):
     def cuts(self) -> tuple[int | str, ...]:
         return (0, 2, 3, 4)
 
-    def table(self) -> list[Labelled]:
-        """The scans and their classes; raises DataError."""
-        return read_table(data_path(self, self.conf.nifti_conf.path, self.field, "path"))
+    def table(self, classes: int | None = None) -> list[Labelled]:
+        """The scans and their classes, all below ``classes``; raises DataError."""
+        return read_table(data_path(self, self.conf.nifti_conf.path, self.field, "path"), classes)
 
     def records(self) -> int | None:
         return len(self.table())
 
     def check_data(self, phase: int = 1) -> None:
         Scan(self.table()[0].path)
+
+    def check_labels(self, classes: int) -> None:
+        self.table(classes)
 
     def open(self, batch: int, seed: int, phase: int) -> RowSource:
         conf, table = self.conf.nifti_conf, self.table()

@@ -40,11 +40,13 @@ class SoftmaxLoss(Layer):
         sources(self, "the prediction", "the labels")
         prediction, conf = numbers(self), self.conf.softmaxloss_conf
         self.places = labels(self, 1, prediction)
-        self.scale, classes = float(conf.scale), prod(prediction.shape[self.places :])
+        self.scale, self.classes = float(conf.scale), prod(prediction.shape[self.places :])
         self.topk = at_least(self, 1, conf.topk, "softmaxloss_conf", "topk")
-        if self.topk > classes:
+        if self.topk > self.classes:
             hint = "write a smaller topk"
-            raise fault(self, f"topk up to the {classes} classes", str(self.topk), hint, "softmaxloss_conf", "topk")
+            raise fault(
+                self, f"topk up to the {self.classes} classes", str(self.topk), hint, "softmaxloss_conf", "topk"
+            )
         self.smoothing = float(conf.label_smoothing)
         if not 0 <= self.smoothing < 1:
             got, hint = f"{self.smoothing:g}", "write the share that all classes divide"

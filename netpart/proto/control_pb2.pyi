@@ -37,7 +37,7 @@ class HelloProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., pid: _Optional[int] = ..., token: _Optional[bytes] = ..., version: _Optional[str] = ...) -> None: ...
 
 class ReadyProto(_message.Message):
-    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads", "communicator")
+    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads", "communicator", "host", "core")
     RANK_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -45,6 +45,8 @@ class ReadyProto(_message.Message):
     SPOKEN_FIELD_NUMBER: _ClassVar[int]
     THREADS_FIELD_NUMBER: _ClassVar[int]
     COMMUNICATOR_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    CORE_FIELD_NUMBER: _ClassVar[int]
     rank: int
     address: str
     memory_bytes: int
@@ -52,7 +54,9 @@ class ReadyProto(_message.Message):
     spoken: _containers.RepeatedCompositeFieldContainer[SpokenProto]
     threads: int
     communicator: _containers.RepeatedCompositeFieldContainer[CommunicatorProto]
-    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ...) -> None: ...
+    host: str
+    core: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ..., host: _Optional[str] = ..., core: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CommunicatorProto(_message.Message):
     __slots__ = ("rank", "id")

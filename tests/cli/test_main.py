@@ -117,6 +117,16 @@ def test_what_an_encoding_lacks_is_shown_as_a_question_mark() -> None:
     assert b"  1 ? 0  " in done.stdout
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_is_written_to_by_nobody(closed: str, job: Path) -> None:
+    for options, code in (("", 0), ("--seed=-1", 2)):
+        words = f'"$0" -m netpart check "$1" {options} {closed}'
+        done = subprocess.run(["sh", "-c", words, sys.executable, str(job)], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == code
+        assert "Error" not in done.stderr + done.stdout
+        assert ("error: --seed" in done.stderr) == (code == 2 and "2>" not in closed)
+
+
 def test_debugging_keeps_the_traceback(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netpart.cli.zoo.call", raising(NetpartError("it went wrong")))
     monkeypatch.setenv("NETPART_DEBUG", "1")

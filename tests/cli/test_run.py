@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from netpart.launch.cores import THREAD_VARIABLES, cores
 from tests.cli.conftest import JOB, Netpart
 
 
@@ -27,6 +28,32 @@ def test_a_run_is_held_against_a_serial_one(tmp_path: Path, netpart: Netpart) ->
     assert "  speed-up  " in answer.out
     assert netpart(*run, "--against", tmp_path / "absent.json").code == 1
     assert netpart(*run, "--reach", 2).code == 2
+
+
+def test_a_run_that_fails_says_where_resume_goes_on(tmp_path: Path, netpart: Netpart) -> None:
+    job, diverging = tmp_path / "job.conf", "updater.learning_rate.base_lr=1e38"
+    job.write_text(JOB)
+    every = "--set", "disp_freq=1", "--set", "checkpoint_freq=1", "--steps", 9
+    answer = netpart("run", job, "--launcher", "threads", "--workspace", tmp_path / "out", "--set", diverging, *every)
+    error, note = answer.err.splitlines()
+    assert (answer.code, error[:7]) == (1, "error: ")
+    assert note.startswith(f"the latest checkpoint is {tmp_path}/out/checkpoint/step0000")
+    assert note.endswith(".safetensors, --resume goes on from it")
+
+
+def test_more_threads_than_cores_are_told(tmp_path: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    job, has = tmp_path / "job.conf", cores()
+    job.write_text(JOB)
+    run = "run", job, "--workspace", tmp_path / "out"
+    few = f"too many for the {has} core{'s' * (has > 1)} of worker 0: use --threads {has}; batch"
+    assert f"{has + 1} threads, {few}" in netpart(*run, "--threads", has + 1).out
+    assert "too many" not in netpart(*run, "--threads", has).out
+    monkeypatch.setenv("OMP_NUM_THREADS", "banana")
+    answer = netpart(*run)
+    wrong = "error: OMP_NUM_THREADS: expected a number from 1, got 'banana'; unset it, or write --threads N\n"
+    assert (answer.code, answer.err) == (2, wrong)
 
 
 def test_workers_without_the_gpu_that_was_asked_for_say_so_in_a_line(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.cli.telling import line, matrix, sooner, staleness_text
+from netpart.launch.crowd import Crowd
 from netpart.launch.events import Staleness, Started
 from netpart.launch.speedup import Speedup
 
@@ -23,6 +24,13 @@ def test_workers_that_take_more_than_their_host_has(monkeypatch: pytest.MonkeyPa
     for memory, told in (((2048, 2048), False), ((2048, 2049), True)):
         started = Started("net", 2, 10, 0, 32, ("cpu", "cpu"), memory, "shm", "reference kernels", (1, 1))
         assert (", more than the 4.0 KiB that their host allows, so one may be killed" in line(started)) == told
+
+
+def test_workers_that_have_more_threads_than_cores() -> None:
+    job = "net", 3, 10, 0, 32, ("cpu",) * 3, (1024,) * 3, "zeromq", "reference kernels", (2, 2, 8), ""
+    told = "2 + 2 + 8 threads, too many for the 2 cores of workers 0, 2: use --threads 1; batch"
+    assert told in line(Started(*job, (Crowd((0, 2), 2),)))
+    assert "2 + 2 + 8 threads; batch" in line(Started(*job))
 
 
 def test_groups_and_servers_are_told_of() -> None:

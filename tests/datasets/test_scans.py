@@ -146,6 +146,15 @@ def test_a_wrong_table_is_told(text: str, message: str, tmp_path: Path) -> None:
         read_table(tmp_path / "t.csv")
 
 
+def test_a_class_too_many_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("path,label\na,1\nb,7\n")
+    assert [scan.label for scan in read_table(tmp_path / "t.csv", 8)] == [1, 7]
+    with pytest.raises(
+        DataError, match=r"t\.csv:3: expected a class from 0 to 6, got 7; correct it, or give the layer"
+    ):
+        read_table(tmp_path / "t.csv", 7)
+
+
 def test_paths_count_from_the_folder_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("path,label\nx/a.nii,1\n/b.nii,0\n")
     assert read_table(tmp_path / "t.csv") == [Labelled(tmp_path / "x" / "a.nii", 1), Labelled(Path("/b.nii"), 0)]

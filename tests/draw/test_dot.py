@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.draw.dot import lines, quoted, to_dot, wrapped
+from netpart.draw.dot import SPACE, heading, lines, quoted, to_dot, wrapped
 from netpart.draw.graph_picture import picture
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
@@ -60,6 +60,16 @@ def test_a_collective_is_framed_on_each_worker_with_the_bytes_of_all(layerp: Gra
 def test_what_carries_no_gradient_is_dashed(layerp: Graph) -> None:
     dashed = set(re.findall(r'^  "([^"]+)" -> "[^"]+" \[style=dashed', to_dot(layerp), flags=re.MULTILINE))
     assert dashed == {f.part.name for part in layerp.parts for f in part.feeds if not f.gradient}
+
+
+def test_a_title_has_room_for_wide_fonts(net: Net, lenet: Graph) -> None:
+    shown = picture(lenet)
+    title, *traffic, last = heading(shown).split("\n")
+    assert [row.strip() for row in (title, "; ".join(row.strip() for row in traffic))] == [shown.title, shown.traffic]
+    assert all(row.count(SPACE) >= len(row.strip()) / 3 for row in (title, *traffic))
+    assert len(traffic) == 2
+    assert last == " "
+    assert heading(picture(net)).count("\n") == 1
 
 
 def test_equal_nets_give_equal_text(net: Net, lenet: Graph) -> None:

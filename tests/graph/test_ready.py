@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from netpart.errors import ConfigError, DataError
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.ready import check_ready, faults
 from netpart.proto.reader import loads
+from tests.datasets.samples import scans
 
 JOB = """
 test_steps: 1
@@ -58,6 +61,24 @@ def test_a_net_that_can_run_has_no_faults() -> None:
     partition = cut(f"{text}{data} }}")
     assert list(faults(partition)) == []
     check_ready(partition)
+
+
+@pytest.mark.parametrize("cut", ["partition_dim: 0", "partition_dim: 1"])
+def test_a_label_of_a_table_that_is_no_class_is_found_with_its_line(cut: str, tmp_path: Path) -> None:
+    (scans(tmp_path, "nc") / "nc-train.csv").write_text("path,label\nscan-0.nii.gz,2\nscan-1.nii.gz,7\n")
+    text = f"""
+    updater {{ type: kSGD learning_rate {{ type: kFixed base_lr: 0.1 }} }}
+    neuralnet {{
+      layer {{ name: "in" type: kNiftiInput nifti_conf {{ path: "nc-train.csv" batchsize: 2 shape: [2, 2, 2] }} }}
+      layer {{ name: "ip" type: kInnerProduct srclayers: "in" innerproduct_conf {{ num_output: 7 }}
+        param {{ init {{ type: kConstant }} }} param {{ init {{ type: kConstant }} }} }}
+      layer {{ name: "loss" type: kSoftmaxLoss srclayers: ["ip", "in"] {cut} }}
+    }}"""
+    (error,) = faults(partition_job(loads(text).proto, 2, tmp_path))
+    assert error.at == ("neuralnet", "layer", 0, "nifti_conf", "path")
+    assert f"in: {tmp_path}/nc-train.csv:3: expected a class from 0 to 6, got 7; " in str(error)
+    wider = loads(text.replace("num_output: 7", "num_output: 8")).proto
+    assert list(faults(partition_job(wider, 2, tmp_path))) == []
 
 
 def test_a_parameter_shared_within_a_layer_is_filled_once() -> None:

@@ -67,5 +67,11 @@ def test_the_environment_says_what_auto_is(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv(chooser.VARIABLE, "reference")
     assert choose("auto", "float32") == Choice("reference")
     monkeypatch.setenv(chooser.VARIABLE, "fast")
-    with pytest.raises(NetpartError, match="expected one of auto, reference, onednn, cuda, got 'fast'"):
+    wrong = "expected one of auto, reference, onednn, cuda, got 'fast'"
+    with pytest.raises(NetpartError, match=f"{chooser.VARIABLE}: {wrong}"):
         choose("auto", "float32")
+    with pytest.raises(NetpartError, match=f"--kernels: {wrong}"):
+        choose("fast", "float32")
+    monkeypatch.setenv(chooser.VARIABLE, "cuda")
+    with pytest.raises(NetpartError, match=f"{chooser.VARIABLE} cuda: expected a GPU, got --device cpu"):
+        choose("auto", "float32", "cpu")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
+from pathlib import Path
 
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.launch.cores import HERE, THREAD_VARIABLES, WAIT, adopted, cores, processes_here, shared, threads_of
+from netpart.launch.cores import HERE, THREAD_VARIABLES, WAIT, adopted, cores, host, processes_here, shared, threads_of
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +40,28 @@ def test_what_is_asked_for_goes_before_the_environment_and_that_before_a_share(
 def test_what_openmp_is_told_holds_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert {shared(1)[name] for name in THREAD_VARIABLES} == {"3"}
+
+
+def test_the_first_of_nested_numbers_counts_and_nothing_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(THREAD_VARIABLES[0], "4, 2")
+    monkeypatch.setenv(THREAD_VARIABLES[1], "")
+    assert threads_of(shared(1)) == 4
+    assert shared(1)[THREAD_VARIABLES[1]] == "4, 2"
+
+
+@pytest.mark.parametrize("name", THREAD_VARIABLES)
+@pytest.mark.parametrize("text", ["banana", "0", "-1", "2x", "2,,2", "٣"])
+def test_what_is_no_number_of_threads(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, text)
+    with pytest.raises(ConfigError, match=f"{name}: expected a number from 1, got '{text}'; unset it, or write --thr"):
+        shared(2)
+    assert threads_of(shared(2, 3)) == 3
+
+
+def test_processes_of_one_host_name_it_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert host() == host()
+    monkeypatch.setattr("netpart.launch.cores.BOOT", Path("/absent"))
+    assert host() == socket.gethostname()
 
 
 def test_without_a_word_a_process_takes_all_cores() -> None:

@@ -13,7 +13,7 @@ from netpart.launch.gradcam import METHODS, Explainer, class_map, explain
 from netpart.launch.session import Session
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load, loads
-from tests.datasets.samples import scans
+from tests.datasets.samples import image_store, pixels, scans
 from tests.house.tree import ROOT
 
 GRAPHS = ROOT / "graphs"
@@ -38,6 +38,7 @@ neuralnet {{
 """
 FLAT = "type: kSyntheticInput store_conf { batchsize: 2 shape: [1, 6, 5] } synthetic_conf { classes: 2 }"
 DEEP = 'type: kNiftiInput nifti_conf { path: "ad-nc-test.csv" batchsize: 1 shape: [3, 4, 3] }'
+STORED = 'type: kRecordInput store_conf { path: "images.bin" batchsize: 2 shape: [1, 6, 5] }'
 
 
 def tiny(given: str = FLAT, axes: int = 2) -> Job:
@@ -146,8 +147,17 @@ def test_a_scan_is_explained_in_its_own_space(tmp_path: Path) -> None:
     assert found.scan is not None
     assert found.in_scan.shape == found.scan.shape == (5, 4, 6)
     assert (found.layer, found.label) == ("conv", 1)
-    with pytest.raises(ConfigError, match="a scan from 0 to 1"):
+    with pytest.raises(ConfigError, match="--sample: expected one of 2 samples, 0 to 1, got"):
         explain(job, None, 2)
+
+
+def test_a_store_is_not_read_beyond_its_end(tmp_path: Path) -> None:
+    image_store(tmp_path / "images.bin", pixels(3, (1, 6, 5)))
+    (tmp_path / "tiny.conf").write_text(TINY.format(input=STORED, axes=2))
+    job = load(tmp_path / "tiny.conf")
+    assert explain(job, None, 2).label == 2
+    with pytest.raises(ConfigError, match="--sample: expected one of 3 samples, 0 to 2, got 3"):
+        explain(job, None, 3)
 
 
 @pytest.mark.parametrize(

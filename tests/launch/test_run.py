@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netpart.checkpoint.safetensors_file import create
 from netpart.errors import ConfigError, DataError, MemoryRefused, NetpartError, WorkerFailed
 from netpart.kernels.op import Op
 from netpart.kernels.reference import Kernels
@@ -180,8 +183,30 @@ def test_a_run_that_diverges_ends_there(tmp_path: Path) -> None:
     job = load(mlp(tmp_path), ["updater.learning_rate.base_lr=1e38", "disp_freq=1"])
     with pytest.raises(
         NetpartError, match=r"train step \d+: expected loss/loss to be a number, got (nan|inf).*base_lr"
-    ):
+    ) as caught:
         launch.run(job, 2, launcher="threads", workspace=tmp_path / "out")
+    first = tmp_path / "out" / "checkpoint" / "step00000000.safetensors"
+    assert caught.value.__notes__ == [f"the latest checkpoint is {first}, --resume goes on from it"]
+
+
+def test_a_checkpoint_that_cannot_be_read_or_written_is_named_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other.safetensors"
+    create(other, {"w": ("F32", (2,))}).finish()
+    with pytest.raises(DataError, match=f"^worker 0: before step 0, reading a checkpoint: {other}: expected tensor"):
+        launch.run(load(mlp(tmp_path), [f"checkpoint_path={other}"]), 1, launcher="threads", workspace=tmp_path / "a")
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    written = tmp_path / "b" / "checkpoint" / "step00000000.safetensors"
+    with pytest.raises(
+        DataError, match=f"^worker 0: .*step 0, writing a checkpoint: {written}: expected room"
+    ) as caught:
+        run(mlp(tmp_path), tmp_path / "b", 1)
+    assert not hasattr(caught.value, "__notes__")
 
 
 @pytest.mark.parametrize("workers", [0, -1])

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from hypothesis import reject
 
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition, partition_job
@@ -54,9 +55,10 @@ def check_law(cut: Partition, order: int, kernels: type[Kernels] = Kernels, agai
     for ensemble in (whole, parts, again):
         ensemble.initialise()
     for step in range(STEPS):
+        expected = uncut_step(whole, step)
         metrics = again.step("train", step)
         found = parts.step("train", step)
-        compare_metrics(found, whole.step("train", step), f"step {step}")
+        compare_metrics(found, expected, f"step {step}")
         compare_tensors(parts, whole, "train", f"step {step}")
         compare_parameters(parts, whole, f"step {step}")
         same = found == metrics and bits(parts) == bits(again)
@@ -65,6 +67,16 @@ def check_law(cut: Partition, order: int, kernels: type[Kernels] = Kernels, agai
         compare_metrics(parts.step("test", 0), whole.step("test", 0), "test")
         compare_tensors(parts, whole, "test", "test")
     return parts
+
+
+def uncut_step(whole: Ensemble, step: int) -> dict[str, float]:
+    """Trains the uncut net once more. Of one that diverges beyond all numbers nothing can be said."""
+    try:
+        return whole.step("train", step)
+    except RuntimeWarning as warning:
+        if "overflow" in str(warning):
+            reject()
+        raise
 
 
 def compare_metrics(found: dict[str, float], expected: dict[str, float], when: str) -> None:
