@@ -38,7 +38,7 @@ def lines(shown: Picture) -> Iterator[str]:
     yield f"digraph {quoted(shown.name)} {{"
     yield f"  graph [{FONT} fontsize=14 rankdir=TB ranksep=0.32 nodesep=0.22 newrank=true labelloc=t"
     yield f"         label={quoted(heading(shown))}]"
-    yield f'  node [{FONT} fontsize=11 shape=box style="filled,rounded" margin="0.12,0.05" height=0.3]'
+    yield f'  node [{FONT} fontsize=11 shape=box style="filled,rounded" margin="0.19,0.05" height=0.3]'
     yield f'  edge [{FONT} fontsize=10 arrowsize=0.7 color="#555555"]'
     for worker, boxes in shown.fields.items():
         yield from field(worker, boxes, shown.frames)
@@ -92,7 +92,7 @@ def node(box: Box) -> str:
     label = "\n".join([*wrapped(box.name), box.type, box.extent])
     look = f'fillcolor="{box.colour.fill}" color="{box.colour.line}"'
     if box.is_helper:
-        look = f'shape=ellipse style=filled margin="0.05,0.02" fillcolor=white color="{box.colour.line}"'
+        look = f'shape=ellipse style=filled margin="0.13,0.02" fillcolor=white color="{box.colour.line}"'
     return f"{quoted(box.name)} [label={quoted(label)} tooltip={quoted(box.holds)} {look}]"
 
 
@@ -121,7 +121,7 @@ def legend(shown: Picture) -> Iterator[str]:
     yield '    "legend 0" [label="layer\\ntype\\nshape" fillcolor="#eeeeee" color="#555555"]'
     helpers = any(box.is_helper for box in shown.boxes)
     for i, kind in enumerate(shown.legend):
-        end = '"helper\\ntype\\nshape" shape=ellipse style=filled margin="0.05,0.02" fillcolor=white'
+        end = '"helper\\ntype\\nshape" shape=ellipse style=filled margin="0.13,0.02" fillcolor=white'
         layer = '"layer\\ntype\\nshape" fillcolor="#eeeeee"'
         yield f'    "legend {i + 1}" [label={end if helpers else layer} color="#555555"]'
         yield f'    "legend {i}" -> "legend {i + 1}" [{SAMPLES[kind]}]'
