@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SLICE, SPLIT, Feed, Part
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import View
@@ -41,7 +44,7 @@ class BackwardCompiler:
         self.consumers: dict[int, list[Consumer]] = {}
         self.reduced: dict[int, CollectiveStart] = {}
         self.started: dict[int, CollectiveStart] = {}
-        for part in reversed(forward.parts):
+        for part in chain.from_iterable(map(self.parts, sorted(forward.by_stage, reverse=True))):
             for i, feed in enumerate(part.feeds):
                 if feed.gradient and part.kind != BRIDGE_DST:
                     self.consumers.setdefault(feed.part.index, []).append((part, i))
@@ -49,10 +52,14 @@ class BackwardCompiler:
     def run(self, stage: Stage) -> list[Instruction]:
         """Instructions of the backward pass of one stage."""
         self.out = []
-        for part in reversed(self.forward.of(stage)):
+        for part in self.parts(stage):
             if part.live:
                 self.part(part)
         return self.out
+
+    def parts(self, stage: Stage) -> Iterator[Part]:
+        """The parts of one stage in the order of backward; the stage of the highest level comes first."""
+        return reversed(self.forward.of(stage))
 
     def part(self, part: Part) -> None:
         if part.kind == LAYER:

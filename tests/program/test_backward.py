@@ -9,6 +9,7 @@ from netpart.program.compile import compile_worker
 from netpart.program.instructions import Add, Backward
 from netpart.program.sharing import overwritten
 from netpart.proto.reader import loads
+from tests.laws.workers import check_law
 
 NORMALISED = """
 name: "net" train_steps: 1
@@ -64,3 +65,30 @@ def test_who_cannot_add_leaves_it_to_an_instruction() -> None:
     found = compile_worker(partition_job(loads(text).proto, 1), 0).phases["train"].instructions
     assert sum(isinstance(i, Add) for i in found) == 1
     assert not any(any(i.adds) for i in found if isinstance(i, Backward))
+
+
+TWICE = """
+name: "twice" train_steps: 1 dtype: FLOAT64
+train_one_batch { alg: kBP }
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.01 } }
+neuralnet {
+  micro_batches: 2
+  layer {
+    name: "data" type: kSyntheticInput location: 0
+    store_conf { shape: 3 batchsize: 4 } synthetic_conf { classes: 2 }
+  }
+  layer {
+    name: "fc" type: kInnerProduct srclayers: "data" location: 0
+    innerproduct_conf { num_output: 3 bias_term: false } param { name: "w" init { type: kGaussian } }
+  }
+  layer { name: "relu" type: kReLU srclayers: "data" location: 1 }
+  layer { name: "far" type: kEuclideanLoss srclayers: "fc" srclayers: "relu" location: 0 }
+  layer { name: "near" type: kSoftmaxLoss srclayers: "fc" srclayers: "data" location: 0 }
+}
+"""
+
+
+def test_a_team_that_comes_twice_adds_up_gradients_in_the_order_of_its_stages() -> None:
+    """Backward of "far" comes first, for it is in the second stage of worker 0, and "near", behind it in the job, in the
+    first."""
+    check_law(partition_job(loads(TWICE).proto, 2), 0)
