@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import pairwise
 from threading import Barrier
-from time import monotonic, sleep
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
@@ -223,7 +224,7 @@ def test_a_step_has_no_kernel_of_cupys_own(monkeypatch: pytest.MonkeyPatch) -> N
         for turns in (*(worker.play("train", step) for step in range(4)), worker.finish("train")):
             for waiting in turns:
                 assert monotonic() < deadline, waiting
-                sleep(0.001)
+                os.sched_yield()
 
     together(2, bind, play)
     assert found == [[]]
