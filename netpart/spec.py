@@ -83,6 +83,14 @@ def subtract(a: Region, b: Region) -> list[Region]:
     return rest
 
 
+def remaining(region: Region, boxes: Iterable[Region]) -> tuple[Region, ...]:
+    """What ``boxes`` leave of ``region``, as disjoint boxes that are not empty."""
+    rest = [region]
+    for box in boxes:
+        rest = [piece for each in rest for piece in subtract(each, box)]
+    return tuple(filter(size, rest))
+
+
 def hull(regions: Sequence[Region]) -> Region:
     """The smallest region that contains all of ``regions``."""
     return tuple((min(lo for lo, _ in r), max(hi for _, hi in r)) for r in zip(*regions, strict=True))

@@ -17,7 +17,6 @@ from netpart.spec import Spec
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto, LayerProto
 
-PHASES = ("train", "val", "test")
 Entry = tuple[int, "LayerProto"]
 
 

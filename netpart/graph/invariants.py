@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Graph, Part
 from netpart.graph.holdings import Cell
 from netpart.graph.net import Parameter
-from netpart.spec import RECORD, Region, contains, intersect, size, subtract, whole
+from netpart.spec import RECORD, Region, contains, intersect, remaining, size, whole
 
 
 def check_graph(graph: Graph) -> None:
@@ -125,14 +125,6 @@ def check_norm(
             expect(
                 all(any(contains(b, box) for b in own) for box in of_worker), parameter.name, "to be counted where held"
             )
-
-
-def remaining(region: Region, boxes: Sequence[Region]) -> list[Region]:
-    """What ``boxes`` leave of ``region``."""
-    rest = [region]
-    for box in boxes:
-        rest = [piece for r in rest for piece in subtract(r, box)]
-    return [r for r in rest if size(r)]
 
 
 def are_disjoint(boxes: Sequence[Region]) -> bool:

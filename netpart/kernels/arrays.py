@@ -66,6 +66,16 @@ class Arrays(Activation):
 
         return Op(run)
 
+    def bring_in(self, dst: Array, total: Array, start: Array, count: int) -> Op:
+        """total /= ``count``, and dst = total + (dst - start): a mean, and what dst has changed since ``start``."""
+
+        def run() -> None:
+            self.xp.divide(total, count, out=total)
+            self.xp.subtract(dst, start, out=dst)
+            self.xp.add(total, dst, out=dst)
+
+        return Op(run)
+
     def add_squares(self, dst: Array, src: Array) -> Op:
         """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all is added up in float64."""
         pieces = [piece for (piece,) in blocks([src], SQUARED.get(self.xp.__name__, 1 << 22))]

@@ -26,6 +26,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "feed": _composed,
     "add": lambda dst, src: flops.elementwise(dst.size),
     "add_squares": lambda dst, src: 2 * src.size,
+    "bring_in": _composed,
     "total": lambda dst, srcs, activation=None: flops.total(dst.size, len(srcs)),
     "fold": lambda dst, src: flops.fold(dst.size, src.size),
     "multiply": lambda y, xs: flops.total(y.size, len(xs)),

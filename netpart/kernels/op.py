@@ -49,12 +49,22 @@ class Window:
 
 
 def chain(*ops: Op) -> Op:
-    """One Op that runs ``ops`` in order; their scratch lies side by side."""
+    """One Op that runs ``ops`` in order. Their scratch lies side by side, but what they want alike they share."""
+    wanted: list[Any] = []
+    parts = [(op.run, _places(wanted, op.scratch)) for op in ops]
 
     def run(*scratch: Array) -> None:
-        start = 0
-        for op in ops:
-            op.run(*scratch[start : start + len(op.scratch)])
-            start += len(op.scratch)
+        for part, places in parts:
+            part(*[scratch[i] for i in places])
 
-    return Op(run, [s for op in ops for s in op.scratch], all(op.captured for op in ops))
+    return Op(run, wanted, all(op.captured for op in ops))
+
+
+def _places(wanted: list[Any], scratch: Sequence[Any]) -> list[int]:
+    """Where an Op finds its ``scratch`` in what is ``wanted``, which grows by what is not in there."""
+    places: list[int] = []
+    for need in scratch:
+        alike = (i for i, each in enumerate(wanted) if each == need and i not in places)
+        places.append(next(alike, len(wanted)))
+        wanted += [need] if places[-1] == len(wanted) else []
+    return places

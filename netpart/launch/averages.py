@@ -15,7 +15,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 from netpart.graph.cluster import Cluster
-from netpart.kernels.op import Array
 from netpart.worker.averaging import Averaging
 from netpart.worker.player import Player
 from netpart.worker.serving import Applied
@@ -40,9 +39,9 @@ class Averages:
     ) -> None:  # fmt: skip
         self.averaging, self.cluster, self.group, self.note = averaging, cluster, group, note
         self.first, self.meetings, self.met = first, meetings, first
-        self.values: list[Array] = [player.parameters.values(h) for h in range(len(player.program.holdings))]
+        self.values = averaging.of([player.parameters.values(h) for h in range(len(player.program.holdings))])
         slots = player.machine.updater.states if player.machine.updater else ()
-        self.states = [[state[slot] for state in player.machine.state] for slot in slots]
+        self.states = [averaging.of([state[slot] for state in player.machine.state]) for slot in slots]
         self.done, self.begun = 0, -1
 
     def after(self, step: int) -> Iterator[Waiting]:
@@ -52,7 +51,7 @@ class Averages:
         if self.begun >= 0 and self.done - self.begun >= bound:
             yield from self.bring_in(step)
         if due_after(self.cluster, self.first, self.meetings, step):
-            self.averaging.begin(self.values)
+            self.values.begin()
             self.begun = self.done
             if bound == 0:
                 yield from self.bring_in(step)
@@ -60,7 +59,7 @@ class Averages:
     def bring_in(self, step: int) -> Iterator[Waiting]:
         """Waits for the average that has begun, if there is one."""
         if self.begun >= 0:
-            yield from self.averaging.finish(self.values)
+            yield from self.values.finish()
             self.note(Applied(self.group, step, self.begun, self.done))
             self.begun = -1
 
@@ -68,8 +67,8 @@ class Averages:
         """Makes all groups equal before ``step``."""
         if step > self.met:
             yield from self.bring_in(step)
-            for arrays in (self.values, *self.states):
-                self.averaging.begin(arrays)
-                yield from self.averaging.finish(arrays)
+            for average in (self.values, *self.states):
+                average.begin()
+                yield from average.finish()
             self.note(Applied(self.group, step, self.done, self.done))
             self.met = step

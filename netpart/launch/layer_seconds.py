@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
-from netpart.graph.partition import partition_job
+from netpart.graph.uncut import uncut
 from netpart.launch.ensemble import Ensemble
 from netpart.program.kernels import kernels_of
 from netpart.proto.job_pb2 import JobProto
@@ -21,12 +21,7 @@ def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS)
 
     Raises what building the job raises, DataError among it.
     """
-    plain = JobProto()
-    plain.CopyFrom(job)
-    plain.neuralnet.ClearField("scheme")
-    plain.neuralnet.micro_batches = 1
-    plain.neuralnet.recompute = False
-    partition = partition_job(plain, 1, folder, ("train",), uncut=True)
+    partition = uncut(job, folder, ("train",))
     ensemble = Ensemble(partition, kernels=kernels_of(job))
     ensemble.initialise()
     ensemble.step("train", 0)

@@ -64,7 +64,7 @@ def play(
     welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO, away: Away | None
 ) -> bool:
     """Prepares and plays; an error reaches the coordinator before anything is closed."""
-    from netpart.worker.nccl import Communicators
+    from netpart.worker.communicators import Communicators
 
     communicators = Communicators(control.rank)
     folder = away.folder if away and away.folder else Path(welcome.folder)

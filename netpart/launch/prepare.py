@@ -20,7 +20,7 @@ from netpart.units import bytes_text
 if TYPE_CHECKING:
     from netpart.graph.partition import Partition
     from netpart.program.program import WorkerProgram
-    from netpart.worker.nccl import Communicators
+    from netpart.worker.communicators import Communicators
     from netpart.worker.player import Player
 
 

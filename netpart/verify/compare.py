@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netpart.graph.partition import Partition, partition_job
+from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
+from netpart.graph.uncut import uncut
 from netpart.kernels.choose import named
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
@@ -76,12 +77,3 @@ def widened(whole: Partition) -> Partition:
     job.CopyFrom(whole.job)
     job.dtype = JobProto.FLOAT64
     return replace(whole, job=job)
-
-
-def uncut(job: JobProto, folder: Path | None = None) -> Partition:
-    """The net that every cut must equal: whole, on one worker, the mini-batch in one piece."""
-    plain = JobProto()
-    plain.CopyFrom(job)
-    plain.neuralnet.micro_batches = 1
-    plain.neuralnet.recompute = False
-    return partition_job(plain, 1, folder, uncut=True)

@@ -34,7 +34,7 @@ from netpart.worker.workspaces import nbytes
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
-    from netpart.worker.nccl import Communicators
+    from netpart.worker.communicators import Communicators
 
 
 def bind(

@@ -17,7 +17,7 @@ from typing import Any
 from netpart.errors import NetpartError
 
 LANES = 4
-"""Streams at most: more would hardly make the longest chain of a net of the zoo shorter, and each has workspaces. Of 1
+"""Streams at most: more would hardly make the longest chain of a net of the zoo shorter, and each has a workspace. Of 1
 there are no branches."""
 VARIABLE = "NETPART_LANES"
 """Another number of them, in the environment."""

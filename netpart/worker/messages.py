@@ -16,10 +16,11 @@ from netpart.program.program import Program
 from netpart.program.wire import AHEAD, ahead, left, overwritten, staying
 from netpart.worker.actions import RECEIVE, SEND, Action, Running
 from netpart.worker.machine import Machine, PhaseArrays
+from netpart.worker.nccl import NcclCall
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
-    from netpart.worker.nccl import Communicators
+    from netpart.worker.communicators import Communicators
 
 
 class Messages:
@@ -71,7 +72,8 @@ class Messages:
         self.running[start.channel] = running
         element = np.dtype(self.machine.element(start.dtype))
         if self.communicators is not None and self.machine.xp is not np and found.algorithm == NCCL:
-            running.call = self.communicators.call(self.machine.xp, found, ranks, local, target, element)
+            owner, kernels = self.communicators, self.machine.kernels
+            running.call = NcclCall(owner, kernels, found, ranks, local, target, element)
             self.machine.wire_bytes += running.call.nbytes
             legs = exchange_legs(found, place)
             running.counted = [(channels[leg.message], leg.sent * element.itemsize) for leg in legs if leg.sent]

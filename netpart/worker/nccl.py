@@ -11,126 +11,45 @@ order in which his instructions start them: launch/nccl.py says why nobody then 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property, partial
-from importlib import import_module
+from collections.abc import Sequence
 from itertools import accumulate
-from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE, REDUCE_SCATTER
-from netpart.errors import TransportError
-from netpart.kernels.op import Array
+from netpart.kernels.op import Array, chain
 from netpart.program.exchange import Exchange
+from netpart.worker.communicators import Communicators, Ranks
 
-Ranks = tuple[int, ...]
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
 Blocks = Sequence[Array | None]
 Addresses = dict[int, int]
 """Where each block lies."""
-HINT = "see what NCCL says with NCCL_DEBUG=WARN, or run with --collectives direct"
-
-
-class Communicators:
-    """The communicators of ``rank``, one for each set of ranks that it shares collectives with.
-
-    They are made when all ranks are bound, and whoever made them closes them: only that ends what waits on a GPU for a
-    rank that is gone.
-    """
-
-    def __init__(self, rank: int) -> None:
-        self.rank = rank
-        self.xp: Any = None
-        self.found: dict[Ranks, Any] = {}
-
-    def call(self, xp: Any, found: Exchange, ranks: Ranks, local: Blocks, target: Blocks, dtype: Any) -> NcclCall:
-        """``found`` among ``ranks``, bound to the blocks of this rank; ``xp`` is cupy."""
-        self.xp = xp
-        self.found.setdefault(ranks, None)
-        return NcclCall(self, found, ranks, local, target, np.dtype(dtype))
-
-    @property
-    def nccl(self) -> Any:
-        """CuPy's module."""
-        return import_module(f"{self.xp.__name__}.cuda.nccl")
-
-    @cached_property
-    def stream(self) -> Any:
-        """That of all calls, made when first asked for."""
-        return self.xp.cuda.Stream(non_blocking=True)
-
-    def begin(self) -> dict[Ranks, bytes]:
-        """A new id for each communicator whose first member is this rank; all members need it to ``connect``."""
-        with self.told("an id for a communicator"):
-            return {ranks: bytes(self.nccl.get_unique_id()) for ranks in self.found if ranks[0] == self.rank}
-
-    def connect(self, ids: Mapping[Ranks, bytes], seconds: float) -> None:
-        """Makes the communicators, one after the other in an order that is the same for all ranks, as each waits for
-        all its members. Raises TransportError if that takes longer than ``seconds``, or fails."""
-        for ranks in sorted(self.found):
-            with self.told(f"a communicator of ranks {', '.join(map(str, ranks))}"):
-                make = partial(self.nccl.NcclCommunicator, len(ranks), ids[ranks], ranks.index(self.rank))
-                self.found[ranks] = within(seconds, make, self.xp.cuda.Device())
-
-    @contextmanager
-    def told(self, wanted: str) -> Iterator[None]:
-        """Raises TransportError for what NCCL refuses."""
-        try:
-            yield
-        except (RuntimeError, TimeoutError) as error:
-            raise TransportError(f"rank {self.rank}: expected {wanted}, got {error}; {HINT}") from None
-
-    def close(self) -> None:
-        """Ends them, and what they still wait for. May be called twice."""
-        for communicator in self.found.values():
-            if communicator is not None:
-                communicator.abort()
-        self.found.clear()
-
-
-def within(seconds: float, make: Callable[[], Any], device: Any) -> Any:
-    """What ``make`` returns, on ``device``, in a thread that is left alone if it takes longer: nobody can interrupt
-    it. Raises what it raises, and TimeoutError."""
-    found: list[Any] = []
-
-    def work() -> None:
-        try:
-            device.use()
-            found.append((make(), None))
-        except Exception as error:
-            found.append((None, error))
-
-    thread = Thread(target=work, name="netpart-nccl", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not found:
-        raise TimeoutError(f"no answer from the others in {seconds:g} s")
-    made, error = found[0]
-    if error is not None:
-        raise error
-    return made
 
 
 class NcclCall:
-    """One collective of one rank. What is enqueued behind ``wait`` comes behind all that ``start`` enqueued.
+    """``found`` among ``ranks``, of which ``owner`` has a communicator, bound to the blocks of this rank: of arrays of
+    the ``kernels``, but of ``dtype``. What is enqueued behind ``wait`` comes behind all that ``start`` enqueued.
 
     ``nbytes``: memory of the device that it takes beside the blocks.
     """
 
     def __init__(
-        self, owner: Communicators, found: Exchange, ranks: Ranks, local: Blocks, target: Blocks, dtype: Any
+        self, owner: Communicators, kernels: Kernels, found: Exchange, ranks: Ranks, local: Blocks, target: Blocks,
+        dtype: Any,
     ) -> None:  # fmt: skip
-        self.owner, self.ranks, self.kind, self.dtype = owner, ranks, found.kind, dtype
+        self.owner, self.ranks, self.kind, self.dtype = owner, ranks, found.kind, np.dtype(dtype)
+        owner.want(kernels.xp, ranks)
         self.sizes, self.nbytes, self.memory = found.sizes, 0, list[Array]()
-        self.before, self.after = list[tuple[Array, Array]](), list[tuple[Array, Array]]()
         self.begun, self.ended = (owner.xp.cuda.Event(disable_timing=True) for _ in range(2))
         out, back = brought(found.kind, ranks.index(owner.rank), len(ranks), len(found.blocks))
         self.out, packed = self.laid(out, local)
-        self.before += [(run, block) for block, run in packed]
+        self.pack = chain(*(kernels.copy(run, block) for block, run in packed)).run
         self.back, packed = self.laid(back, target)
-        self.after += packed
+        self.unpack = chain(*(kernels.copy(block, run) for block, run in packed)).run
 
     def laid(self, blocks: Sequence[int], arrays: Blocks) -> tuple[Addresses, list[tuple[Array, Array]]]:
         """The addresses of ``blocks`` in one run of memory: where they lie, or else in memory of their own, with each
@@ -152,11 +71,11 @@ class NcclCall:
         stream = self.owner.stream
         stream.wait_event(self.owner.xp.cuda.get_current_stream().record(self.begun))
         with self.owner.told(f"NCCL to take a {self.kind}"), stream:
-            copy(self.before)
+            self.pack()
             self.owner.nccl.groupStart()
             self.enqueue(self.owner.found[self.ranks], stream.ptr)
             self.owner.nccl.groupEnd()
-            copy(self.after)
+            self.unpack()
             stream.record(self.ended)
 
     def enqueue(self, communicator: Any, stream: int) -> None:
@@ -200,9 +119,3 @@ def brought(kind: str, place: int, n: int, blocks: int) -> tuple[Sequence[int], 
     if kind == ALL_TO_ALL:
         return every[place * n : (place + 1) * n], every[place::n]
     return own if kind in SPREADING else every, own if kind in GATHERING else every
-
-
-def copy(pairs: Sequence[tuple[Array, Array]]) -> None:
-    """Copies the second of each pair to the first."""
-    for target, source in pairs:
-        target[...] = source

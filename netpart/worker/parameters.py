@@ -15,7 +15,10 @@ class Parameters:
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.program = machine, machine.program
-        self.versions = [machine.versions[view.buffer] for view in self.program.parameters]
+        copy, found = machine.kernels.copy, [machine.versions[view.buffer] for view in self.program.parameters]
+        versions = [each for each in found if len(each) > 1]
+        self.spreads = [copy(other, newest).run for newest, *others in versions for other in others]
+        self.settles = [[copy(first, each).run for each in (first, *others)] for first, *others in versions]
 
     def initialise(self) -> None:
         """Fills every parameter with its initial values: a function of seed, name and global element index.
@@ -47,13 +50,10 @@ class Parameters:
 
     def spread(self) -> None:
         """Makes all versions of every parameter the one that is known."""
-        for newest, *others in self.versions:
-            for other in others:
-                other[...] = newest
+        for copy in self.spreads:
+            copy()
 
     def settle(self, mini: int) -> None:
         """Makes the version that the update of mini-batch ``mini`` wrote the one that is known."""
-        for versions in self.versions:
-            newest = versions[mini % len(versions)]
-            if newest is not versions[0]:
-                versions[0][...] = newest
+        for copies in self.settles:
+            copies[mini % len(copies)]()

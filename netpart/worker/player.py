@@ -28,7 +28,7 @@ from netpart.worker.workspaces import allot
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
     from netpart.updaters import Updater
-    from netpart.worker.nccl import Communicators
+    from netpart.worker.communicators import Communicators
 
 
 class Player:

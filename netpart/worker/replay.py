@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from netpart.worker.actions import RUN, Action, Bound, Turn
-from netpart.worker.branches import Branches, dealt, marked
+from netpart.worker.branches import Branches, dealt
 from netpart.worker.touched import dependences
 from netpart.worker.trial import Trial
 
@@ -57,9 +57,8 @@ class Replay:
         """The graph, or those of which the faster one is to be found."""
         if not any(self.branches.lanes):
             return self.captured(self.play)
-        for lane in range(max(self.branches.lanes), -1, -1):  # what a lane takes is allocated here, not in a capture,
-            stream = self.device.turn(lane)  # from memory that may be something else's as far as that lane has come
-            self.device.stream.wait_event(marked(self.device, stream))
+        for lane in range(max(self.branches.lanes), -1, -1):  # streams are made here, not in a capture
+            self.device.turn(lane)
         beside = self.captured(partial(self.branches.enqueue, self.device, self.runs))
         return Trial(self.device.xp, [beside, self.captured(self.play)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Op, chain
 from netpart.layers.layer import Following, ParamSpec
 from netpart.program.buffers import View
 from netpart.program.instructions import Update
@@ -36,7 +36,7 @@ class Updates:
         scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
         op = machine.kernels.update(machine.updater, w, g, state, scale, machine.clock, norm and self.arrays(norm))
-        return op if program.copies(value.buffer) == 1 else after(machine.kernels.copy(w, self.before(value)), op)
+        return op if program.copies(value.buffer) == 1 else chain(machine.kernels.copy(w, self.before(value)), op)
 
     def touched(self, update: Update) -> Iterator[Span]:
         """What an update touches beside its norm."""
@@ -68,13 +68,3 @@ class Updates:
             for held, gradient in zip(program.holdings, program.gradients, strict=True)
             if held.parameter.name == running.mean and gradient is not None and contains(held.box, box)
         )
-
-
-def after(first: Op, second: Op) -> Op:
-    """Both, one after the other; ``first`` needs no scratch."""
-
-    def run(*scratch: Array) -> None:
-        first.run()
-        second.run(*scratch)
-
-    return Op(run, second.scratch, first.captured and second.captured)

@@ -20,16 +20,11 @@ def nbytes(op: Op) -> int:
 
 
 def allot(machine: Machine, phases: Collection[Bound]) -> None:
-    """Gives all Ops of a lane one workspace, as large as the hungriest of them needs.
-
-    What libraries have on each lane counts as well, though they take it only when a graph is captured. Raises
-    MemoryRefused, before allocating anything.
-    """
+    """Gives all Ops of a lane one workspace, as large as the hungriest of them needs. Raises MemoryRefused, before
+    allocating anything."""
     needs = scratch_bytes(action for bound in phases for action in bound.actions)
-    device = machine.kernels.device
-    of_libraries = 0 if device is None else device.lane_bytes
-    machine.workspace_bytes = sum(needs.values()) + of_libraries * len(needs)
-    machine.refuse_unless_fits(machine.workspace_bytes - of_libraries)  # those of the first lane are there
+    machine.workspace_bytes = sum(needs.values())
+    machine.refuse_unless_fits(machine.workspace_bytes)
     memory = {lane: workspace(machine.xp, need) for lane, need in needs.items()}
     for action, op in (each for bound in phases for each in bound.scratch):
         action.run = partial(op.run, *_slices(op, memory[action.lane]))

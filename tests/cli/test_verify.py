@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from netpart.graph.partition import Partition
+from netpart.graph.uncut import uncut
 from netpart.plan.partition import partition
 from netpart.plan.schemes import SCHEMES
 from netpart.proto.job_pb2 import JobProto
-from netpart.verify import compare
 from tests.cli.conftest import Netpart
 
 
@@ -40,7 +40,6 @@ def test_a_layer_is_classed_and_measured(job: Path, netpart: Netpart) -> None:
 
 def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
     """A faster learning rate on the cut side: the first parameter that is updated differs."""
-    uncut = compare.uncut
 
     def slower(proto: JobProto, folder: Path | None = None) -> Partition:
         other = JobProto()

@@ -103,8 +103,13 @@ def _by_device(bind: Bind, arrays: Sequence[Array | None], kernels: Any, order: 
 
 def play(op: Op) -> None:
     """Runs the Op with scratch full of rubbish, to its end: that and what the Op is bound to live no longer."""
-    xp = cupy()
-    rubbish = [np.full(shape, np.nan if np.dtype(kind).kind == "f" else 1, kind) for shape, kind in op.scratch]
-    scratch = [xp.asarray(array) for array in rubbish]
+    scratch = [rubbish(shape, np.dtype(kind)) for shape, kind in op.scratch]
     op.run(*scratch)
-    xp.cuda.get_current_stream().synchronize()
+    cupy().cuda.get_current_stream().synchronize()
+
+
+def rubbish(shape: tuple[int, ...], dtype: Any) -> Array:
+    """Scratch: numbers that show; a workspace, which may be large, as it comes."""
+    if dtype == np.uint8:
+        return cupy().empty(shape, dtype)
+    return cupy().asarray(np.full(shape, np.nan if dtype.kind == "f" else 1, dtype))

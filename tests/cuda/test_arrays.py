@@ -77,6 +77,12 @@ def test_sums_in_the_order_of_the_list(
     agree(both, rubbish(*shape), *(normal(i, *shape) for i in range(count + 1)), dtype=dtype, order=order)
 
 
+@given(SHAPES, ORDERS, DTYPES, st.integers(1, 5))
+def test_a_mean_is_brought_in_with_the_same_bits(shape: list[int], order: str, dtype: str, count: int) -> None:
+    arrays = [normal(i, *shape) for i in range(3)]
+    agree(lambda k, *three: k.bring_in(*three, count), *arrays, dtype=dtype, order=order, tolerance=1e-300)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(3,), (0, 2), (7, 5), (3, 2**13), (2**15 + 3,)])
 def test_squares_are_added_up_in_float64(dtype: str, shape: tuple[int, ...]) -> None:

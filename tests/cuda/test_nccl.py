@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import pairwise
 from threading import Barrier
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +28,7 @@ from netpart.collectives.kinds import (
 )
 from netpart.errors import TransportError
 from netpart.kernels.choose import named
+from netpart.kernels.cuda.device import stream
 from netpart.kernels.device import gpus
 from netpart.plan.partition import partition
 from netpart.program.compile import compile_worker
@@ -36,8 +39,10 @@ from netpart.spec import Region, extent, relative
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import updater
 from netpart.worker.actions import START, WAIT
-from netpart.worker.nccl import Communicators, NcclCall
+from netpart.worker.communicators import Communicators
+from netpart.worker.nccl import NcclCall
 from netpart.worker.player import Player
+from tests.cuda.foreign import watched
 from tests.cuda.module import ON_GPU, cupy, provide
 from tests.cuda.nets import NETS
 
@@ -60,7 +65,8 @@ def together(n: int, bind: Callable[[Communicators], Any], play: Callable[[Any],
 
     def member(rank: int) -> Any:
         cupy().cuda.Device(rank).use()
-        with cupy().cuda.Stream(non_blocking=True), closing(Communicators(rank)) as communicators:
+        stream(cupy())  # of kernels, and what else this thread asks for
+        with closing(Communicators(rank)) as communicators:
             found = bind(communicators)
             ids.update(communicators.begin())
             bound.wait()
@@ -69,6 +75,11 @@ def together(n: int, bind: Callable[[Communicators], Any], play: Callable[[Any],
 
     with ThreadPoolExecutor(n) as pool:
         return list(pool.map(member, range(n), timeout=SECONDS))
+
+
+def call(owner: Communicators, found: Exchange, ranks: tuple[int, ...], local: Any, target: Any) -> NcclCall:
+    """``found`` in float64."""
+    return NcclCall(owner, named("cuda")(cupy(), "float64"), found, ranks, local, target, np.float64)
 
 
 def regions(kind: str, n: int, cut: str) -> Blocks:
@@ -117,13 +128,13 @@ def test_every_member_gets_what_it_should(n: int, kind: str, cut: str) -> None:
             ]
             for array, mine in zip((given, out), own(kind, rank, n, len(found.blocks)), strict=True)
         )
-        return communicators.call(cupy(), found, found.members, local, target, np.float64), given, out
+        return call(communicators, found, found.members, local, target), given, out
 
     def play(bound: tuple[NcclCall, Any, Any]) -> Values:
-        call, given, out = bound
-        given[...] = cupy().asarray(brought[call.owner.rank])  # not done yet, nor is what follows
-        call.start()
-        call.wait()
+        made, given, out = bound
+        given[...] = cupy().asarray(brought[made.owner.rank])  # not done yet, nor is what follows
+        made.start()
+        made.wait()
         result = cupy().zeros(extent(WHOLE))
         result[...] = out
         return result.get()  # type: ignore[no-any-return]
@@ -147,9 +158,9 @@ def test_blocks_that_lie_in_one_run_are_not_packed() -> None:
     found = exchange(ALL_REDUCE, (0, 1), ((0, 10),), (), "nccl", 8)
     bucket = cupy().zeros(10)
     blocks = [bucket[lo:hi] for ((lo, hi),) in filter(None, found.blocks)]
-    call = Communicators(1).call(cupy(), found, (0, 1), blocks, blocks, np.float64)
-    assert (call.nbytes, call.before, call.after) == (0, [], [])
-    assert next(iter(call.out.values())) == bucket.data.ptr
+    made = call(Communicators(1), found, (0, 1), blocks, blocks)
+    assert (made.nbytes, made.memory) == (0, [])
+    assert next(iter(made.out.values())) == bucket.data.ptr
 
 
 @pytest.mark.skipif(ON_GPU, reason="NCCL itself waits on, in a thread that nobody can end")
@@ -157,7 +168,7 @@ def test_a_member_that_does_not_come_is_an_error(monkeypatch: pytest.MonkeyPatch
     """The thread that waits in vain is gone when the test is: what it does would be seen by others."""
     monkeypatch.setattr(cupy().cuda.nccl, "SECONDS", 0.3)
     found, communicators = exchange(ALL_REDUCE, (0, 1), ((0, 4),), (), "nccl", 8), Communicators(0)
-    communicators.call(cupy(), found, (0, 1), [None] * 2, [None] * 2, np.float64)
+    call(communicators, found, (0, 1), [None] * 2, [None] * 2)
     expected = r"rank 0: expected a communicator of ranks 0, 1, got no answer from the others in 0.1 s; see what NCCL"
     with pytest.raises(TransportError, match=expected):
         communicators.connect(communicators.begin(), 0.1)
@@ -173,7 +184,7 @@ def test_two_members_on_one_gpu_are_refused() -> None:
 
     def member(rank: int) -> str:
         communicators = Communicators(rank)
-        communicators.call(cupy(), found, (0, 1), [None] * 2, [None] * 2, np.float64)
+        call(communicators, found, (0, 1), [None] * 2, [None] * 2)
         with pytest.raises(TransportError) as caught:
             communicators.connect({(0, 1): name}, SECONDS)
         return str(caught.value)
@@ -183,13 +194,40 @@ def test_two_members_on_one_gpu_are_refused() -> None:
         assert all("Duplicate GPU" in said for said in pool.map(member, range(2)))
 
 
-def player(rank: int = 0, collectives: Collectives.Algorithm = Collectives.NCCL) -> Player:
-    """One of two workers that sum their gradients."""
+def player(
+    rank: int = 0, collectives: Collectives.Algorithm = Collectives.NCCL, scheme: Scheme = Scheme.DATA,
+    communicators: Communicators | None = None, hub: MemoryHub | None = None,
+) -> Player:  # fmt: skip
+    """One of two workers, which sum their gradients if nothing else is said."""
     job = loads(NETS["mlp"]).proto
-    job.collectives, job.neuralnet.scheme = collectives, Scheme.DATA
-    rule = updater(job.updater)
+    job.collectives, job.neuralnet.scheme = collectives, scheme
+    rule, owner = updater(job.updater), communicators or Communicators(rank)
     program = compile_worker(partition(job, 2), rank, len(rule.states), kernels=named("cuda"))
-    return Player(program, MemoryHub(2)[rank], cupy(), rule, job.seed, communicators=Communicators(rank))
+    return Player(program, (hub or MemoryHub(2))[rank], cupy(), rule, job.seed, communicators=owner)
+
+
+@pytest.mark.skipif(ON_GPU, reason="the emulation counts")
+def test_a_step_has_no_kernel_of_cupys_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor has what is packed."""
+    found, hub = list[list[str]](), MemoryHub(2)
+    ready = Barrier(2, lambda: found.append(watched(monkeypatch)), SECONDS)
+
+    def bind(communicators: Communicators) -> Player:
+        worker = player(communicators.rank, scheme=Scheme.GATHER_SCATTER, communicators=communicators, hub=hub)
+        worker.parameters.initialise()
+        assert any(running.call and running.call.memory for running in worker.bound["train"].running)
+        return worker
+
+    def play(worker: Player) -> None:
+        ready.wait()
+        deadline = monotonic() + SECONDS
+        for turns in (*(worker.play("train", step) for step in range(4)), worker.finish("train")):
+            for waiting in turns:
+                assert monotonic() < deadline, waiting
+                os.sched_yield()
+
+    together(2, bind, play)
+    assert found == [[]]
 
 
 def test_a_host_waits_for_a_gpu_that_waits_for_others_where_it_can_be_reached() -> None:

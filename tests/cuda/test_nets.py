@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.choose import named
-from netpart.kernels.op import Array
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import load, loads
 from netpart.updaters import updater
 from netpart.worker.player import Player
-from tests.cuda.module import ON_GPU, cupy, emulated
+from tests.cuda.foreign import watched
+from tests.cuda.module import ON_GPU, cupy
 from tests.cuda.nets import NETS
 from tests.launch.texts import gpt
+from tests.laws.turns import Groups
 
 STEPS = 5
 """The kernels of a step are loaded in the first, captured in the second, and replayed from then on."""
+
+COUNTED = pytest.mark.skipif(ON_GPU, reason="the emulation counts")
 
 pytestmark = pytest.mark.usefixtures("device")
 
@@ -55,37 +57,52 @@ def test_a_cut_net_on_a_gpu_is_the_uncut_net_on_a_cpu(name: str, workers: int, t
     compare(parts, Ensemble(cut(name, 1, tmp_path)), 1e-12)
 
 
-@pytest.mark.skipif(ON_GPU, reason="the emulation counts")
+@COUNTED
 @pytest.mark.parametrize("name", [*NETS, "gpt"])
 def test_a_step_has_no_kernel_of_cupys_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each would be compiled in the first step, and takes a host longer than one of netpart's; 0 is filled in by the
-    driver."""
-    found: list[str] = []
     parts = Ensemble(cut(name, 2, tmp_path), kernels=named("cuda"))
     parts.initialise()
-    module = emulated("cupy.array")
-    called, assign, fetch = module.called, module.ndarray.__setitem__, module.ndarray.get
-
-    def counted(function: Any, *args: Any) -> Any:
-        found.extend({getattr(function, "__name__", "?")} - {*module.VIEWS, "fill"})
-        return called(function, *args)
-
-    def assigned(array: Array, index: Any, value: Any) -> None:
-        found.append("copy")
-        assign(array, index, value)
-
-    def fetched(array: Array, *args: Any, **kwargs: Any) -> Any:
-        found.extend([] if array.flags.c_contiguous else ["copy of pieces"])
-        return fetch(array, *args, **kwargs)
-
-    monkeypatch.setattr(module, "called", counted)
-    monkeypatch.setattr(module.ndarray, "__setitem__", assigned)
-    monkeypatch.setattr(module.ndarray, "get", fetched)
+    found = watched(monkeypatch)
     for step in range(STEPS):
         for player in parts.players:
             player.trace.events = [] if step == 3 else None
         parts.step("train", step)
     assert not found
+
+
+@COUNTED
+def test_delayed_stages_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = delayed("cuda")
+    assert [player.program.versions for player in stages.players] == [2, 1]
+    found = watched(monkeypatch)
+    for step in range(2 * STEPS):
+        stages.step("train", step, drain=step % STEPS == STEPS - 1)
+    assert not found
+
+
+@COUNTED
+def test_groups_that_average_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = averaging("cuda")
+    found = watched(monkeypatch)
+    groups.run()
+    assert not found
+
+
+def test_groups_average_on_a_gpu_what_they_average_on_a_cpu() -> None:
+    found, expected = averaging("cuda"), averaging("reference")
+    for groups in (found, expected):
+        groups.run()
+        assert max(sum(applied.staleness for applied in each) for each in groups.applied.values()) > 0
+    for name in expected.names:
+        np.testing.assert_allclose(found.parameter(name), expected.parameter(name), rtol=1e-11, atol=1e-13)
+
+
+def averaging(kernels: str) -> Groups:
+    """Three groups of two workers, which bring in each average a round late."""
+    job = loads(NETS["mlp"], overrides=["train_steps=24"]).proto
+    job.cluster.nworker_groups, job.cluster.sync_freq, job.cluster.staleness = 3, 2, 1
+    job.cluster.nserver_groups = 0
+    return Groups(job, 2, 1, (15,), named(kernels))
 
 
 @pytest.mark.parametrize("name", [*NETS, "gpt"])
@@ -94,13 +111,21 @@ def test_float32_differs_by_rounding(name: str, tmp_path: Path) -> None:
     compare(parts, Ensemble(cut(name, 1, tmp_path)), 1e-4)
 
 
-def test_stages_that_are_delayed_are_replayed_each_with_its_own_step(tmp_path: Path) -> None:
+def delayed(kernels: str) -> Ensemble:
+    """Stages that train on what was computed some steps before."""
     job = loads(NETS["mlp"], overrides=["neuralnet.schedule=DELAYED"]).proto
     job.updater.clip_norm = 0
+    for layer in job.neuralnet.layer:
+        layer.ClearField("partition_dim")  # else its cut is the one that counts
+    ensemble = Ensemble(partition(job, 2, None, "pipeline"), kernels=named(kernels), poison=True)
+    ensemble.initialise()
+    return ensemble
+
+
+def test_stages_that_are_delayed_are_replayed_each_with_its_own_step() -> None:
     ends = []
     for name in ("cuda", "reference"):
-        ensemble = Ensemble(partition(job, 2, None, "pipeline"), kernels=named(name), poison=True)
-        ensemble.initialise()
+        ensemble = delayed(name)
         for step in range(2 * STEPS):
             ensemble.step("train", step, drain=step == 2 * STEPS - 1)
         ends.append({p.name: ensemble.parameter(p.name) for p in ensemble.partition.parameters})

@@ -107,9 +107,10 @@ def test_a_captured_product_reads_what_is_there_when_it_is_replayed() -> None:
     xp, kernels = cupy(), fast("float64")
     x, w, b, y = (xp.asarray(m) for m in (normal(1, 5, 4), normal(2, 3, 4), normal(3, 3), rubbish(5, 3)))
     op = kernels.inner_product(x, w, b, y, False)
-    play(op)
+    scratch = [xp.empty(shape, dtype) for shape, dtype in op.scratch]
+    op.run(*scratch)
     kernels.device.stream.begin_capture()
-    op.run()
+    op.run(*scratch)
     graph = kernels.device.stream.end_capture()
     x.set(normal(4, 5, 4))
     graph.launch()

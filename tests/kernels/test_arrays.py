@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netpart.kernels.op import Op
+from netpart.kernels.op import Op, chain
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import K, normal, peak_bytes, play, rubbish
 
@@ -27,6 +27,24 @@ def test_total_adds_in_the_order_of_the_list() -> None:
     assert dst.tolist() == [1.0]
     play(K.total(dst, []))
     assert dst.tolist() == [0.0]
+
+
+def test_a_mean_is_brought_in_beside_what_has_changed_since() -> None:
+    now, total, start = np.array([5.0, 7.0]), np.array([9.0, 12.0]), np.array([4.0, 7.0])
+    play(K.bring_in(now, total, start, 3))
+    assert (now.tolist(), total.tolist(), start.tolist()) == ([4.0, 4.0], [3.0, 4.0], [4.0, 7.0])
+
+
+def test_ops_of_a_chain_share_the_scratch_that_is_alike() -> None:
+    seen: list[list[str]] = []
+
+    def op(*kinds: str) -> Op:
+        return Op(lambda *scratch: seen.append([f"{a.dtype} {a[0]:g}" for a in scratch]), [((2,), k) for k in kinds])
+
+    both = chain(op("float32", "float64"), op(), op("float64", "float64"), op("float32"))
+    assert both.scratch == [((2,), "float32"), ((2,), "float64"), ((2,), "float64")]
+    both.run(*(np.full(shape, i, kind) for i, (shape, kind) in enumerate(both.scratch)))
+    assert seen == [["float32 0", "float64 1"], [], ["float64 1", "float64 2"], ["float32 0"]]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

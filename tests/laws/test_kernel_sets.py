@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.uncut import uncut
 from netpart.kernels.onednn.kernels import Kernels as Fast
 from netpart.kernels.onednn.library import refusal
 from netpart.kernels.op import Array, Op, chain
@@ -23,7 +24,6 @@ from netpart.proto.job_pb2 import JobProto, LayerType
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder
 from netpart.verify.bench import Bench
-from netpart.verify.compare import uncut
 from tests.laws.groups import Group
 from tests.laws.nets import Example, examples
 from tests.laws.wired import every_wire, wired

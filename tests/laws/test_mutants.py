@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.verify.compare import compare, uncut
+from netpart.graph.uncut import uncut
+from netpart.verify.compare import compare
 from tests.laws.generic import generic_job
 from tests.laws.mutants import MUTATIONS, Mutant, mutate
 

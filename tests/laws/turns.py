@@ -11,6 +11,7 @@ import numpy as np
 from netpart.graph.cluster import Cluster
 from netpart.graph.partition import partition_job
 from netpart.graph.passes.serve import served
+from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
 from netpart.launch.averages import Averages
 from netpart.program.compile import compile_worker
@@ -29,13 +30,18 @@ Values = np.ndarray[Any, Any]
 
 
 class Groups:
-    """Plays the training steps of ``job`` on groups of ``workers``, and their servers. ``order`` seeds the turns.
+    """Plays the training steps of ``job`` on groups of ``workers``, and their servers. ``order`` seeds the turns, and
+    ``kernels`` are those of workers.
 
     ``applied[rank]`` are the updates of a server, or the averages of a worker; ``reached[rank]`` the versions that a
     server went through, with the values of its pieces at each.
     """
 
-    def __init__(self, job: JobProto, workers: int, order: int = 0, meetings: Sequence[int] = ()) -> None:
+    def __init__(
+        self, job: JobProto, workers: int, order: int = 0, meetings: Sequence[int] = (),
+        kernels: type[Kernels] = Kernels,
+    ) -> None:  # fmt: skip
+        self.kernels, (self.xp, _) = kernels, array_module(kernels.runs_on)
         self.partition = served(partition_job(job, workers))
         self.cluster: Cluster = self.partition.cluster
         self.random, self.hub = Random(order), MemoryHub(self.cluster.size)
@@ -52,8 +58,8 @@ class Groups:
             player = Player(compile_server(partition, number, len(rule.states)), self.hub[rank], np, rule)
         else:
             slots, group = (0 if cluster.servers else len(rule.states)), cluster.group(rank)
-            program = compile_worker(partition, number, slots, kernels=Kernels, group=group)
-            player = Player(program, self.hub[rank], np, None if cluster.servers else rule, partition.job.seed)
+            program = compile_worker(partition, number, slots, kernels=self.kernels, group=group)
+            player = Player(program, self.hub[rank], self.xp, None if cluster.servers else rule, partition.job.seed)
         player.machine.seed = partition.job.seed
         player.parameters.initialise()
         return player
@@ -104,7 +110,8 @@ class Groups:
         for rank in self.cluster.keepers if ranks is None else ranks:
             for h, holding in enumerate(self.players[rank].program.holdings):
                 if holding.parameter.name == name:
-                    found[relative(holding.box, whole(spec.shape))] = self.players[rank].parameters.values(h)
+                    held = self.players[rank].parameters.values(h)
+                    found[relative(holding.box, whole(spec.shape))] = self.players[rank].machine.to_host(held)
         assert not np.isnan(found).any()
         return found
 

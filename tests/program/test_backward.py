@@ -89,6 +89,6 @@ neuralnet {
 
 
 def test_a_team_that_comes_twice_adds_up_gradients_in_the_order_of_its_stages() -> None:
-    """Backward of "far" comes first, for it is in the second stage of worker 0, and "near", behind it in the job, in the
+    """Backward of "far" comes first, for it is in the second stage of worker 0; "near", behind it in the job, is in the
     first."""
     check_law(partition_job(loads(TWICE).proto, 2), 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.uncut import uncut
 from netpart.layers.layer import INPUT
-from netpart.verify.compare import uncut
 from netpart.verify.terms import Terms, joined
 from tests.graph.jobs import data, job, layer, product
 

@@ -17,7 +17,7 @@ from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Answers, Demand, Feeds
 from netpart.graph.passes.gradients import GradientPlan
 from netpart.graph.passes.live import mark_live
-from netpart.spec import Placement, Region, contains, hull, size, subtract
+from netpart.spec import Placement, Region, contains, hull, remaining, size
 
 T = TypeVar("T")
 
@@ -184,11 +184,3 @@ def own_boxes(placement: Placement, shards: list[Part]) -> None:
         if not placement.exact:
             part.owned = remaining(part.region, done) if part.reports else ()
         done.append(part.region)
-
-
-def remaining(region: Region, done: list[Region]) -> tuple[Region, ...]:
-    """What ``done`` leaves of ``region``."""
-    rest = [region]
-    for box in done:
-        rest = [piece for r in rest for piece in subtract(r, box)]
-    return tuple(rest)

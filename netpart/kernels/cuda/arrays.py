@@ -74,6 +74,10 @@ class Arrays(arrays.Arrays, Moves):
         target, *sources = views(dst, *srcs)
         return self.elements("arrays.cu", f"total_{kind}", dst.size, target, several(sources), len(srcs))
 
+    def bring_in(self, dst: Array, total: Array, start: Array, count: int) -> Op:
+        """total /= ``count``, and dst = total + (dst - start)."""
+        return self.launches(self.elements("arrays.cu", "bring_in", dst.size, *views(dst, total, start), count))
+
     def add_squares(self, dst: Array, src: Array) -> Op:
         """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all is added up in float64."""
         if not src.size:

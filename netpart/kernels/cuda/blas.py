@@ -1,4 +1,4 @@
-"""cuBLAS on one stream at a time, with a workspace for each: CUDA graphs may hold its products, not those of CuPy."""
+"""cuBLAS on one stream at a time, its workspace in scratch: CUDA graphs may hold its products, not those of CuPy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 from netpart.errors import NetpartError
 from netpart.kernels.cuda.device import Device
 from netpart.kernels.cuda.launch import Scratch
-from netpart.kernels.cuda.operand import Memory, Operand, needed
+from netpart.kernels.cuda.operand import ALIGNED, Memory, Operand, address, aligned, needed
 from netpart.kernels.op import Array
 
 WORKSPACE = 32 << 20
 """Bytes; what NVIDIA recommends for compute capability 9."""
+ROOM = Scratch((WORKSPACE + ALIGNED,), "uint8")
+"""The workspace of all products of an Op, which are one after another, wherever it begins."""
 
 PRECISIONS = {"float32": 68, "tf32": 77, "bfloat16": 75}
 """cublasComputeType_t of products of float32 matrices: what is rounded before it is multiplied."""
@@ -67,39 +69,39 @@ class Product:
 
     @property
     def scratch(self) -> dict[int, Scratch]:
-        """Operands that a run is given."""
-        return needed(*(operand.base for operand in self.operands))
+        """Operands that a run is given, and the workspace."""
+        return needed(*(operand.base for operand in self.operands), ROOM)
 
     def __call__(self, memory: Memory) -> None:
+        self.blas.lend(workspace(memory))
         placed = zip(self.operands, self.between, strict=True)
         a, b, y = ((Pointer(operand.address(memory)), *how) for operand, how in placed)
         self.blas.call(self.name, *self.before, *a, *b, *y, *self.after)
 
 
 class Blas:
-    """A handle on the stream of ``device``, until it is to ``turn`` to another; it computes in its precision.
-
-    ``where`` are the stream and the address of the workspace, for calls that take them; ``lane_bytes`` is its size.
-    """
-
-    lane_bytes = WORKSPACE
+    """A handle on the ``stream`` (its address) of ``device``, until it is to ``turn`` to another; it computes in its
+    precision, with the workspace that it was ``lent`` last."""
 
     def __init__(self, device: Device) -> None:
         """Raises NetpartError where cuBLAS is missing or refuses."""
         xp, stream = device.xp, device.stream
         self.precision, self.calls = device.precision, library(xp)
-        self.xp, self.handle, self.workspaces = xp, Pointer(), dict[int, Array]()
+        self.handle = Pointer()
         self.call("cublasCreate_v2", ctypes.byref(self.handle))
         weakref.finalize(self, self.calls.cublasDestroy_v2, self.handle)
         self.turn(stream)
 
     def turn(self, stream: Any) -> None:
-        """Enqueues on ``stream`` from now on. What products on two streams had in common would be no workspace."""
-        if stream.ptr not in self.workspaces:
-            self.workspaces[stream.ptr] = self.xp.empty(WORKSPACE, "uint8")
+        """Enqueues on ``stream`` from now on. cuBLAS then forgets its workspace."""
         self.call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
-        self.where = int(stream.ptr), int(self.workspaces[stream.ptr].data.ptr)
-        self.call("cublasSetWorkspace_v2", self.handle, Pointer(self.where[1]), ctypes.c_size_t(WORKSPACE))
+        self.stream, self.lent = int(stream.ptr), 0
+
+    def lend(self, workspace: int) -> None:
+        """Lets products from now on scribble on WORKSPACE bytes at an address."""
+        if workspace != self.lent:
+            self.call("cublasSetWorkspace_v2", self.handle, Pointer(workspace), ctypes.c_size_t(WORKSPACE))
+            self.lent = workspace
 
     def product(
         self, a: Array | Scratch | Operand, b: Array | Scratch | Operand, y: Array | Scratch | Operand,
@@ -144,6 +146,11 @@ class Blas:
 
     def __repr__(self) -> str:
         return f"cuBLAS({self.precision})"
+
+
+def workspace(memory: Memory) -> int:
+    """Where that of an Op is while it runs."""
+    return aligned(address(ROOM, memory))
 
 
 def evenly(extents: Sequence[int], steps: Sequence[int]) -> int | None:

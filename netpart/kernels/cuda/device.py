@@ -76,19 +76,14 @@ class Device:
             self.function("slots.cu", "tell", np.float64)((1,), (TOLD,), (slots, told))
 
     def turn(self, lane: int) -> Any:
-        """Lets what this thread enqueues from now on go to a lane, by libraries as well, which have a workspace there:
-        0 is ``stream``, and others are beside it. Returns its stream."""
+        """Lets what this thread enqueues from now on go to a lane, by libraries as well: 0 is ``stream``, and others
+        are beside it. Returns its stream."""
         found = stream(self.xp, lane)
         found.use()
         for library in ("blas", "dnn"):
             if library in self.__dict__:
                 self.__dict__[library].turn(found)
         return found
-
-    @property
-    def lane_bytes(self) -> int:
-        """Bytes of the workspaces that libraries, of those that were asked for, have on each lane."""
-        return int(self.blas.lane_bytes) if "blas" in self.__dict__ else 0
 
     @cached_property
     def properties(self) -> Mapping[str, Any]:

@@ -19,15 +19,13 @@ from netpart.errors import NetpartError
 from netpart.kernels.cuda.choices import Choices
 from netpart.kernels.cuda.device import Device
 from netpart.kernels.cuda.launch import Scratch
-from netpart.kernels.cuda.operand import Memory, address, needed
+from netpart.kernels.cuda.operand import ALIGNED, Memory, address, aligned, needed
 from netpart.kernels.cuda.problem import Problem, Refused, engines, proposed
 from netpart.kernels.op import Array
 
 ITEMS = {"float32": 4, "float64": 8, "bfloat16": 2}
 TRIED, REPEATED = 6, 3
 """Engines that are timed for a problem, and how often each."""
-ALIGNED = 256
-"""Bytes of which the address of a workspace is a multiple: as CUDA allocates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +48,7 @@ class Plan:
 
     def run(self, addresses: dict[int, int], workspace: int) -> None:
         """Enqueues it."""
-        aligned = -(-workspace // ALIGNED) * ALIGNED
-        self.made.execute_plan_at_index(addresses, aligned, index=self.index, handle=self.dnn.handle)
+        self.made.execute_plan_at_index(addresses, aligned(workspace), index=self.index, handle=self.dnn.handle)
 
 
 @dataclass(frozen=True, eq=False)

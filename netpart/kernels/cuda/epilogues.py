@@ -14,9 +14,9 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from netpart.kernels.cuda.blas import SCALARS, TYPES, WORKSPACE, Blas, Integer, Lie, Pointer
+from netpart.kernels.cuda.blas import ROOM, SCALARS, TYPES, WORKSPACE, Blas, Integer, Lie, Pointer, workspace
 from netpart.kernels.cuda.launch import Scratch
-from netpart.kernels.cuda.operand import Memory, Operand
+from netpart.kernels.cuda.operand import ALIGNED, Memory, Operand, needed
 from netpart.kernels.op import Array
 
 BIAS, BIAS_RELU, SUM_LEFT, SUM_RIGHT = 4, 6, 256, 512
@@ -27,7 +27,6 @@ MOST_WORKSPACE, REDUCTIONS, ALIGNMENTS = 1, 3, (5, 6, 7, 8)
 """cublasLtMatmulPreferenceAttributes_t."""
 IN_ORDER = 6
 """cublasLtReductionScheme_t, as a mask: partial sums lie in the workspace, and are added up in a step of their own."""
-ALIGNED = 256
 ALGORITHM, RESULT = 64, 96
 """Bytes of cublasLtMatmulAlgo_t, and of cublasLtMatmulHeuristicResult_t, which begins with one."""
 Unsigned, Wide, Length = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
@@ -46,12 +45,11 @@ class Fused:
 
     @property
     def scratch(self) -> dict[int, Scratch]:
-        """It has none."""
-        return {}
+        """The workspace."""
+        return needed(ROOM)
 
     def __call__(self, memory: Memory) -> None:
-        stream, workspace = self.blas.where
-        after = self.algorithm, Pointer(workspace), Length(WORKSPACE), Pointer(stream)
+        after = self.algorithm, Pointer(workspace(memory)), Length(WORKSPACE), Pointer(self.blas.stream)
         self.blas.call(self.name, self.blas.handle, *self.arguments, *after)
 
 

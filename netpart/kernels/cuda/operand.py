@@ -11,6 +11,8 @@ from netpart.kernels.op import Array
 
 Memory = dict[Scratch, Array]
 """What the scratch of an Op is while it runs."""
+ALIGNED = 256
+"""Bytes of which the address of a library's workspace is a multiple: as CUDA allocates."""
 
 
 class Operand(NamedTuple):
@@ -59,6 +61,11 @@ class Operand(NamedTuple):
 def address(base: Array | Scratch, memory: Memory) -> int:
     """Where an array is, or what stands for it while an Op runs."""
     return int((memory[base] if isinstance(base, Scratch) else base).data.ptr)
+
+
+def aligned(address: int) -> int:
+    """The first multiple of ALIGNED from ``address`` on."""
+    return -(-address // ALIGNED) * ALIGNED
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

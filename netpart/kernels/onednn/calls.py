@@ -54,6 +54,12 @@ class Calls:
         """Then runs the primitive on ``args``."""
         self.runs.append(self._bind(desc, args))
 
+    def write(self, desc: PrimitiveDesc, args: Args, result: Arg, target: Memory) -> None:
+        """Then runs the primitive on ``args``; what it has for ``result`` ends in ``target``, however that lies."""
+        made = self.target(target, desc.arg(result))
+        self.add(desc, {**args, result: made})
+        self.reorder(made, target)
+
     def along(
         self, pieces: Sequence[tuple[PrimitiveDesc, int]], args: Mapping[int, Memory], wholes: Mapping[int, Memory]
     ) -> None:

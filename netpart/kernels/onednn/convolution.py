@@ -37,16 +37,13 @@ class Convolution(reference.Convolution, Fast):
             if pays(w, y, window, groups):
                 return Lowered(calls, x, w, y, window).forward(w, b, y, attributes)
             problem = _Problem(x, w, b, y, window, groups)
-            desc, target = problem.forward(attributes), Memory.of(y)
-            made = calls.target(target, desc.arg(Arg.DST))
+            desc = problem.forward(attributes)
             args: Args = {
                 Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
                 Arg.WEIGHTS: calls.ordered(problem.weights(w), desc.arg(Arg.WEIGHTS)),
                 Arg.BIAS: None if b is None else Memory.of(b),
-                Arg.DST: made,
             }
-            calls.add(desc, args)
-            calls.reorder(made, target)
+            calls.write(desc, args, Arg.DST, Memory.of(y))
 
         return self.attempt(
             describe, lambda: super(Convolution, self).convolution(x, w, b, y, window, groups, activation)
@@ -59,15 +56,12 @@ class Convolution(reference.Convolution, Fast):
             if pays(w, dy, window, groups):
                 return Lowered(calls, dx, w, dy, window).data(w, dy)
             problem = _Problem(dx, w, None, dy, window, groups)
-            desc, target = problem.data(), Memory.of(dx)
-            made = calls.target(target, desc.arg(Arg.DIFF_SRC))
+            desc = problem.data()
             args: Args = {
                 Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
                 Arg.WEIGHTS: calls.ordered(problem.weights(w), desc.arg(Arg.WEIGHTS)),
-                Arg.DIFF_SRC: made,
             }
-            calls.add(desc, args)
-            calls.reorder(made, target)
+            calls.write(desc, args, Arg.DIFF_SRC, Memory.of(dx))
 
         return self.attempt(describe, lambda: super(Convolution, self).convolution_data(dy, w, dx, window, groups))
 
@@ -96,16 +90,13 @@ class Convolution(reference.Convolution, Fast):
 def _weights(calls: Calls, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int) -> None:
     """Then dw and db."""
     problem = _Problem(x, dw, db, dy, window, groups)
-    desc, target = problem.gradient(), problem.weights(dw)
-    made = calls.target(target, desc.arg(Arg.DIFF_WEIGHTS))
+    desc = problem.gradient()
     args: Args = {
         Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
         Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
-        Arg.DIFF_WEIGHTS: made,
         Arg.DIFF_BIAS: None if db is None else Memory.of(db),
     }
-    calls.add(desc, args)
-    calls.reorder(made, target)
+    calls.write(desc, args, Arg.DIFF_WEIGHTS, problem.weights(dw))
 
 
 def _strip_by_strip(calls: Calls, found: list[strips.Strip], dw: Array) -> None:

@@ -23,11 +23,8 @@ class Pooling(reference.Pooling, Fast):
 
         def describe(calls: Calls) -> None:
             desc, _ = _described(x.shape, y.shape, window, method, area)
-            target = Memory.of(y)
-            made = calls.target(target, desc.arg(Arg.DST))
-            source = calls.ordered(Memory.of(x), desc.arg(Arg.SRC))
-            calls.add(desc, {Arg.SRC: source, Arg.DST: made, Arg.WORKSPACE: _winners(calls, desc, arg, method)})
-            calls.reorder(made, target)
+            source, winners = calls.ordered(Memory.of(x), desc.arg(Arg.SRC)), _winners(calls, desc, arg, method)
+            calls.write(desc, {Arg.SRC: source, Arg.WORKSPACE: winners}, Arg.DST, Memory.of(y))
 
         return self.attempt(describe, lambda: super(Pooling, self).pooling(x, y, arg, window, method, area))
 
@@ -38,11 +35,8 @@ class Pooling(reference.Pooling, Fast):
 
         def describe(calls: Calls) -> None:
             _, desc = _described(dx.shape, dy.shape, window, method, area)
-            target = Memory.of(dx)
-            made = calls.target(target, desc.arg(Arg.DIFF_SRC))
             above, winners = calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)), _winners(calls, desc, arg, method)
-            calls.add(desc, {Arg.DIFF_DST: above, Arg.DIFF_SRC: made, Arg.WORKSPACE: winners})
-            calls.reorder(made, target)
+            calls.write(desc, {Arg.DIFF_DST: above, Arg.WORKSPACE: winners}, Arg.DIFF_SRC, Memory.of(dx))
 
         return self.attempt(describe, lambda: super(Pooling, self).pooling_gradient(dy, dx, arg, window, method, area))
 

@@ -42,6 +42,11 @@ template <Kind kind> __device__ __forceinline__ void sum(const View& dst, const 
 TOTAL(none)
 OVERWRITING_KIND(TOTAL)
 
+extern "C" __global__ void bring_in(View dst, View total, View start, long long count, long long size) {
+    auto body = [=](real& y, real& mean, real start) { mean /= (real)count, y = mean + (y - start); };
+    each(size, body, both(dst), both(total), in(start));
+}
+
 // Each thread takes FEW neighbours at a time, however they lie: the order of a sum is that of its shape.
 extern "C" __global__ void squares(View src, double* parts, long long size) {
     double found = 0;

@@ -111,16 +111,16 @@ class NcclCommunicator:
 
     def collect(
         self, kind: int, send: int, receive: int, counts: tuple[int, int], element: int, more: int, stream: int,
-        result: Callable[[list[Any]], Any],
+        result: Callable[[list[Any]], Any], brings: bool = True,
     ) -> None:  # fmt: skip
-        """A call to which each brings counts[0] elements and from which it gets counts[1] of what ``result`` makes of
-        them."""
+        """A call to which each that ``brings`` any brings counts[0] elements and from which it gets counts[1] of what
+        ``result`` makes of them."""
 
         def call() -> None:
             queue, item = runtime.STREAMS[stream], np.dtype(TYPES[element]).itemsize
             queue.synchronize()
-            (brought,) = fetched(queue, [(send, counts[0] * item)])
-            found = self.meet(brought, (kind, *counts, element, more))
+            brought = fetched(queue, [(send, counts[0] * item)] * brings)
+            found = self.meet(b"".join(brought), (kind, *counts, element, more))
             out = result([np.frombuffer(each, TYPES[element]) for each in found])
             if out is not None:
                 assert out.size == counts[1]
@@ -142,7 +142,8 @@ class NcclCommunicator:
         self.collect(3, send, receive, (count, len(self.told) * count), element, 0, stream, np.concatenate)
 
     def broadcast(self, send: int, receive: int, count: int, element: int, root: int, stream: int) -> None:
-        self.collect(4, send, receive, (count, count), element, root, stream, lambda all: all[root])
+        own = self.rank == root
+        self.collect(4, send, receive, (count, count), element, root, stream, lambda all: all[root], own)
 
     def reduce(self, send: int, receive: int, count: int, element: int, op: int, root: int, stream: int) -> None:
         def result(all: list[Any]) -> Any:

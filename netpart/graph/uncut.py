@@ -1,0 +1,18 @@
+"""Uncut: the net that every cut must equal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netpart.graph.partition import PHASES, Partition, partition_job
+from netpart.proto.job_pb2 import JobProto
+
+
+def uncut(job: JobProto, folder: Path | None = None, phases: tuple[str, ...] = PHASES) -> Partition:
+    """The nets of ``phases`` whole, on one worker, the mini-batch in one piece. Raises ConfigError as ``partition_job``
+    does."""
+    plain = JobProto()
+    plain.CopyFrom(job)
+    plain.neuralnet.micro_batches = 1
+    plain.neuralnet.recompute = False
+    return partition_job(plain, 1, folder, phases, uncut=True)
