@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 Array = Any
@@ -51,11 +52,11 @@ class Window:
 def chain(*ops: Op) -> Op:
     """One Op that runs ``ops`` in order. Their scratch lies side by side, but what they want alike they share."""
     wanted: list[Any] = []
-    parts = [(op.run, _places(wanted, op.scratch)) for op in ops]
+    parts = [(op.run, _pick(_places(wanted, op.scratch))) for op in ops]
 
     def run(*scratch: Array) -> None:
-        for part, places in parts:
-            part(*[scratch[i] for i in places])
+        for part, pick in parts:
+            part(*pick(scratch))
 
     return Op(run, wanted, all(op.captured for op in ops))
 
@@ -68,3 +69,10 @@ def _places(wanted: list[Any], scratch: Sequence[Any]) -> list[int]:
         places.append(next(alike, len(wanted)))
         wanted += [need] if places[-1] == len(wanted) else []
     return places
+
+
+def _pick(places: list[int]) -> itemgetter[Any]:
+    """What takes those at ``places`` from a tuple, as a tuple."""
+    start = places[0] if places else 0
+    run = slice(start, start + len(places))
+    return itemgetter(run) if places == list(range(run.start, run.stop)) else itemgetter(*places)
