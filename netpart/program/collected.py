@@ -63,7 +63,7 @@ def ends_of(pieces: list[Part]) -> tuple[Part, Part]:
     give = end(GIVE, found, pieces[0], sent[0].index if sent else first)
     take = end(TAKE, found, pieces[0], second if own and not sent else came[0].index if came else found.last)
     for outlet in [*(p.feeds[0] for p in sent), *own][:1]:
-        give.region = outlet.part.region if found.kind in SUMMING else given(found, sent[0])
+        give.region = found.region if found.kind in SUMMING else given(found, sent[0])
         give.feeds = [Feed(outlet.part, give.region, 0, outlet.output, found.backward)]
     if came:
         sums = [p.region for p in came if p.kind == SUM]
