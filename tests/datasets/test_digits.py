@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from netpart.data.digits import COUNT, make_digits
+from netpart.data.digits import COUNT, SIDE, _load, make_digits
 from netpart.data.image_store import MEAN, TEST, TRAIN
 from netpart.data.mean import read_mean
 from netpart.data.record import Record, decode_record
@@ -38,6 +39,21 @@ def test_the_stores_share_out_all_digits_by_class(folder: Path) -> None:
     assert np.abs(both[1] - (both[0] + both[1]) / 5).max() <= 1
     assert all(record.shape == (28, 28) and len(record.pixel) == 784 for record in train + test)
     assert len({record.pixel for record in train + test}) == COUNT
+
+
+def test_pixels_that_lie_between_two_greys_are_the_same_everywhere() -> None:
+    """In whole numbers there is no last bit: a place is (2i + 1) / 7 - 1/2 of 8, so weights are fourteenths."""
+    grey = import_module("sklearn.datasets").load_digits().images.astype(np.int64)
+    place = np.clip(4 * np.arange(SIDE) - 5, 0, 7 * 14)
+    below = np.minimum(place // 14, 6)
+    matrix = np.zeros((SIDE, 8), np.int64)
+    rows = np.arange(SIDE)
+    matrix[rows, below], matrix[rows, below + 1] = 14 - (place - 14 * below), place - 14 * below
+    value, whole = 255 * (matrix @ grey @ matrix.T), 16 * 14 * 14
+    down, rest = np.divmod(value, whole)
+    assert np.count_nonzero(2 * rest == whole) > 10
+    up = (2 * rest > whole) | ((2 * rest == whole) & (down % 2 == 1))
+    assert np.array_equal(_load()[0], down + up)
 
 
 def test_images_use_the_whole_range_and_the_order_is_mixed(folder: Path) -> None:
