@@ -91,7 +91,7 @@ sanitize-emulated: env ## look for the same, and more, on the emulated GPU, in o
 	  EMULATED_ORDER=$$order $(BIN)/python -m pytest tests/cuda tests/transport/test_cuda_ipc.py $(ON_ALL_CORES) $(ARGS) || exit; done
 
 proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
-	$(BIN)/python tools/gen_proto.py
+	$(BIN)/python -m tools.gen_proto
 
 make-zoo: env ## write the published nets of graphs/** anew, from the builders in tools/zoo
 	$(BIN)/python -m tools.make_zoo

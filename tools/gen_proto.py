@@ -1,18 +1,19 @@
 """Generates netpart/proto/*_pb2.py and *_pb2.pyi from proto/*.proto.
 
-``python tools/gen_proto.py`` writes them; ``--check`` writes nothing and exits 1 if what is committed is not
+``python -m tools.gen_proto`` writes them; ``--check`` writes nothing and exits 1 if what is committed is not
 what the compiler makes of proto/ today. Needs grpcio-tools 1.71.2: a newer compiler's code would ask for a newer
 protobuf at run time than netpart does (5.29).
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from tools.command import run
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "netpart/proto"
@@ -51,29 +52,20 @@ def write() -> None:
         (ROOT / PACKAGE / name).write_bytes(content)
 
 
-def compiler_trouble() -> str:
-    """Why the compiler cannot be used, or an empty string."""
+def compiler_trouble(checks: bool) -> str:
+    """Why the compiler cannot be used, whether it checks or writes; or an empty string."""
     try:
         found = importlib.metadata.version("grpcio-tools")
     except importlib.metadata.PackageNotFoundError:
         found = "none"
-    return "" if found == COMPILER else f"expected grpcio-tools {COMPILER}, got {found}"
+    wanted = f"expected grpcio-tools {COMPILER}, got {found}; pip install grpcio-tools=={COMPILER}"
+    return "" if found == COMPILER else wanted
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status: 0 done or up to date, 1 stale, 2 no usable compiler."""
-    parser = argparse.ArgumentParser(description="Generates netpart/proto/*_pb2.py and .pyi from proto/*.proto.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the files are stale")
-    options = parser.parse_args(arguments)
-    if trouble := compiler_trouble():
-        print(f"gen_proto: {trouble}; pip install grpcio-tools=={COMPILER}", file=sys.stderr)
-        return 2
-    if not options.check:
-        write()
-        return 0
-    if names := stale():
-        print(f"gen_proto: stale: {', '.join(names)}; run python tools/gen_proto.py", file=sys.stderr)
-    return int(bool(names))
+    description = "Generates netpart/proto/*_pb2.py and .pyi from proto/*.proto."
+    return run("gen_proto", description, stale, write, arguments, compiler_trouble)
 
 
 if __name__ == "__main__":

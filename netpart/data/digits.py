@@ -47,7 +47,7 @@ def _load() -> tuple[NDArray[np.uint8], NDArray[Any]]:
         digits: Any = import_module("sklearn.datasets").load_digits()
     except ImportError as error:
         raise NetpartError(f"digits: expected scikit-learn, got {error}; `pip install netpart[data]`") from error
-    # Two weights on each axis, of whole fourteenths. Many pixels lie halfway between two levels but for a last bit, which
-    # would differ from run to run with where BLAS finds its arrays: in whole numbers there is none.
+    # Weights are whole fourteenths on each axis. Many pixels lie halfway between two levels, but for a last bit that
+    # would change with where BLAS finds its arrays: in whole numbers there is none.
     large = np.rint(resize(digits.images, SIDE, SIDE) * np.float64(_PARTS))
     return np.rint(large * 255 / (_BRIGHTEST * _PARTS)).astype(np.uint8), digits.target

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from tools import gen_proto
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def gen_proto() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gen_proto", ROOT / "tools" / "gen_proto.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if trouble := module.compiler_trouble():
+@pytest.fixture(autouse=True)
+def _compiler() -> None:
+    if trouble := gen_proto.compiler_trouble(True):
         pytest.skip(f"cannot generate: {trouble}")
-    return module
 
 
-def test_committed_files_are_fresh(gen_proto: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_committed_files_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
     assert gen_proto.main(["--check"]) == 0, capsys.readouterr().err
 
 
 def test_check_names_what_is_stale(
-    gen_proto: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     package = tmp_path / "netpart" / "proto"
     package.mkdir(parents=True)
@@ -46,9 +40,7 @@ def test_check_names_what_is_stale(
     assert not (package / "gone_pb2.py").exists()
 
 
-def test_wrong_compiler_is_refused(
-    gen_proto: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_compiler_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(gen_proto, "COMPILER", "0.0.1")
     assert gen_proto.main(["--check"]) == 2
     assert "expected grpcio-tools 0.0.1, got" in capsys.readouterr().err
