@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from netpart.kernels.cuda.device import stream
 from tests.cuda.emulator.host import missing as unemulated
 from tests.cuda.module import ON_GPU, cupy, missing, provide
-
-HERE = Path(__file__).parent
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -18,7 +14,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests of this folder, and says why they are skipped: no GPU, or nothing to emulate one with."""
     why = missing() if ON_GPU else unemulated()
     for item in items:
-        if HERE in item.path.parents:
+        if item.nodeid.startswith("tests/cuda/"):
             item.add_marker(pytest.mark.gpu)
             if why:
                 item.add_marker(pytest.mark.skip(reason=why))

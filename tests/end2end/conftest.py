@@ -1,14 +1,11 @@
-"""Real processes take real seconds and all cores: `make check` leaves every test here to `make test`, at its end."""
+"""Real processes take real seconds: `make check` omits every test here."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/end2end/"):
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.alone)

@@ -69,6 +69,7 @@ def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int, transport: 
             assert load_file(path).keys() == {"fc1/w1", "fc1/b1", "fc2/weight", "fc2/bias"}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("launcher", ["local", "mpi"])
 def test_a_death_is_known_at_once(tmp_path: Path, launcher: str) -> None:
     def seconds(rank: int) -> float:
@@ -81,6 +82,7 @@ def test_a_death_is_known_at_once(tmp_path: Path, launcher: str) -> None:
     assert any(seconds(rank) <= DEAD for rank in range(WORKERS))
 
 
+@pytest.mark.alone
 def test_workers_end_with_their_parent_at_once(tmp_path: Path) -> None:
     def seconds(number: int) -> float:
         with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / str(number)) as run:
@@ -106,6 +108,7 @@ def stop_a_worker(folder: Path, rank: int, lines: int, transport: str) -> float:
     return seconds
 
 
+@pytest.mark.alone
 def test_sigstop_of_a_worker(tmp_path: Path) -> None:
     """All moments at once: a run with a stopped worker costs no processor time."""
     with ThreadPoolExecutor(5) as pool:
@@ -129,6 +132,7 @@ def test_ctrl_c(tmp_path: Path, launcher: str) -> None:
         assert run.errors() == ""
 
 
+@pytest.mark.alone
 def test_a_coordinator_that_was_suspended_blames_nobody(tmp_path: Path) -> None:
     """Ctrl-Z and fg: the workers go on meanwhile until they need the coordinator."""
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run") as run:

@@ -21,7 +21,6 @@ def test_it_names_this_host() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_its_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     command = re.search(r"netpart (run .*)$", FILE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert command is not None

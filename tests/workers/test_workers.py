@@ -25,7 +25,7 @@ from tests.end2end.running import mlp
 from tests.house.tree import ROOT
 
 __all__ = ["network"]
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 WORKERS = 3
 DEADLINE = 120
