@@ -132,7 +132,7 @@ def closing(summary: Summary) -> str:
         "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
         f" ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
-        "checkpoint": summary.checkpoint,
+        "checkpoint": summary.checkpoint + ("" if summary.steps else ": initial values, as no step was trained"),
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
     return "\n".join([*lines, *(matrix(name, table) for name, table in summary.tables.items())])

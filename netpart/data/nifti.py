@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.errors import DataError, NetpartError
+from netpart.errors import DataError, MissingData, NetpartError
 from netpart.spec import Region, Shape
 
 SLAB = 1 << 22
@@ -86,6 +86,6 @@ def _load(path: Path) -> Any:
         return library.load(path)
     except FileNotFoundError:
         hint = "correct the path; the paths of a table of scans count from its folder"
-        raise DataError(f"{path}: expected a scan, got nothing there; {hint}") from None
+        raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
     except (library.filebasedimages.ImageFileError, OSError, EOFError, ValueError) as error:
         raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {error}") from error

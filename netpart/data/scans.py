@@ -16,7 +16,7 @@ from netpart.data.order import Permutation, RecordOrder
 from netpart.data.resize import interpolation
 from netpart.data.scratch import Scratch
 from netpart.data.source import Outputs, RowSource
-from netpart.errors import DataError
+from netpart.errors import DataError, MissingData
 from netpart.spec import Region, Shape, extent
 
 HEAD = ["path", "label"]
@@ -128,7 +128,7 @@ def read_table(path: Path, classes: int | None = None) -> list[Labelled]:
             lines = [(n, row) for n, row in enumerate(csv.reader(file), 1) if row and row != HEAD]
     except FileNotFoundError:
         hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
-        raise DataError(f"{path}: expected a table of scans, got nothing there; {hint}") from None
+        raise MissingData(f"{path}: expected a table of scans, got nothing there; {hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: expected a table of scans, got {error}") from error
     if not lines:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError
-from netpart.graph.build import build_net
+from netpart.errors import ConfigError, Faults
+from netpart.graph.build import build_net, refused_fields
 from netpart.graph.cluster import Cluster, cluster_of
 from netpart.graph.graph import Graph
 from netpart.graph.holdings import Bucket, Holding, Piece
@@ -129,19 +129,23 @@ def partition_job(
     ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal. ``placer`` places the layers
     instead of what the job says about cuts and locations; a job with a scheme needs one
     (``netpart.plan.partition`` has it).
-    Raises ConfigError as ``build_net`` and ``place`` do.
+    Raises ConfigError as ``build_net`` and ``place`` do, for what is wrong in any phase at once.
     """
-    refuse_unsupported(job)
     if workers < 1:
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
-    cluster_of(job, workers)
-    result = Partition(job, workers, {}, [], [])
+    result, faults = Partition(job, workers, {}, [], []), Faults()
     placer = whole_on_worker_0 if uncut else placer
+    with faults.noted():
+        refuse_unsupported(job)
+    with faults.noted():
+        cluster_of(job, workers)
     if placer is None:
         refuse_scheme(job)
-    for phase in phases:
-        if wanted(job, phase):
+    for phase in (each for each in phases if wanted(job, each)):
+        with faults.noted():
             result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)
+    faults.found += refused_elsewhere(job)
+    faults.refuse()
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
     with collector_off():
         plan = synchronise(graphs, workers, float_size(job), job.bucket_bytes, least_elements(job))
@@ -151,6 +155,15 @@ def partition_job(
     for graph in (g for g in graphs if g.net.phase == "train"):
         graph.summed = sum(2 * (len(b.workers) - 1) * b.elements for b in plan.buckets)
     return result
+
+
+def refused_elsewhere(job: JobProto) -> list[ConfigError]:
+    """What layers say that their types do not read, also in phases that the job does not play."""
+    found = list[ConfigError]()
+    for i, conf in enumerate(job.neuralnet.layer):
+        with suppress(ConfigError):  # a type that is not there is refused where the layer is built
+            found += refused_fields(i, conf)
+    return found
 
 
 def wanted(job: JobProto, phase: str) -> bool:

@@ -12,7 +12,7 @@ from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch.nccl import settle_collectives
 from netpart.launch.notes import Notes
-from netpart.launch.run import lead, make_options, places_of
+from netpart.launch.run import held, lead, make_options, places_of
 from netpart.launch.tracing import decode, memory_of
 from netpart.launch.transports import choose
 from netpart.plan.partition import partition
@@ -55,7 +55,7 @@ def profile(
         proto = alone(job.proto)
         proto.train_steps = options.first_step + WARM_UP + steps
         cut = partition(proto, workers or default_workers(proto), job.folder, phases=("train",))
-        check_ready(cut)
+        check_ready(cut, held(options.restore))
         settle(cut.job)
         places = places_of(options, cut, launcher)
         options = replace(options, transport=choose(transport, launcher, places))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from netpart.checkpoint.steps import latest
 from netpart.errors import ConfigError, DataError
 from netpart.graph.partition import Partition
 from netpart.graph.passes.serve import served
-from netpart.graph.ready import check_ready
+from netpart.graph.ready import check_run
 from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
 from netpart.launch.conversation import Options
@@ -60,16 +61,16 @@ def run(
     ``transport``: what processes of one host exchange tensors through, "shm", "zeromq", or "auto": shared memory
     where it can be.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
-    Raises ConfigError for a job that cannot be built or options that do not fit each other, DataError for its data,
+    Raises ConfigError for a job that cannot be built or trains nothing, or options that do not fit each other, DataError for its data,
     MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for workers that would wait for
     each other for ever, WorkerFailed when one fails, and KeyboardInterrupt, with the step, when it is interrupted.
     """
     check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers
     cut = served(partition(job.proto, count, job.folder))
-    check_ready(cut)
-    kernels = settle(cut.job)
-    options = replace(make_options(job, workspace), kernels=str(kernels))
+    options = make_options(job, workspace)
+    check_run(cut, held(options.restore))
+    options = replace(options, kernels=str(settle(cut.job)))
     places = places_of(options, cut, launcher)
     options = replace(options, transport=choose(transport, launcher, places))
     settle_collectives(cut, places)
@@ -140,6 +141,14 @@ def make_options(job: Job, workspace: Path | None) -> Options:
     )
 
 
+def held(restore: Path | None) -> Collection[str]:
+    """The parameters whose first values are in the checkpoint ``restore``; raises DataError for one that is none."""
+    if restore is None:
+        return ()
+    with open_checkpoint(restore) as saved:
+        return frozenset(saved.tensors)
+
+
 def places_of(options: Options, partition: Partition, launcher: str) -> list[str]:
     """The device of each rank where all are on this host; nowhere else can anybody say."""
     return placed(dealt(options.device.split(","), partition.cluster)) if launcher == "local" else []
@@ -167,8 +176,12 @@ def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int
     chosen = newest or (Path(proto.checkpoint_path[-1]) if proto.checkpoint_path else None)
     if chosen is None:
         return None, proto.step
-    with open_checkpoint(chosen) as saved:
-        step = saved.metadata.get("step", "0")
+    try:
+        with open_checkpoint(chosen) as saved:
+            step = saved.metadata.get("step", "0")
+    except DataError as error:
+        error.at = None if newest else ("checkpoint_path", len(proto.checkpoint_path) - 1)
+        raise
     if newest is None:
         return chosen, proto.step
     if not step.isdecimal():

@@ -21,6 +21,7 @@ class Concate(Layer):
     """y = [x0 x1 ...] along an axis behind the batch; a part need not touch every source."""
 
     types: ClassVar[tuple[str, ...]] = ("kConcate",)
+    confs: ClassVar[tuple[str, ...]] = ("concate_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = ""
 

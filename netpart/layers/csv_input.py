@@ -18,6 +18,7 @@ class CSVInput(RowInput):
     """Rows are (value - mean) / std in the shape of store_conf, or a vector as long as the first line."""
 
     types: ClassVar[tuple[str, ...]] = ("kCSVInput",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf",)
     field = "store_conf"
 
     def infer(self) -> tuple[Spec, ...]:

@@ -24,6 +24,7 @@ class Identity(Layer):
     """y = x."""
 
     types: ClassVar[tuple[str, ...]] = ("kSplit", "kBridgeSrc", "kBridgeDst")
+    confs: ClassVar[tuple[str, ...]] = ("split_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = ""
     reuse = (Reuse.SAME, Reuse.SAME)

@@ -85,6 +85,8 @@ class Layer(ABC):
 
     types: ClassVar[tuple[str, ...]] = ()
     """LayerType names that this class implements."""
+    confs: ClassVar[tuple[str, ...]] = ()
+    """Fields of LayerProto that say how it computes, as a job writes them; a job that has another one is refused."""
     metrics: tuple[str, ...] = ()
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
     classes: int = 0

@@ -23,6 +23,7 @@ class Mnist(Parser):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kMnist",)
+    confs: ClassVar[tuple[str, ...]] = ("mnist_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = self.records(), self.conf.mnist_conf

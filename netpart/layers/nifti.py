@@ -28,6 +28,7 @@ class NiftiInput(RowInput):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kNiftiInput",)
+    confs: ClassVar[tuple[str, ...]] = ("nifti_conf",)
     field = "nifti_conf"
 
     def sample(self) -> Shape:

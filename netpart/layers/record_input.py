@@ -18,6 +18,7 @@ class RecordInput(RowInput):
     """Rows are (element - mean) / std in the shape of store_conf, or of the first record."""
 
     types: ClassVar[tuple[str, ...]] = ("kRecordInput",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf",)
     field = "store_conf"
 
     def sample(self) -> Shape:

@@ -16,6 +16,7 @@ class Slice(Layer):
     """Raises ConfigError: in SINGA, which reader got which slice depended on the order of access."""
 
     types: ClassVar[tuple[str, ...]] = ("kSlice",)
+    confs: ClassVar[tuple[str, ...]] = ("slice_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         self._refuse()

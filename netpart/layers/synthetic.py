@@ -24,6 +24,7 @@ class SyntheticInput(RowInput):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticInput",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
     field = "store_conf"
 
     def sample(self) -> Shape:

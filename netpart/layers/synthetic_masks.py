@@ -19,6 +19,7 @@ class SyntheticMasks(RowInput):
     """Outputs data (batch, channels, ...) and label (batch, places), int. shape is that of store_conf."""
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticMasks",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
     field = "store_conf"
 
     def infer(self) -> tuple[Spec, ...]:

@@ -18,6 +18,7 @@ class SyntheticTokens(RowInput):
     """Outputs data and label (batch, positions), int, below ``classes``. The shape of store_conf is the positions."""
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticTokens",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
     field = "store_conf"
 
     def infer(self) -> tuple[Spec, ...]:

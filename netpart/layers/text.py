@@ -25,6 +25,7 @@ class TextInput(RowInput):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kTextInput",)
+    confs: ClassVar[tuple[str, ...]] = ("text_conf",)
     field = "text_conf"
 
     def infer(self) -> tuple[Spec, ...]:

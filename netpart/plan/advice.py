@@ -8,6 +8,7 @@ from itertools import chain
 from netpart.graph.graph import LAYER
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
+from netpart.graph.ready import untrained
 from netpart.graph.scheme import AS_WRITTEN, scheme_name
 from netpart.plan.balance import uneven
 from netpart.plan.partition import is_written
@@ -72,8 +73,7 @@ def idle(partition: Partition) -> Iterator[str]:
 def unread(partition: Partition) -> Iterator[str]:
     """Layers, or parts of layers, that compute what nobody reads, and a net that nothing trains."""
     net = partition.graph.net
-    if not any(node.layer.is_loss for node in net.nodes):
-        yield "no layer is a loss, so nothing is trained; add a kSoftmaxLoss or kEuclideanLoss"
+    yield from (f"{error.line()}; `netpart run` refuses the job" for error in untrained(partition))
     dead = unread_layers(net)
     for node in dead:
         yield f"{node.name}: nobody reads it in training; remove it, or say include: kTest"

@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError
+from netpart.errors import ConfigError, Faults
 from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import PHASES, Partition, partition_job
-from netpart.graph.passes.place import follow_readers
-from netpart.graph.passes.placer import Fallback, LayerPlacer
+from netpart.graph.passes.place import follow_readers, place_node
+from netpart.graph.passes.placer import Fallback
 from netpart.graph.scheme import AS_WRITTEN, refuse_stages, scheme_name, set_scheme
 from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.pipeline import balanced, pipeline, staged
@@ -106,26 +106,23 @@ class SchemePlacer:
         self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
 
     def __call__(self, net: Net) -> list[Placement]:
-        placements = self.scheme(net, self.workers)
+        placements, faults = self.scheme(net, self.workers), Faults()
         for node in net.nodes:
             if is_written(node.conf) and node.layer.output.dtype != RECORD:
-                placements[node.index] = self.written(net, node)
+                with faults.noted():
+                    placements[node.index] = self.written(net, node)
                 continue
             if node.conf.sum_gradient:
                 placements[node.index] = replace(placements[node.index], sum_gradient=True)
             if self.name != "SEQUENTIAL":
                 self.note(node, placements[node.index])
+        faults.refuse()
         follow_readers(net, placements)
         return placements
 
     def written(self, net: Net, node: Node) -> Placement:
         """The placement that the conf of ``node`` asks for."""
-        rows = self.full_rows(net.phase)
-        try:
-            return LayerPlacer(node, self.job.neuralnet, self.workers, rows, net.phase).place([])
-        except ConfigError as error:
-            error.at = node.at + (error.at or ())
-            raise
+        return place_node(node, self.job.neuralnet, self.workers, self.full_rows(net.phase), net.phase, [])
 
     def note(self, node: Node, placement: Placement) -> None:
         """Remembers a layer that some workers get nothing of: it has too few rows or neurons."""

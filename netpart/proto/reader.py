@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from google.protobuf import text_format
 
-from netpart.errors import ConfigError, DataError, FieldPath, Position
+from netpart.errors import ConfigError, FieldPath, JobError, Position
 from netpart.proto.counts import check_counts
 from netpart.proto.fields import descriptor, nearest
 from netpart.proto.job_pb2 import JobProto
@@ -22,7 +22,7 @@ from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import positions
 
 _LONE_RETURN = re.compile("\r(?!\n)")
-Located = TypeVar("Located", bound=ConfigError | DataError)
+Located = TypeVar("Located", bound=JobError)
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,15 @@ class Job:
         return set_by or self._written.get(at)
 
     def explain(self, error: Located) -> Located:
-        """Fills in ``error.position`` from ``error.at`` and returns ``error``.
+        """Fills in ``position`` from ``at``, of ``error`` and of the faults found with it, and returns ``error``.
 
         A field that is not in the text is placed at the innermost block around it.
         """
-        if error.at is not None and error.position is None:
-            prefixes = (error.at[:n] for n in range(len(error.at), 0, -1))
-            found = (self.locate(prefix) for prefix in prefixes)
-            error.position = next(filter(None, found), Position(self.name, 1, 1))
+        for fault in error.faults:
+            if fault.at is not None and fault.position is None:
+                prefixes = (fault.at[:n] for n in range(len(fault.at), 0, -1))
+                found = (self.locate(prefix) for prefix in prefixes)
+                fault.position = next(filter(None, found), Position(self.name, 1, 1))
         return error
 
     @contextmanager
@@ -65,7 +66,7 @@ class Job:
         """Lets errors that leave the block say where in this job they are."""
         try:
             yield
-        except (ConfigError, DataError) as error:
+        except JobError as error:
             self.explain(error)
             raise
 
