@@ -81,17 +81,22 @@ def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
 
 
 def sound_entries(entries: Sequence[Entry], phase: str, faults: Faults) -> list[Entry]:
-    """The layers whose name, type and sources can be; what is wrong with the others, and with confs, is noted."""
+    """The layers whose name, type and sources can be; what is wrong with the others, and with confs, is noted.
+
+    Where names are wrong, sources are not looked for: any of them may mean one of those.
+    """
     first: dict[str, int] = {}
     for i, conf in entries:
         first.setdefault(conf.name, i)
-    sound: list[Entry] = []
-    for i, conf in entries:
         with faults.noted():
             check_name(i, conf, first)
+    named, sound = not faults.found, list[Entry]()
+    for i, conf in entries:
+        with faults.noted():
             faults.found += refused_fields(i, conf)
-            check_sources(i, conf, first, phase)
-            sound.append((i, conf))
+            if named:
+                check_sources(i, conf, first, phase)
+                sound.append((i, conf))
     return sound
 
 
@@ -115,7 +120,7 @@ def check_name(i: int, conf: LayerProto, first: Mapping[str, int]) -> None:
         )
 
 
-def check_sources(i: int, conf: LayerProto, known: dict[str, int], phase: str) -> None:
+def check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str) -> None:
     """Raises ConfigError for a source that is not among the ``known`` layers."""
     for s, name in enumerate(conf.srclayers):
         if name not in known:
@@ -125,7 +130,7 @@ def check_sources(i: int, conf: LayerProto, known: dict[str, int], phase: str) -
             )
 
 
-def nearest(name: str, known: Sequence[str] | dict[str, int]) -> str:
+def nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
     """A hint with the known names closest to ``name``."""
     close = difflib.get_close_matches(name, list(known), 3)
     return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(list(known)[:12])}"
