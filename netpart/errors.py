@@ -129,7 +129,9 @@ class Faults:
 
 def together(faults: Iterable[JobError]) -> JobError:
     """One error of at least one fault: each is listed once, those of the job before those of its data."""
-    once = list({subject(fault): fault for each in reversed(list(faults)) for fault in reversed(each.faults)}.values())[::-1]
+    once = list({subject(fault): fault for each in reversed(list(faults)) for fault in reversed(each.faults)}.values())[
+        ::-1
+    ]
     first, *rest = sorted(once, key=lambda fault: not isinstance(fault, ConfigError))
     for fault in once:
         fault.also = ()

@@ -39,8 +39,8 @@ class Registry(Generic[T]):
     def get(self, name: str, *, who: str = "", at: FieldPath | None = None) -> T:
         """Returns what is filed under ``name``.
 
-        Raises ConfigError with the nearest names, or with all of them where none is near and they are few. ``who`` names the layer
-        or field that asks, ``at`` is its path in the job.
+        Raises ConfigError with the nearest names, or with all of them where they are few. ``who`` names the layer or
+        field that asks, ``at`` is its path in the job.
         """
         if name in self._known:
             return self._known[name]

@@ -43,7 +43,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.plan.partition import partition
     from netpart.plan.table import tabulate
 
-    job = load_job(args, provide=False)
+    job = load_job(args, provide=False, warn=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
     failures, absent = found(job, cut)
     table, warnings = tabulate(cut), [*recut(job, cut.workers), *advice(cut), *map(told, absent)]

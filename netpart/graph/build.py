@@ -57,7 +57,7 @@ def build_nodes(
 
 @contextmanager
 def placed_at(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ()) -> Iterator[None]:
-    """Gives what is raised the place of the layer at ``at``; data that its source names, as records, that of the source."""
+    """Gives what is raised the place of the layer at ``at``; or of its source, where that names the data, as records."""
     try:
         yield
     except ConfigError as error:
@@ -137,7 +137,7 @@ def nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
 
 
 def topological(entries: Sequence[Entry]) -> list[Entry]:
-    """Orders layers after those of their sources that are there, otherwise as written; raises ConfigError for a cycle."""
+    """Orders layers after those of their sources that are there, else as written; raises ConfigError naming a cycle."""
     import networkx as nx
 
     position = {conf.name: n for n, (_, conf) in enumerate(entries)}

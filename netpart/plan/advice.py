@@ -9,12 +9,9 @@ from netpart.graph.graph import LAYER
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.graph.ready import untrained
-from netpart.graph.scheme import AS_WRITTEN, scheme_name
+from netpart.graph.unheeded import unheeded
 from netpart.plan.balance import uneven
-from netpart.plan.partition import is_written
 from netpart.plan.write import planned_for
-from netpart.proto.job_pb2 import JobProto, Schedule
-from netpart.proto.phase import in_phase
 from netpart.proto.reader import Job
 from netpart.units import counted
 
@@ -35,22 +32,6 @@ def recut(job: Job, workers: int) -> Iterator[str]:
             f"{job.name} is a plan for {counted(planned, 'worker')}, cut over {workers}: what it leaves to defaults "
             f"is cut anew; partition the job that it was made from with --workers {workers}"
         )
-
-
-def unheeded(job: JobProto) -> Iterator[str]:
-    """What a job asks for and little follows from: a scheme where every cut is written, stages or an order of one
-    piece."""
-    scheme, net = scheme_name(job), job.neuralnet
-    if scheme == "PIPELINE" and net.micro_batches <= 1 and net.schedule != Schedule.DELAYED:
-        yield "one stage works at a time, as there is one micro-batch; cut the mini-batch with --micro-batches 4, say"
-    if scheme != AS_WRITTEN and all(is_written(layer) for layer in net.layer if in_phase(layer, "train")):
-        own = "a partition_dim, location, cut or shard of its own"
-        yield f"scheme {scheme} places nothing, as every layer has {own}; take those away where it is to decide"
-    if job.cluster.nworker_groups > 1 and job.cluster.nworkers_per_procs > 1:
-        kept = "each keeps its own and they are averaged" if job.cluster.nserver_groups != 1 else "servers keep them"
-        yield f"nworkers_per_procs shares no parameters in memory: every worker is a process of its own, and {kept}"
-    if net.schedule == Schedule.GPIPE and net.micro_batches <= 1:
-        yield "schedule GPIPE orders micro-batches, and there is one; cut the mini-batch with --micro-batches 4, say"
 
 
 def fallbacks(partition: Partition) -> Iterator[str]:

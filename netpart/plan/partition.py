@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, Faults
 from netpart.graph.build import build_net
@@ -14,14 +13,11 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import PHASES, Partition, partition_job
 from netpart.graph.passes.place import follow_readers, place_node
 from netpart.graph.passes.placer import Fallback
-from netpart.graph.scheme import AS_WRITTEN, refuse_stages, scheme_name, set_scheme
+from netpart.graph.scheme import AS_WRITTEN, is_written, override_cuts, refuse_stages, scheme_name, set_scheme
 from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.pipeline import balanced, pipeline, staged
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
-
-if TYPE_CHECKING:
-    from netpart.proto.job_pb2 import LayerProto
 
 
 def partition(
@@ -71,11 +67,17 @@ def partition_by(
     return result
 
 
-def with_scheme(job: JobProto, text: str) -> JobProto:
-    """A copy of ``job`` that asks for the scheme ``text``; raises ConfigError as ``known_scheme`` does."""
+def with_scheme(job: JobProto, text: str | None, override: bool = False) -> JobProto:
+    """A copy of ``job`` that asks for the scheme ``text``, if any; which replaces the cuts of layers with ``override``.
+
+    Raises ConfigError as ``known_scheme`` and ``override_cuts`` do.
+    """
     copy = JobProto()
     copy.CopyFrom(job)
-    set_scheme(copy, text)
+    if text is not None:
+        set_scheme(copy, text)
+    if override:
+        override_cuts(copy)
     return copy
 
 
@@ -129,8 +131,3 @@ class SchemePlacer:
         busy = len(placement.workers)
         if busy < self.share:
             self.fallbacks.append(Fallback(node.name, self.name, f"is cut over {busy} of {self.share} workers"))
-
-
-def is_written(conf: LayerProto) -> bool:
-    """True if the user cut or placed the layer."""
-    return conf.HasField("partition_dim") or any((conf.location, conf.cut, conf.shard))

@@ -14,7 +14,8 @@ from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
 from netpart.graph.scheme import OF_PIPELINE
 from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, Plan
-from netpart.plan.partition import is_written, partition, partition_by
+from netpart.graph.scheme import is_written
+from netpart.plan.partition import partition, partition_by
 from netpart.plan.planners import DATA, ONE, PLANNERS, Layout
 from netpart.plan.predict import memory, predict
 from netpart.plan.proposal import SECONDS, Placed, Proposal, Row, merged, placed, worth

@@ -30,13 +30,12 @@ CONV_LAYER, DATA_LAYER = 'layer {\n    name: "conv"', 'layer {\n    name: "data"
 PARAMS = JOB[JOB.index("    param") : JOB.index('  }\n  layer {\n    name: "ip"')]
 TAKES = "axis 0 (batch) or 1 (neurons, channels) or 2 (space) or 3 (space)"
 SHAPE = "shape: 3 shape: 8 shape: 8"
-STORE = JOB[JOB.index("    type: kSynth") : JOB.index("  }\n  layer {\n    name: \"conv\"")]
+STORE = JOB[JOB.index("    type: kSynth") : JOB.index('  }\n  layer {\n    name: "conv"')]
 
 
 def records(more: str, shape: str = SHAPE) -> str:
     """What stands in the place of STORE where rows are read from a file."""
     return f"    type: kRecordInput\n    store_conf {{ {more} batchsize: 8 {shape} }}\n"
-
 
 
 MISTAKES = {
@@ -171,7 +170,8 @@ MISTAKES = {
         "neuralnet: expected at least one layer in phase train, got none; add layers",
     ),
     "a missing data file that the shape depends on": Mistake(
-        STORE, records('path: "absent.bin"', shape=""), 'path: "absent.bin"', "absent.bin: expected a data file, got nothing there", 1,
+        STORE, records('path: "absent.bin"', shape=""), 'path: "absent.bin"',
+        "absent.bin: expected a data file, got nothing there", 1,
     ),
     "a data file that is truncated": Mistake(
         STORE, records('path: "short.bin"'), 'path: "short.bin"',
@@ -182,7 +182,8 @@ MISTAKES = {
         "empty.bin: expected at least one record, got an empty file", 1,
     ),
     "no path": Mistake(
-        STORE, records(""), "store_conf", 'data: expected the path of its data, got none; write path: "..." in store_conf',
+        STORE, records(""), "store_conf",
+        'data: expected the path of its data, got none; write path: "..." in store_conf',
     ),
 }  # fmt: skip
 

@@ -27,8 +27,8 @@ def place(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) 
 
     ``full_rows`` is the whole mini-batch when ``net`` is built for a micro-batch of it: whether a batch is
     long enough for its parts is asked of the whole, and parts of a micro-batch may come out empty.
-    Raises ConfigError, for all layers at once, for a cut that a layer does not allow, an axis shorter than its parts, a location
-    beyond the workers.
+    Raises ConfigError, for all layers at once, for a cut that a layer does not allow, an axis shorter than its
+    parts, a location beyond the workers.
     """
     placed, faults = Placed([], []), Faults()
     interned: dict[Placement, Placement] = {}
