@@ -159,4 +159,4 @@ class WorkerFailed(NetpartError):
 def subject(fault: JobError) -> FieldPath:
     """What a fault is of: the field of a layer, which may be refused in several phases; else its words count too."""
     at = fault.at or ()
-    return at if len(at) > LAYER_PATH else (*at, fault.told())
+    return at if len(at) > LAYER_PATH else (*at, fault.line())

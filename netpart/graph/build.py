@@ -57,7 +57,7 @@ def build_nodes(
 
 @contextmanager
 def placed_at(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ()) -> Iterator[None]:
-    """Gives what is raised the place of the layer at ``at``; or of its source, where that names the data, as records."""
+    """Gives what is raised the place of the layer at ``at``; or of its source, where that names the data."""
     try:
         yield
     except ConfigError as error:

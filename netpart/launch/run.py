@@ -62,8 +62,9 @@ def run(
     where it can be.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
     Raises ConfigError for a job that cannot be built or trains nothing, or options that do not fit each other,
-    DataError for its data, MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for workers that would wait for
-    each other for ever, WorkerFailed when one fails, and KeyboardInterrupt, with the step, when it is interrupted.
+    DataError for its data, MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for
+    workers that would wait for each other for ever, WorkerFailed when one fails, and KeyboardInterrupt, with the
+    step, when it is interrupted.
     """
     check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers

@@ -12,9 +12,8 @@ from typing import Any
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
-from netpart.graph.scheme import OF_PIPELINE
+from netpart.graph.scheme import OF_PIPELINE, is_written
 from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, Plan
-from netpart.graph.scheme import is_written
 from netpart.plan.partition import partition, partition_by
 from netpart.plan.planners import DATA, ONE, PLANNERS, Layout
 from netpart.plan.predict import memory, predict

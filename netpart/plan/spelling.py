@@ -13,8 +13,8 @@ from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.graph.passes.listed import listed
 from netpart.graph.passes.placer import LayerPlacer
-from netpart.plan.cuts import axis_sizes
 from netpart.graph.scheme import is_written
+from netpart.plan.cuts import axis_sizes
 from netpart.proto.cut_pb2 import CutProto, Remainder
 from netpart.proto.job_pb2 import LayerProto, NetProto
 from netpart.proto.phase import PHASES

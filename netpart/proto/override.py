@@ -117,7 +117,7 @@ class Override:
         return self.wrong("a layer or a field of the job", repr(first), hint)
 
     def set(self, target: Target, steps: list[str]) -> list[FieldPath]:
-        """Walks ``steps`` from ``target`` and sets the last, or clears it; returns the paths set or added on the way."""
+        """Walks ``steps`` from ``target``, sets or clears the last; returns the paths set or added on the way."""
         paths: list[FieldPath] = []
         for step in steps[:-1]:
             target = self.descend(target, *self.step(target, step), paths)
@@ -149,7 +149,8 @@ class Override:
         count = len(getattr(target.message, field.name))
         most = count if self.value else count - 1
         if index > most:
-            raise self.wrong(f"an index up to {most}", f"[{index}]", f"{field.name} has {count} elements")
+            expected = f"an index up to {most}" if most >= 0 else "an element that is there"
+            raise self.wrong(expected, f"[{index}]", f"{field.name} has {count} elements")
 
     def descend(self, target: Target, field: FieldDescriptor, index: int | None, paths: list[FieldPath]) -> Target:
         """The block that ``field`` of the target holds; adds an element for the index after the last."""
@@ -169,10 +170,10 @@ class Override:
     def clear(self, target: Target, field: FieldDescriptor, index: int | None) -> FieldPath:
         """Makes the field as if it had not been written; an element goes from its list."""
         at: FieldPath = (*target.at, field.name)
-        if index is None:
+        if index is not None:
+            del getattr(target.message, field.name)[index]
+        elif field in (known for known, _ in target.message.ListFields()):  # clearing makes a block that is not there
             target.message.ClearField(cast(Any, field.name))
-            return at
-        del getattr(target.message, field.name)[index]
         return at
 
     def assign(self, target: Target, field: FieldDescriptor, index: int | None) -> FieldPath:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import metadata
 from pathlib import Path
 from typing import TypeVar
 
 from google.protobuf import text_format
 
-from netpart.errors import ConfigError, FieldPath, JobError, Position
+from netpart.errors import ConfigError, Faults, FieldPath, JobError, Position
 from netpart.proto.counts import check_counts
 from netpart.proto.fields import descriptor, nearest
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.mistakes import diagnose, missing_field
+from netpart.proto.mistakes import is_extension, missing_fields
 from netpart.proto.override import apply
 from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import positions
+from netpart.proto.slips import slips
 
 _LONE_RETURN = re.compile("\r(?!\n)")
 Located = TypeVar("Located", bound=JobError)
@@ -97,9 +99,9 @@ def loads(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job
 
 def _read(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
     try:
-        proto = text_format.Parse(text, JobProto())
-    except text_format.ParseError as error:
-        raise diagnose(error, text, name) from None
+        proto = parse(text)
+    except text_format.ParseError:
+        raise slips(text, name) from None
     job = Job(proto, path, name, text)
     try:
         job = Job(proto, path, name, text, apply(proto, overrides))
@@ -109,12 +111,35 @@ def _read(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> 
     return job
 
 
+def parse(text: str) -> JobProto:
+    """Reads protobuf text; extensions of other packages are registered where the text has some that are not yet.
+
+    Raises ParseError.
+    """
+    try:
+        return text_format.Parse(text, JobProto())
+    except text_format.ParseError as error:
+        if not is_extension(error):
+            raise
+        import_packages()
+        return text_format.Parse(text, JobProto())
+
+
+def import_packages() -> None:
+    """Imports the packages that bring layer types, for these register the extensions that they read."""
+    for entry in metadata.entry_points(group="netpart.layers"):
+        with suppress(Exception):  # one that cannot be imported is reported where its layer is built
+            entry.load()
+
+
 def check(proto: JobProto) -> None:
     """Raises ConfigError for what the schema demands and the text parser lets pass."""
-    if error := missing_field(proto):
-        raise error
-    check_phases(proto.neuralnet)
-    check_counts(proto)
+    faults = Faults()
+    faults.found += missing_fields(proto)
+    for demand in (partial(check_phases, proto.neuralnet), partial(check_counts, proto)):
+        with faults.noted():
+            demand()
+    faults.refuse()
 
 
 def read_bytes(path: Path) -> bytes:
