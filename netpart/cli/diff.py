@@ -65,10 +65,10 @@ def sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namesp
     from netpart.errors import ConfigError
 
     given = {name: one_each(args, name) for name in EACH}
-    if not (args.other or args.set or any(after for _, after in given.values())):
-        raise ConfigError("diff", "two jobs, or one and an option", "one job", "add JOB2, --scheme, --workers or --set")
     if args.override and not any(any(given[name]) for name in PLACING):
         raise ConfigError("--override", "a scheme to cut the layers by", "none", "add --scheme NAME")
+    if not (args.other or args.set or any(after for _, after in given.values())):
+        raise ConfigError("diff", "two jobs, or one and an option", "one job", "add JOB2, --scheme, --workers or --set")
     before, after = ({name: pair[i] for name, pair in given.items()} for i in range(2))
     for options in (before, after):
         options["override"] = args.override and any(options[name] for name in PLACING)
