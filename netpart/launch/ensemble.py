@@ -20,6 +20,7 @@ from netpart.graph.partition import Micro, Partition
 from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
 from netpart.launch.assembly import Assembly, Pick, Values, sum_of
+from netpart.launch.begin import begin
 from netpart.launch.metrics import figures
 from netpart.program.compile import compile_worker
 from netpart.spec import Region
@@ -56,9 +57,8 @@ class Ensemble:
         return Player(program, self.hub[worker], self.xp, rule, seed, poison)
 
     def initialise(self) -> None:
-        """Gives every parameter its initial values."""
-        for player in self.players:
-            player.parameters.initialise()
+        """Gives every parameter its first value: of the checkpoint that the job names, or else an initial one."""
+        begin(self.players, self.partition.job)
 
     def step(self, phase: str, step: int, drain: bool = True) -> dict[str, float]:
         """Plays one step on all workers; returns the mean of each reported metric over the mini-batch.

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from netpart.graph.cluster import alone
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
+from netpart.launch.begin import held
 from netpart.launch.nccl import settle_collectives
 from netpart.launch.notes import Notes
-from netpart.launch.run import held, lead, make_options, places_of
+from netpart.launch.run import lead, make_options, places_of
 from netpart.launch.tracing import decode, memory_of
 from netpart.launch.transports import choose
 from netpart.plan.partition import partition

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from netpart.graph.passes.serve import served
 from netpart.graph.ready import check_run
 from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
+from netpart.launch.begin import held, named_checkpoint, open_named
 from netpart.launch.conversation import Options
 from netpart.launch.coordinator import Coordinator
 from netpart.launch.cores import asked_threads
@@ -142,14 +142,6 @@ def make_options(job: Job, workspace: Path | None) -> Options:
     )
 
 
-def held(restore: Path | None) -> Collection[str]:
-    """The parameters whose first values are in the checkpoint ``restore``; raises DataError for one that is none."""
-    if restore is None:
-        return ()
-    with open_checkpoint(restore) as saved:
-        return frozenset(saved.tensors)
-
-
 def places_of(options: Options, partition: Partition, launcher: str) -> list[str]:
     """The device of each rank where all are on this host; nowhere else can anybody say."""
     return placed(dealt(options.device.split(","), partition.cluster)) if launcher == "local" else []
@@ -174,15 +166,11 @@ def workspace_of(job: JobProto) -> Path:
 def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:
     """The checkpoint to read, if any, and the first step to play. Raises DataError for one that is none."""
     newest = latest(checkpoints) if proto.resume else None
-    chosen = newest or (Path(proto.checkpoint_path[-1]) if proto.checkpoint_path else None)
+    chosen = newest or named_checkpoint(proto)
     if chosen is None:
         return None, proto.step
-    try:
-        with open_checkpoint(chosen) as saved:
-            step = saved.metadata.get("step", "0")
-    except DataError as error:
-        error.at = None if newest else ("checkpoint_path", len(proto.checkpoint_path) - 1)
-        raise
+    with open_checkpoint(chosen) if newest else open_named(proto, chosen) as saved:
+        step = saved.metadata.get("step", "0")
     if newest is None:
         return chosen, proto.step
     if not step.isdecimal():

@@ -90,6 +90,10 @@ def test_a_checkpoint_holds_what_no_initialiser_fills(job: Path, netpart: Netpar
     start = "--set", f"checkpoint_path={saved}"
     assert netpart("check", job, *start).code == 0
     assert netpart("run", job, "--launcher", "threads", *where, *start).code == 0
+    assert netpart("verify", job, "--workers", 2, "--steps", 1, *start).code == 0
+    assert netpart("simulate", job, "--steps", 1, "--link", "1e-6,1e9", "--by", "flops", *start).code == 0
+    lost = netpart("verify", job, "--set", "checkpoint_path=no.safetensors")
+    assert lost.err.startswith("error: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint")
     absent = netpart("check", job, "--set", "checkpoint_path=no.safetensors")
     assert absent.code == 0
     warning = "warning: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint, got No such file"
