@@ -36,6 +36,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.common import load_job, workers_of
     from netpart.graph.passes.serve import served
     from netpart.graph.ready import faults
+    from netpart.graph.uncomputed import uncomputed
     from netpart.plan.advice import advice, recut
     from netpart.plan.groups import groups_of
     from netpart.plan.partition import partition
@@ -43,7 +44,7 @@ def call(args: argparse.Namespace) -> int:
 
     job = load_job(args, provide=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
-    table, warnings = tabulate(cut), [*recut(job, cut.workers), *advice(cut)]
+    table, warnings = tabulate(cut), [*uncomputed(job), *recut(job, cut.workers), *advice(cut)]
     failures = list(faults(cut))
     errors = list(dict.fromkeys(str(job.explain(error)) for error in failures))  # phases may read the same data
     groups = groups_of(served(cut))

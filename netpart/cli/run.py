@@ -134,12 +134,13 @@ def warn(job: Job, args: argparse.Namespace) -> None:
     """Says what in the job will not do what one may expect."""
     from netpart.cli.common import workers_of
     from netpart.cli.note import note
+    from netpart.graph.uncomputed import uncomputed
     from netpart.launch.earlier import earlier
     from netpart.launch.run import workspace_of
     from netpart.plan.advice import recut, unheeded
 
     left = earlier(job.proto, (args.workspace or workspace_of(job.proto)) / "checkpoint")
-    for warning in (*recut(job, workers_of(args, job)), *unheeded(job.proto), *left):
+    for warning in (*uncomputed(job), *recut(job, workers_of(args, job)), *unheeded(job.proto), *left):
         note(f"warning: {warning}")
 
 

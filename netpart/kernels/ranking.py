@@ -8,8 +8,8 @@ from netpart.kernels.verbs import Verbs
 
 
 class Ranking:
-    """Where the label stands among the scores of its row. All methods take the ``scratch`` first: two columns of places,
-    and what it takes to count."""
+    """Where the label stands among the scores of its row. Methods end in the ``scratch``: two columns of places, and
+    what it takes to count."""
 
     def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int) -> None:
         xp, shape = verbs.xp, (label.size, classes)

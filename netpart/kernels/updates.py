@@ -63,7 +63,7 @@ class Updates(Verbs):
     def follow_variance(
         self, w: Array, g: Array, centre: Array, keep: float, count: int, before: Array | None = None
     ) -> Op:
-        """w <- keep before + (1 - keep) variance, where g and ``centre`` are the second and first moment of the mini-batch.
+        """w <- keep before + (1 - keep) variance; g and ``centre`` are the second and first moment of the mini-batch.
 
         The variance is the unbiased one of ``count`` elements, as in cuDNN and PyTorch (of one element: 0).
         """

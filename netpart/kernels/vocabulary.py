@@ -1,8 +1,8 @@
 """Softmax loss over classes that are cut: what a block of classes tells of itself, and the loss from all blocks.
 
-Figures of a block, for every row: Σ exp(x - max) | Σ (max - x) | x of the label, if it is here | topk largest x, falling | and
-which classes these are. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than topk repeats itself with
-the lowest number there is. Class numbers are exact up to 2**24 in float32.
+Figures of a block, for every row: Σ exp(x - max) | Σ (max - x) | x of the label, if it is here | topk largest x,
+falling | and which classes these are. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than topk repeats
+itself with the lowest number there is. Class numbers are exact up to 2**24 in float32.
 """
 
 from __future__ import annotations

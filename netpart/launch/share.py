@@ -71,7 +71,7 @@ class Share:
     def restore(self, path: Path) -> None:
         """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside.
 
-        Parameters come last: the average of a running statistic is that itself, and earlier checkpoints have another one.
+        Parameters come last: the average of a running statistic is that itself; earlier checkpoints have another one.
         """
         beside = self.welcome.restore_updater if self.states() else ""
         if beside:
