@@ -35,8 +35,11 @@ def conf(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("include", "why"),
-    [("include: kTest", "it has no test_steps"), ("include: kVal include: kTest", "it has no validate_steps or test_steps"),
-     ("exclude: kTrain exclude: kVal exclude: kTest", "the layer is in no phase")],
+    [
+        ("include: kTest", "it has no test_steps"),
+        ("include: kVal include: kTest", "it has no validate_steps or test_steps"),
+        ("exclude: kTrain exclude: kVal exclude: kTest", "the layer is in no phase"),
+    ],
 )  # fmt: skip
 def test_each_is_told_of_with_its_place(include: str, why: str) -> None:
     assert list(uncomputed(loads(JOB % ("", include), "job.conf"))) == [f"job.conf:{TOLD}{why}"]

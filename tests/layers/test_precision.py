@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 
 from netpart.data.mean import write_mean
 from netpart.data.nifti import save_volume
@@ -79,14 +80,15 @@ def test_records_are_exact_and_scaled_in_float64(values: np.ndarray, tmp_path: P
     write_mean(tmp_path / "mean.bin", np.array([0.1, 0.3]))
     store = f'path: "{tmp_path}/rows.bin" batchsize: 1 mean_file: "{tmp_path}/mean.bin" std_value: 0.3'
     found = read(tmp_path, f'layer {{ name: "data" type: kRecordInput store_conf {{ {store} }} }}')[0]
-    assert found.tolist() == ((values.astype(float) - np.float32([0.1, 0.3]).astype(float)) / 0.3).tolist()
+    assert found.tolist() == ((values.astype(float) - np.array([0.1, 0.3], np.float32).astype(float)) / 0.3).tolist()
 
 
 def test_old_image_layers_compute_in_float64(tmp_path: Path) -> None:
     image = np.random.default_rng(1).integers(0, 256, (4, 4), np.uint8)
     with KvWriter(tmp_path / "rows.bin") as writer:
         writer.put(b"0", encode_record(Record.of(image, 1)))
-    layers = f"""layer {{ name: "shard" type: kShardData sharddata_conf {{ path: "{tmp_path}/rows.bin" batchsize: 1 }} }}
+    layers = f"""
+      layer {{ name: "shard" type: kShardData sharddata_conf {{ path: "{tmp_path}/rows.bin" batchsize: 1 }} }}
       layer {{ name: "data" type: kMnist srclayers: "shard" mnist_conf {{ norm_a: 0.3 norm_b: 0.1 %s }} }}"""
     assert read(tmp_path, layers % "")[0].tolist() == (image / 0.3 - 0.1).tolist()
     resized = read(tmp_path, layers % "resize: 6")[0]
@@ -123,7 +125,7 @@ def test_numbers_of_a_job_are_those_that_are_written(tmp_path: Path) -> None:
 def test_no_field_of_a_job_is_narrower_than_float64() -> None:
     """But the elements of records and blobs, whose bytes are SINGA's."""
 
-    def narrow(message: Descriptor, seen: set[str]) -> list[str]:
+    def narrow(message: Any, seen: set[str]) -> list[str]:
         if message.name in seen:
             return []
         seen.add(message.name)
