@@ -1,4 +1,4 @@
-"""Layers of a type that netpart does not compute, in phases that do not run: a job runs without them, with a warning."""
+"""Layers of types that netpart does not compute, in phases that do not run: the job runs, with a warning."""
 
 from __future__ import annotations
 
