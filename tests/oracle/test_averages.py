@@ -87,7 +87,7 @@ def test_the_average_of_a_running_statistic_is_that_itself(cut: str, momentum: f
     ensemble.initialise()
     for step in range(STEPS):
         ensemble.step("train", step, drain=step == STEPS - 1)
-    check_average(ensemble, np.float32(momentum).item())
+    check_average(ensemble, momentum)
 
 
 @pytest.mark.parametrize("warmup", ["", "ema_warmup: true"])
@@ -108,7 +108,7 @@ def test_a_test_net_computes_with_averages(workers: int, warmup: str) -> None:
         assert np.abs(ensemble.average(name) - expected).max() < DIGITS, name
     ensemble.step("test", 0)
     (mean, variance), x = statistics(0.5), ensemble.activation("test", "data")
-    normal = (x - mean) / np.sqrt(variance + np.float32(EPSILON)) * averages["bn/weight"] + averages["bn/bias"]
+    normal = (x - mean) / np.sqrt(variance + EPSILON) * averages["bn/weight"] + averages["bn/bias"]
     assert np.abs(ensemble.activation("test", "bn") - normal).max() < DIGITS
     expected = normal @ averages["fc/weight"].T + averages["fc/bias"]
     assert np.abs(ensemble.activation("test", "fc") - expected).max() < DIGITS
@@ -173,8 +173,7 @@ def test_pytorch_averages_the_same(workers: int, momentum: float) -> None:
 
     ensemble = Ensemble(partition_job(job(momentum, 0.75, "neuralnet.partition_dim=0"), workers), keep=True)
     ensemble.initialise()
-    keep, rate = np.float32(momentum).item(), np.float32(RATE).item()
-    norm = torch.nn.BatchNorm1d(FEATURES, eps=np.float32(EPSILON).item(), momentum=1 - keep, dtype=torch.float64)
+    norm = torch.nn.BatchNorm1d(FEATURES, eps=EPSILON, momentum=1 - momentum, dtype=torch.float64)
     product = torch.nn.Linear(FEATURES, CLASSES, dtype=torch.float64)
     with torch.no_grad():
         product.weight.copy_(torch.tensor(ensemble.parameter("fc/weight")))
@@ -182,7 +181,7 @@ def test_pytorch_averages_the_same(workers: int, momentum: float) -> None:
     net = torch.nn.Sequential(norm, product)
     averaged = AveragedModel(net, multi_avg_fn=get_ema_multi_avg_fn(0.75))
     averaged.update_parameters(net)  # the first call copies
-    sgd = torch.optim.SGD(net.parameters(), lr=rate)
+    sgd = torch.optim.SGD(net.parameters(), lr=RATE)
     for step, (x, labels) in enumerate(batches(range(STEPS))):
         ensemble.step("train", step)
         sgd.zero_grad()
