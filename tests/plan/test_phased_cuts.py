@@ -6,6 +6,7 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
+from netpart.plan.advice import advice
 from netpart.plan.spelling import cut_fields
 from netpart.plan.write import write_plan
 from netpart.proto.phase import is_for
@@ -64,10 +65,10 @@ def test_a_grid_may_have_cuts_of_one_phase_and_of_all() -> None:
 
 
 def test_the_net_that_does_not_fit_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"3 sizes that sum to 5, got .* phase test: phase: kTrain limits a cut"):
+    with pytest.raises(ConfigError, match=r"3 sizes that sum to 5, got .*; this is the test net; with phase: kTrain"):
         placed("cut { axis: 0 sizes: [1, 2, 3] }")
     shards = "".join(f"shard {{ worker: {k} region: [{2 * k}, {2 * k + 2}, 0, 3] }}" for k in range(3))
-    with pytest.raises(ConfigError, match=r"; phase: kTrain limits a shard to the training net"):
+    with pytest.raises(ConfigError, match=r"; this is the test net, and a shard with phase: kTrain counts"):
         placed(shards)
 
 
@@ -98,3 +99,11 @@ def test_plans_say_it(cut: str) -> None:
         assert again.phases[phase][0].graph.placements == partition.phases[phase][0].graph.placements
     text = write_plan(plan, again, "a test", plan.folder)
     assert loads(text).proto == plan.proto
+
+
+def test_the_warning_of_an_uneven_batch_names_the_cut_of_training() -> None:
+    """A cut that says neither axis nor over is one of the batch."""
+    partition = placed("cut { phase: kTest sizes: [4, 1] } cut { phase: kTrain sizes: [1, 1, 4] }")
+    assert [w for w in advice(partition) if w.startswith("ip: ")] == [
+        "ip: batch 1+1+4, the largest part is 2.00 times the mean; even it out with --set ip.cut[1].sizes=2,2,2"
+    ]

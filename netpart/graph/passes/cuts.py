@@ -115,7 +115,7 @@ class LayerCuts:
         if len(sizes) != parts or sum(sizes) != extent or min(sizes) < 1:
             hint = "every part needs at least 1"
             if self.phase != "train":
-                hint += f"; this is the net of phase {self.phase}: phase: kTrain limits a cut to the training net"
+                hint = f"this is the {self.phase} net; with phase: kTrain a cut counts in training alone"
             expected = f"{parts} sizes that sum to {extent}"
             raise ConfigError(self.node.name, expected, f"{sizes}", hint, at=at)
 
