@@ -91,14 +91,19 @@ def run(
 
 
 def _read(job: JobOrPath) -> Job:
+    """The job; warns of layers that no phase of it could compute."""
     from os import PathLike
+    from warnings import warn
 
+    from netpart.graph.uncomputed import uncomputed
     from netpart.proto.reader import Job
 
     if isinstance(job, str | PathLike):
-        return load(job)
+        job = load(job)
     if not isinstance(job, Job):
         raise TypeError(f"expected a job, as netpart.load returns it, or the path of one, got {job!r}")
+    for warning in uncomputed(job):
+        warn(warning, stacklevel=3)
     return job
 
 

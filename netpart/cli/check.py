@@ -38,6 +38,7 @@ def call(args: argparse.Namespace) -> int:
     """Prices the job; 0 if it can run, or could with data that is not there yet; else 1 or 2 (see ``code``)."""
     from netpart.cli.common import load_job, workers_of
     from netpart.graph.passes.serve import served
+    from netpart.graph.uncomputed import uncomputed
     from netpart.plan.advice import advice, recut
     from netpart.plan.groups import groups_of
     from netpart.plan.partition import partition
@@ -46,8 +47,8 @@ def call(args: argparse.Namespace) -> int:
     job = load_job(args, provide=False, warn=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
     failures, absent = found(job, cut)
-    table, warnings = tabulate(cut), [*recut(job, cut.workers), *advice(cut), *map(told, absent)]
-    errors = [error.line() for error in failures]
+    warnings = [*uncomputed(job), *recut(job, cut.workers), *advice(cut), *map(told, absent)]
+    table, errors = tabulate(cut), [error.line() for error in failures]
     groups = groups_of(served(cut))
     if args.json:
         print_json(table, warnings, errors, groups)

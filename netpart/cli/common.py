@@ -122,6 +122,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     """
     from netpart.cli.note import note
     from netpart.graph.scheme import override_cuts, set_scheme
+    from netpart.graph.uncomputed import uncomputed
     from netpart.graph.unheeded import unheeded
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import load
@@ -132,7 +133,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     set_pipeline(job, args)
     if args.override and not getattr(args, "schemes", None):
         override_cuts(job.proto)
-    for warning in unheeded(job.proto) if warn else ():
+    for warning in (*uncomputed(job), *unheeded(job.proto)) if warn else ():
         note(f"warning: {warning}")
     named = {name: value.upper() for name in NAMED if (value := getattr(args, name)) is not None}
     job.proto.MergeFrom(JobProto(seed=seed(args.seed), **named))

@@ -26,7 +26,7 @@ from netpart.program.compile import compile_worker
 from netpart.spec import Region
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
-from netpart.updaters import updater
+from netpart.updaters import AVERAGE, updater
 from netpart.worker.player import Player
 from netpart.worker.waiting import Waiting
 
@@ -125,6 +125,16 @@ class Ensemble:
                     if view is not None:
                         box, view = (holding.home, program.at_home(view, h)) if gradient else (holding.box, view)
                         out.add(box, player.machine.held(view, "train"))
+        return out.values
+
+    def average(self, name: str, pick: Pick = np.maximum) -> Values:
+        """The whole of a parameter's moving average, put together from who updates it (needs ``ema_decay``)."""
+        spec = next(p.spec for p in self.partition.parameters if p.name == name)
+        out = Assembly(spec.shape, np.nan, pick, self.dtype)
+        for player in self.players:
+            for holding, state in zip(player.program.holdings, player.machine.state, strict=True):
+                if holding.parameter.name == name:
+                    out.add(holding.home, player.machine.to_host(state[AVERAGE]))
         return out.values
 
     def copies(self, name: str) -> Iterator[tuple[int, Region, Values]]:

@@ -53,11 +53,7 @@ class Machine:
         self.fixed = {b: versions[0] for b, versions in self.versions.items()}
         self.memory = xp.empty(program.arena_bytes + ALIGN, np.uint8)
         self.poisoned = poison
-        slots = updater.states if updater else ()
-        self.state: list[dict[str, Array]] = [
-            {slot: self.zeros(view.buffer, extent(holding.home)) for slot in slots}
-            for holding, view in zip(program.holdings, program.parameters, strict=True)
-        ]
+        self.state = [self.begun_state(h) for h in range(len(program.holdings))]
 
     def shared(self, transport: Transport) -> dict[int, Array]:
         """The arrays of the buffers in which peers may write or read, in one piece of memory of ``transport``."""
@@ -72,6 +68,16 @@ class Machine:
             b: ordered(memory[start : start + nbytes].view(self.element(buffer.dtype)), buffer.shape, buffer.order)
             for (b, buffer), start, nbytes in zip(buffers.items(), starts, sizes, strict=False)
         }
+
+    def begun_state(self, h: int) -> dict[str, Array]:
+        """The updater's state of a holding. The average of a running statistic, which no updater moves, is that
+        itself: the same memory, so that it needs no update of its own."""
+        holding, view = self.program.holdings[h], self.program.parameters[h]
+        slots = self.updater.states if self.updater else ()
+        state = {slot: self.zeros(view.buffer, extent(holding.home)) for slot in slots}
+        if holding.parameter.spec.running is not None and AVERAGE in state:
+            state[AVERAGE] = self.fixed[view.buffer][boxed(self.program.at_home(view, h))]
+        return state
 
     def zeros(self, b: int, shape: Shape | None = None) -> Array:
         """Memory for a buffer, or of another ``shape`` that lies like it."""
