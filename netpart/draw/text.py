@@ -27,7 +27,8 @@ def lines(shown: Picture) -> Iterator[str]:
     yield shown.title
     if shown.traffic:
         yield shown.traffic
-    yield from (f"  {frame.label}  among workers {', '.join(map(str, frame.members))}" for frame in shown.frames)
+    for each in (*shown.frames, *shown.reductions):
+        yield f"  {each.label}  among workers {', '.join(map(str, each.members))}"
     columns = [max(map(len, column)) for column in zip(*(cells(box) for box in shown.boxes), strict=True)]
     for worker, boxes in shown.fields.items():
         yield f"\nworker {worker}"
