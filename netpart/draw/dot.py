@@ -20,14 +20,14 @@ WIDEST = 18
 """Characters of a name before it is wrapped."""
 
 FONT = f'fontname="{MEASURED}"'
-NAME, SMALL, LEADING = 10, 8, 12
-"""Sizes of a box's name and shape, and of the lines between; from one line to the next. All in points."""
-ASIDE, ABOVE = 9, 5
-"""Points between a text and the sides of its box, and above and below it."""
+HEADING, NAME, SMALL, LEADING = 13, 10, 8, 12
+"""Sizes of titles, of a box's name and shape, and of the lines between; from one line to the next. All in points."""
+ASIDE, ABOVE, BESIDE = 9, 5, 24
+"""Points between a text and the sides of its box, above and below it, and beside the title of a field."""
 INCH = 72
 ROUND = 1.35
 """How much higher an ellipse is than the text in it."""
-CLASSES = ("part", "summed")
+CLASSES = ("part", "part2")
 """Boxes with one small line above the last, and with two."""
 BRIDGE = "penwidth=2.2"
 NO_GRADIENT = "style=dashed"
@@ -46,7 +46,7 @@ def to_dot(drawn: Graph | Net, itemsize: int = 4) -> str:
 def lines(shown: Picture) -> Iterator[str]:
     """The lines of the DOT file."""
     yield f"digraph {quoted(shown.name)} {{"
-    yield f"  graph [{FONT} fontsize=13 rankdir=TB ranksep=0.32 nodesep=0.22 newrank=true labelloc=t"
+    yield f"  graph [{FONT} fontsize={HEADING} rankdir=TB ranksep=0.32 nodesep=0.22 newrank=true labelloc=t"
     yield f"         label={quoted(heading(shown))}]"
     yield f'  node [{FONT} fontsize={NAME} shape=box style="filled,rounded" fixedsize=true]'
     yield f'  edge [{FONT} fontsize=9 arrowsize=0.7 color="#555555"]'
@@ -69,7 +69,7 @@ def field(worker: int, boxes: list[Box], shown: Picture) -> Iterator[str]:
     """The cluster of one worker; within it one for each collective it takes part in."""
     own = boxes[0].colour
     yield f"  subgraph cluster_worker_{worker} {{"
-    yield f'    label="worker {worker}" labeljust=l margin=12'
+    yield f'    label="worker {worker}" labeljust=l margin={margin(worker, boxes)}'
     yield f'    style="filled,rounded" color="{own.line}" fillcolor="{own.field}"'
     yield from (f"    {node(box, shown)}" for box in boxes if box.frame < 0)
     for frame in shown.frames:
@@ -86,6 +86,12 @@ def field(worker: int, boxes: list[Box], shown: Picture) -> Iterator[str]:
     yield "  }"
 
 
+def margin(worker: int, boxes: list[Box]) -> int:
+    """Points around a worker's boxes: enough for its title on either side of an arrow to the middle of the widest."""
+    widest = max(width(name, NAME, bold=True) for box in boxes for name in wrapped(box.name)) + 2 * ASIDE
+    return max(12, round(width(f"worker {worker}", HEADING) + BESIDE - widest / 2))
+
+
 def framed(frame: Frame) -> str:
     """What stands in a collective's frame: its name, and what all its members send together."""
     return "\n".join([*frame.name.split(" ", 1), *_ways(frame), "in all"])
@@ -97,22 +103,28 @@ def _ways(frame: Frame) -> list[str]:
 
 def node(box: Box, shown: Picture) -> str:
     """One box: a filled rectangle for a layer, a white ellipse for a helper."""
-    names, small = wrapped(box.name), [box.type]
-    if box.name in shown.reduced:
-        small.append(f"Σ gradient {ways(0, shown.reduced[box.name].nbytes)} in all")
+    names, small = wrapped(box.name), [box.type, *moved(box, shown)]
     label = "\n".join([*names, *small, box.extent])
     look = f'class={CLASSES[len(small) - 1]} fillcolor="{box.colour.fill}" color="{box.colour.line}"'
     if box.is_helper:
-        look = f'class={CLASSES[0]} shape=ellipse style=filled fillcolor=white color="{box.colour.line}"'
+        look = f'class={CLASSES[len(small) - 1]} shape=ellipse style=filled fillcolor=white color="{box.colour.line}"'
     extent = size(names, small, box.extent, box.is_helper)
     return f"{quoted(box.name)} [label={quoted(label)} tooltip={quoted(box.holds)} {extent} {look}]"
+
+
+def moved(box: Box, shown: Picture) -> Iterator[str]:
+    """The bytes that belong to a box: of the arrow of a collective that ends there (these are too many to have labels of
+    their own), and of the sum of its gradient."""
+    yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.into[box.name] if arrow.frame >= 0)
+    if box.name in shown.reduced:
+        yield f"Σ gradient {ways(0, shown.reduced[box.name].nbytes)} in all"
 
 
 def size(names: list[str], small: list[str], last: str, round: bool) -> str:
     """Width and height of a box that holds these lines, a rectangle or an ellipse."""
     widths = [*(width(name, NAME, bold=True) for name in names), *(width(each, SMALL) for each in small)]
     widths.append(width(last, NAME))
-    high = LEADING * len(widths) + 2 * ABOVE
+    high: float = LEADING * len(widths) + 2 * ABOVE
     if not round:
         return f"width={(max(widths) + 2 * ASIDE) / INCH:.3f} height={high / INCH:.3f}"
     high *= ROUND
@@ -132,8 +144,9 @@ def line(arrow: Arrow, shown: Picture) -> str:
 
 def bridge(arrow: Arrow, colour: str) -> str:
     """The look of an arrow between workers: in the sender's colour, labelled with its bytes, a line for each way."""
+    look = f'{BRIDGE} color="{colour}" fontcolor="{colour}"'
     label = "".join(f"  {way}{SPACE}\\l" for way in arrow.label.split("  "))
-    return f'{BRIDGE} color="{colour}" fontcolor="{colour}" label="{label}"'
+    return look if arrow.frame >= 0 else f'{look} label="{label}"'
 
 
 def legend(shown: Picture) -> Iterator[str]:
@@ -149,7 +162,24 @@ def legend(shown: Picture) -> Iterator[str]:
     for i, kind in enumerate(shown.legend):
         yield f'    "legend {i + 1}" [label={end} class={CLASSES[0]} color="#555555"]'
         yield f'    "legend {i}" -> "legend {i + 1}" [{SAMPLES[kind]}]'
+    yield from notes(shown)
     yield "  }"
+
+
+def notes(shown: Picture) -> Iterator[str]:
+    """What the legend says in words, below its samples."""
+    last, look = (
+        f"legend {len(shown.legend)}",
+        'class=frame shape=plaintext style="" fixedsize=false margin=0.05 fontsize=9',
+    )
+    if shown.frames:
+        yield '    subgraph cluster_legend_frame { label="" margin=6 style="rounded,dashed" color="#555555"'
+        yield f'      "legend frame" [label="collective:\\nits arrows\'\\nbytes are\\nwhere they end" {look}] }}'
+        yield f'    "{last}" -> "legend frame" [style=invis]'
+        last = "legend frame"
+    if shown.reduced:
+        yield f'    "legend sum" [label="Σ gradient:\\nreplicas add up\\ntheir gradients" {look}]'
+        yield f'    "{last}" -> "legend sum" [style=invis]'
 
 
 def wrapped(name: str, widest: int = WIDEST) -> list[str]:

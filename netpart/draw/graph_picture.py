@@ -89,7 +89,11 @@ def reductions(graph: Graph, itemsize: int) -> Iterator[Reduction]:
     for bucket in graph.buckets:
         cells = tuple(f"{cell.parameter.name}[{_ranges(cell.box)}]" for cell in bucket.cells)
         gradients = f"the gradient{'s' * (len(cells) > 1)} of {listed(bucket)}"
-        name = f"reduce-scatter of {gradients}, all-gather of the values" if bucket.sharded else f"all-reduce of {gradients}"
+        name = (
+            f"reduce-scatter of {gradients}, all-gather of the values"
+            if bucket.sharded
+            else f"all-reduce of {gradients}"
+        )
         yield Reduction(name, bucket.workers, moved(bucket.workers, bucket.elements) * itemsize, parameters=cells)
 
 
@@ -135,8 +139,7 @@ def _type(layer: Layer, part: Part) -> str:
         return f"to worker {part.peer.worker}"
     if part.peer is not None and part.kind == BRIDGE_DST:
         return f"from worker {part.peer.worker}"
-    sums = ", Σ gradient" if part.live and part.members else ""
-    return HELPER_TYPES.get(part.kind) or type_name(layer.conf).removeprefix("k") + sums
+    return HELPER_TYPES.get(part.kind) or type_name(layer.conf).removeprefix("k")
 
 
 def _holds(layer: Layer, spec: Spec, part: Part) -> str:

@@ -1,7 +1,7 @@
 """The letters of all drawings: one family, and how wide a text of it is, without the font itself.
 
 Widths are those of DejaVu Sans, which Linux has; Verdana, which Windows and macOS have, is as wide within 3 percent.
-Whatever else a viewer takes in their place is narrower, so a box that is made for these widths holds its text everywhere.
+What else a viewer takes in their place is narrower, so a box that is made for these widths holds its text everywhere.
 """
 
 from __future__ import annotations

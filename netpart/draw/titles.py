@@ -1,9 +1,10 @@
-"""Titles of fields, moved to where no arrow crosses them: Graphviz keeps room above a field, but lets arrows through."""
+"""Titles of fields, moved to where no arrow crosses them: Graphviz lets arrows run through the room that it keeps."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from itertools import pairwise
 
 from netpart.draw.letters import width
@@ -38,7 +39,7 @@ def boxes(edge: str) -> Iterator[Box]:
         for (x, y), (to_x, to_y) in pairwise(points(path)):
             yield min(x, to_x), max(x, to_x), min(y, to_y), max(y, to_y)
     for anchor, x, y, size, text in LABEL.findall(edge):
-        wide = width(text, float(size))
+        wide = width(unescape(text), float(size))
         left = float(x) - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
         yield left, left + wide, float(y) - float(size), float(y)
 
@@ -62,8 +63,10 @@ def moved(field: re.Match[str], crossing: list[Box]) -> str:
     """A field whose title stands where nothing crosses it, or where it stood if there is no such place."""
     before, path, start, end, y, size, text = field.groups()
     line, xs = float(y), [x for x, _ in points(path)]
-    half = width(text, float(size)) / 2 + ROOM
-    in_line = [(left, right) for left, right, top, bottom in crossing if top < line + ROOM and bottom > line - float(size)]
+    half = width(unescape(text), float(size)) / 2 + ROOM
+    in_line = [
+        (left, right) for left, right, top, bottom in crossing if top < line + ROOM and bottom > line - float(size)
+    ]
     tries = [min(xs) + MARGIN + half, *sorted(right + half for _, right in in_line)]
     free = (x for x in tries if all(right <= x - half or left >= x + half for left, right in in_line))
     found = next((x for x in free if tries[0] <= x <= max(xs) - MARGIN - half), tries[0])
