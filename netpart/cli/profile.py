@@ -101,8 +101,9 @@ def drawn(found: Profiled, suffix: str) -> str:
     if suffix == ".json":
         return to_chrome(found.timeline)
     step = found.median_step
-    took = seconds_text(found.timeline.seconds(step))
-    return to_svg(found.timeline.of_step(step), f"{found.profile.name}: one step of {found.profile.rows} rows, {took}")
+    profile, slowest = found.profile, seconds_text(found.timeline.seconds(step))
+    which = f"the median of {profile.steps} steps" if profile.steps > 1 else "the step"
+    return to_svg(found.timeline.of_step(step), f"{profile.name}: {which} of {profile.rows} rows takes {slowest}")
 
 
 def print_json(profile: StepProfile) -> None:

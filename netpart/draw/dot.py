@@ -113,8 +113,8 @@ def node(box: Box, shown: Picture) -> str:
 
 
 def moved(box: Box, shown: Picture) -> Iterator[str]:
-    """The bytes that belong to a box: of the arrow of a collective that ends there (these are too many to have labels of
-    their own), and of the sum of its gradient."""
+    """The bytes that belong to a box: of an arrow of a collective that ends there (these are too many for own labels),
+    and of the sum of its gradient."""
     yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.into[box.name] if arrow.frame >= 0)
     if box.name in shown.reduced:
         yield f"Σ gradient {ways(0, shown.reduced[box.name].nbytes)} in all"
