@@ -24,7 +24,7 @@ def test_all_texts_stay_within(workers: int, micros: int, title: str) -> None:
     root = ElementTree.fromstring(schedule_svg(played, cut.graph.teams.members, title))
     _, _, wide, high = (float(side) for side in str(root.get("viewBox")).split())
     texts = list(root.iter(f"{SVG}text"))
-    assert sorted(t.text for t in texts if t.get("class") == "turn") == sorted(str(p.turn.micro) for p in played)
+    assert sorted(t.text or "" for t in texts if t.get("class") == "turn") == sorted(str(p.turn.micro) for p in played)
     for text in texts:
         bold = text.get("class") == "title"
         half = width(text.text or "", TITLE if bold else TEXT, bold)

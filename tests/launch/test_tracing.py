@@ -108,3 +108,7 @@ def test_a_worker_without_work_has_a_memory_plan() -> None:
     """A mini-batch of one row leaves the second of two workers idle."""
     one_row = job(data(rows=1), product("top", "data", 4), layer("loss", "kSoftmaxLoss", "top", "data"))
     assert memory_plan(Player(compile_worker(partition_job(one_row, 2), 1), None)).peak_at == "nothing"
+
+
+def test_a_notebook_draws_the_median_step(found: Profiled) -> None:
+    assert f": the median of {STEPS} steps of " in found._repr_svg_()
