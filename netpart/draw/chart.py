@@ -70,7 +70,7 @@ def marked_chart(title: str, across: str, up: str, curves: Mapping[str, Curve]) 
     """An SVG of ``curves`` above 0, with their legend beside them."""
     points = [point for curve in curves.values() for point in curve.points]
     x = Axis(min(x for x, _ in points) - 0.25, max(x for x, _ in points) + 0.25, LEFT, WIDTH - RIGHT)
-    y = Axis(0, max(y for _, y in points) * 1.05, HEIGHT - BOTTOM, TOP)
+    y = Axis(0, (max(y for _, y in points) or 1.0) * 1.05, HEIGHT - BOTTOM, TOP)
     marked = (line for k, (name, curve) in enumerate(curves.items()) for line in marks(k, name, curve, x, y))
     wide = WIDTH + BESIDE + ceil(widest(list(curves), TEXT)) + RIGHT
     return page([*frame(title, across, up, x, y, wide), *marked], wide)
