@@ -58,6 +58,11 @@ class Scan:
             yield self.read(tuple(box), dtype)
 
 
+def spacing(affine: NDArray[Any]) -> tuple[float, ...]:
+    """What voxels are apart along each axis, in mm."""
+    return tuple(float(step) for step in np.linalg.norm(affine[:3, :3], axis=0))
+
+
 def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
     """Writes a volume of three axes as a NIfTI file (gzipped if its name ends in .gz), all of it or nothing."""
     from netpart.data.atomic import atomic_file

@@ -153,7 +153,7 @@ def partition_job(
     if job.updater.clip_norm > 0 and plan.trained:
         result.norm = share_norm(plan.holdings, plan.trained)
     for graph in (g for g in graphs if g.net.phase == "train"):
-        graph.summed = sum(2 * (len(b.workers) - 1) * b.elements for b in plan.buckets)
+        graph.buckets = plan.buckets
     return result
 
 
@@ -187,6 +187,7 @@ def micro_batches(
         if hi - lo not in graphs:
             net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
             graphs[hi - lo] = cut_net(net, job, workers, whole.rows, placer, fallbacks)
+            graphs[hi - lo].micro_batches = count
         micros.append(Micro(graphs[hi - lo], (lo, hi)))
     if count > 1 or (phase == "train" and job.neuralnet.schedule == Schedule.DELAYED):
         join_teams(list(graphs.values()))

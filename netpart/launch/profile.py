@@ -41,6 +41,16 @@ class Profiled:
         """The step that took the median time."""
         return sorted(self.timeline.steps, key=self.timeline.seconds)[len(self.timeline.steps) // 2]
 
+    def _repr_svg_(self) -> str:
+        """The median step as a Gantt chart, which a notebook shows and the command line writes."""
+        from netpart.draw.gantt import to_svg
+        from netpart.units import seconds_text
+
+        step, profile = self.median_step, self.profile
+        which = f"the median of {profile.steps} steps" if profile.steps > 1 else "the step"
+        takes = f"of {profile.rows} rows takes {seconds_text(self.timeline.seconds(step))}"
+        return to_svg(self.timeline.of_step(step), f"{profile.name}: {which} {takes}")
+
 
 def profile(
     job: Job, workers: int | None = None, steps: int = 10, *, launcher: str = "local", transport: str = "auto"

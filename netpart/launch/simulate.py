@@ -82,8 +82,9 @@ class Simulation:
     def events(self, worker: int) -> list[Event]:
         """What a worker did, steps numbered from 0."""
         found, step = [], 0
-        for name, start, end, channel, delay in self.players[worker].trace.events or ():
-            found.append(Event(worker, step, name, start, end, tuple(map(int, channel)) if channel else (), delay))
+        for name, start, end, channel, delay, micro in self.players[worker].trace.events or ():
+            key = tuple(map(int, channel)) if channel else ()
+            found.append(Event(worker, step, name, start, end, key, delay, micro))
             step += name == STEP
         return found
 
