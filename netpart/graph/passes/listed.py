@@ -78,11 +78,9 @@ class ListedShards:
     @property
     def limited(self) -> str:
         """A hint at ``phase``, where a shard of the training net counts in another net as well."""
-        return (
-            ""
-            if self.phase == "train"
-            else f"; this is the {self.phase} net, and a shard with phase: kTrain counts in training alone"
-        )
+        if self.phase == "train":
+            return ""
+        return f"; this is the {self.phase} net, and a shard with phase: kTrain counts in training alone"
 
     def check_whole(self, placement: Placement) -> None:
         """Raises ConfigError unless every term's shards cover the output, and the terms tile the contraction."""
