@@ -70,7 +70,7 @@ def stages(task: Task, straight: bool = False) -> Layout:
         for layer in task.profile.layers
     )
     bandwidth = task.devices.between(range(len(task.devices))).bandwidth
-    found = best_pipeline(replace(task.profile, layers=layers), len(task.devices), bandwidth, straight)
+    found = best_pipeline(replace(task.profile, layers=layers), len(task.devices), bandwidth, straight=straight)
     order = np.argsort(-np.asarray(task.devices.speeds), kind="stable").tolist()
     of_layer: dict[str, tuple[int, ...]] = {}
     for stage in found.stages:

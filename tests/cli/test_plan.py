@@ -133,14 +133,35 @@ def test_gabra_is_drawn(job: Path, devices: Path, netpart: Netpart, tmp_path: Pa
 def test_a_profile_is_planned_for(netpart: Netpart) -> None:
     answer = netpart("plan", "--profile", PROFILES / "vgg16.txt", "--workers", 8, "--bandwidth", "1GB/s")
     assert answer.code == 0
-    assert answer.out.splitlines()[3].split()[:5] == ["*", "stages", "7-1", "103.8", "ms"]
+    assert answer.out.splitlines()[3].split()[:6] == ["*", "stages", "7-1", "0-7", "103.8", "ms"]
     as_json = netpart("plan", "--profile", PROFILES / "vgg16.txt", "--workers", 8, "--bandwidth", "1GB/s", "--json")
     assert json.loads(as_json.out)["plans"][0]["pipeline"]["seconds"] == pytest.approx(0.103833, abs=1e-6)
+
+
+def test_a_profile_is_planned_for_the_memory_of_devices(netpart: Netpart, tmp_path: Path) -> None:
+    devices = tmp_path / "devices.conf"
+    asked = ("plan", "--profile", PROFILES / "vgg16.txt", "--devices", devices)
+    text = 'cluster { device { name: "v100" count: 8 flops: 1 memory: %s } link { bandwidth: 1e9 } }'
+    devices.write_text(text % "4e9")
+    answer = netpart(*asked)
+    assert answer.code == 0
+    assert "not one worker: needs 15.2 GiB on each worker, which has 3.7 GiB" in answer.out
+    devices.write_text(text % "1e9")
+    refused = netpart(*asked)
+    assert refused.code == 1
+    assert refused.out.count("\nnot ") == 4
+    assert "expected a plan that the devices have room for, found none" in refused.err
+    plans = json.loads(netpart(*asked, "--json").out)["plans"]
+    assert all(plan["refused"] for plan in plans)
+    assert "one worker" in {plan["name"] for plan in plans}
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["job.conf", "--states", "2"], "--states: expected a --profile, got a JOB"),
+        (["--profile", "x", "--states", "many"], "expected a whole number from 0 to 9, got 'many'"),
+        (["--profile", "x", "--slack", "1"], "--slack: expected a JOB, got a --profile"),
         ([], "a JOB or a --profile, got neither"),
         (["job.conf", "--profile", "x"], "a JOB or a --profile, got both"),
         (["--profile", "x", "--group", "2"], "--group: expected a JOB, got a --profile"),
