@@ -21,8 +21,8 @@ Members = np.ndarray[Any, np.dtype[np.bool_]]
 
 @dataclass(frozen=True, eq=False)
 class Downsets:
-    """Down-sets by size: ``members[c, l]`` says that c holds layer l. Of each: work, bytes of parameters and of outputs,
-    and of these the bytes that are read outside it. ``all`` is False if there were more than MOST."""
+    """Down-sets by size: ``members[c, l]`` says that c holds layer l. Of each: work, bytes of parameters, of outputs,
+    and of those outputs that are read outside it. ``all`` is False if there were more than MOST."""
 
     members: Members
     work: Floats

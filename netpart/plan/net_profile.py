@@ -6,8 +6,8 @@ and then one for each edge,
     node2 -- ReLU() -- forward_compute_time=4.4, backward_compute_time=5.6, activation_size=1.6e9, parameter_size=0.0
     <tab>node1 -- node2
 
-in milliseconds for a mini-batch and in bytes; or it is made from a job (``netpart.plan.loads``). A layer with several
-outputs lists the bytes of each, as in activation_size=[6291456.0; 131072.0; 131072.0]; together they are its activation.
+in milliseconds for a mini-batch and in bytes; or it is made from a job (``netpart.plan.loads``). A layer of several
+outputs lists the bytes of each, as in activation_size=[6291456.0; 131072.0]; together they are its activation.
 """
 
 from __future__ import annotations

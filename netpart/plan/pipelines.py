@@ -20,13 +20,17 @@ Made = Callable[[NetProfile, int, float, Room], Pipeline]
 """Makes a plan for so many equal workers, links of so many bytes a second, and the room of a worker."""
 
 
+NONE = Pipeline((), inf)
+"""Stands for a plan that there is not."""
+
+
 @dataclass(frozen=True)
 class PipelineRow:
     """A plan: seconds between mini-batches, the gap to perfect balance, bytes moved for each, and the ``workers`` that
     it takes with the bytes of each. ``refused`` says why there is none."""
 
     name: str
-    pipeline: Pipeline = Pipeline((), inf)
+    pipeline: Pipeline = NONE
     gap: float = inf
     moved: float = 0.0
     memory: tuple[float, ...] = ()
