@@ -20,6 +20,8 @@ Made = Callable[[NetProfile, int, float, Room], Pipeline]
 """Makes a plan for so many equal workers, links of so many bytes a second, and the room of a worker."""
 
 
+Workers = tuple[int, ...]
+
 NONE = Pipeline((), inf)
 """Stands for a plan that there is not."""
 
@@ -51,8 +53,8 @@ def pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> list[Pi
     stages, go at its pace. The updater keeps ``states`` arrays for each parameter.
     """
     some = list(roomier(devices))
-    single = [(worker,) for worker in sorted(some[0], key=lambda worker: devices.devices[worker].memory)]
-    plans: dict[str, tuple[Made, list[tuple[int, ...]]]] = {
+    single: list[Workers] = [(w,) for w in sorted(some[0], key=lambda w: devices.devices[w].memory)]
+    plans: dict[str, tuple[Made, list[Workers]]] = {
         "one worker": (on_one, single),
         "data": (replicated, some),
         "straight stages": (partial(best_pipeline, straight=True), some),
@@ -62,14 +64,14 @@ def pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> list[Pi
     return sorted(rows, key=lambda row: row.seconds)
 
 
-def roomier(devices: Devices) -> Iterator[tuple[int, ...]]:
+def roomier(devices: Devices) -> Iterator[Workers]:
     """All devices, then all but those with the least memory, and so on."""
     for least in sorted({device.memory for device in devices.devices}):
         yield tuple(w for w, device in enumerate(devices.devices) if device.memory >= least)
 
 
 def fastest(
-    name: str, made: Made, profile: NetProfile, devices: Devices, ways: list[tuple[int, ...]], states: int
+    name: str, made: Made, profile: NetProfile, devices: Devices, ways: list[Workers], states: int
 ) -> PipelineRow:
     """The fastest of the plans that ``made`` makes for some devices or others, of equals the first; if there is none,
     what is said of those with most room, the last."""
@@ -77,9 +79,7 @@ def fastest(
     return min((row for row in rows if not row.refused), key=lambda row: row.seconds, default=rows[-1])
 
 
-def row(
-    name: str, made: Made, profile: NetProfile, devices: Devices, workers: tuple[int, ...], states: int
-) -> PipelineRow:
+def row(name: str, made: Made, profile: NetProfile, devices: Devices, workers: Workers, states: int) -> PipelineRow:
     """One plan in figures; its seconds are those of the slowest device."""
     fast, least = max(devices.speeds), min(devices.devices[w].memory for w in workers)
     slowest, bound = min(devices.speeds[w] for w in workers) / fast, profile.work * fast / sum(devices.speeds)

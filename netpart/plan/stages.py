@@ -98,8 +98,8 @@ def stage_seconds(work: Floats, parameters: Floats, replicas: int, bandwidth: fl
     return (work + 4 * (replicas - 1) / replicas * parameters / bandwidth) / replicas
 
 
-def stage_bytes(parameters: Floats, activation: Floats, replicas: int, workers: int, states: int) -> Floats:
-    """M: what each replica of a stage holds with ``workers`` workers from it to the end, of many stages at once."""
+def stage_bytes(parameters: Any, activation: Any, replicas: int, workers: int, states: int) -> Any:
+    """M: what each replica of a stage, or of each of many, holds with ``workers`` workers from it to the end."""
     versions = -(-workers // replicas)
     return versions * (parameters + activation / replicas) + (1 + states) * parameters
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -106,6 +107,17 @@ def test_what_has_no_room_is_refused_with_the_reason(job: Path, devices: Path, n
     assert answer.code == 0
     assert "not greedy+gabra+exact profit+makespan: partition 0: expected a load of at most" in answer.out
     assert "or give the devices more --slack" in answer.out
+
+
+def test_a_device_that_can_hold_the_net_alone_is_named(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    devices = tmp_path / "devices.conf"
+    devices.write_text(DEVICES.replace("flops: 1e6", "flops: 1e6 memory: 1000"))
+    answer = netpart("plan", job, "--devices", devices)
+    assert answer.code == 0
+    assert re.search(r"^\*  one worker on 1 ", answer.out, flags=re.MULTILINE)
+    assert re.search(r"^not .*data.*: needs .* on worker 0, which has 1000 B", answer.out, flags=re.MULTILINE)
+    found = json.loads(netpart("plan", job, "--devices", devices, "--json").out)
+    assert next(plan["workers"] for plan in found["plans"] if plan["name"] == found["best"]) == [1]
 
 
 def test_json_has_it_all(job: Path, devices: Path, netpart: Netpart) -> None:
