@@ -24,8 +24,8 @@ class Row:
 
     ``recompute``: activations are computed again, as there is no room to hold them.
 
-    ``workers`` have a part in it. ``refused`` says why it cannot be taken. ``profit`` and ``makespan`` are those of an allocation of blocks with their
-    gaps to what is proved.
+    ``workers`` have a part in it. ``refused`` says why it cannot be taken. ``profit`` and ``makespan`` are those of an
+    allocation of blocks with their gaps to what is proved.
     """
 
     name: str

@@ -13,7 +13,7 @@ from netpart.kernels.op import Array, Clock
 from netpart.program.arena import aligned
 from netpart.program.buffers import ALIAS, FIXED, Buffer, Order, View, item_size
 from netpart.program.program import WorkerProgram
-from netpart.program.wire import read_by_peers, wire_bytes, written_by_peers
+from netpart.program.wire import mapped_bytes, read_by_peers, wire_bytes, written_by_peers
 from netpart.spec import FLOAT, RECORD, Shape, extent
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
@@ -41,7 +41,8 @@ class Machine:
         self.dtype = np.float64 if program.float_size == 8 else np.float32
         self.kernels = program.kernels(xp, self.dtype, program.precision)
         self.clock = Clock()
-        self.wire_bytes = wire_bytes(program, transport is not None and transport.slots_for_all)
+        shares = transport is not None and transport.slots_for_all
+        self.wire_bytes, self.mapped_bytes = wire_bytes(program, shares), mapped_bytes(program) if shares else 0
         self.workspace_bytes = 0
         self.refuse_unless_fits(program.total_bytes)
         shared = self.shared(transport) if transport is not None and transport.xp is xp else {}
@@ -112,7 +113,7 @@ class Machine:
 
     def free(self, held: int) -> int | None:
         """Bytes that it may allocate where it computes, besides the ``held`` ones; None if nobody says."""
-        return available_memory(held) if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
+        return available_memory(held, self.mapped_bytes) if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
 
     def element(self, dtype: str) -> Any:
         """NumPy dtype of a buffer."""

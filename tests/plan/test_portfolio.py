@@ -89,14 +89,13 @@ def test_a_device_that_holds_the_net_alone_is_tried() -> None:
 
 
 def test_what_a_device_has_no_room_for_is_planned_for_the_others() -> None:
-    job = job_of("alexnet/alexnet-small")
-    small, large = Device("small", 4e9, 50e3), Device("large", 2e9, 8e9)
+    job = job_of("mlp/column-row")
+    small, large = Device("small", 4e9, 20e3), Device("large", 2e9, 8e9)
     found = Portfolio(job, task_of(job, kinds(large, small, large)))
     rows = {name: row for row in found.rows for name in row.name.split(", ")}
     assert rows["one worker"].workers == (0,)
     assert rows["data"].workers == rows["data by speed"].workers == (0, 2)
-    assert not any(row.refused for row in rows.values())
-    assert all(row.memory[1] <= 50e3 for row in rows.values())
+    assert all(row.memory[1] <= 20e3 for row in rows.values() if not row.refused)
     assert {worker for workers in found.allocated("makespan") or () for worker in workers} == {0, 2}
     planned = read(write_plan(found.named("data").job, cut(found, "data"), "a test", job.folder))
     assert {w for layer in planned.proto.neuralnet.layer for w in layer.location} <= {0, 2}
