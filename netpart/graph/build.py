@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, DataError, Faults, FieldPath
 from netpart.graph.net import Net, Node, Parameter, Source
+from netpart.graph.slices import SlicesRead, as_slice, slices_read
 from netpart.layers import layer_class
 from netpart.layers.foreign import foreign, refuse_surplus
 from netpart.layers.layer import Layer, ParamSpec
@@ -34,13 +35,14 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     faults, nodes = Faults(), list[Node]()
     sound = sound_entries(entries, phase, faults)
     with faults.noted():
-        nodes = build_nodes(topological(sound), faults, phase, folder, rows)
+        parts = slices_read(job.neuralnet.layer, kind_of)
+        nodes = build_nodes(topological(sound), parts, faults, phase, folder, rows)
     faults.refuse()
     return Net(job.name or "net", phase, nodes, batch_rows(nodes))
 
 
 def build_nodes(
-    ordered: Sequence[Entry], faults: Faults, phase: str, folder: Path | None, rows: int | None
+    ordered: Sequence[Entry], parts: SlicesRead, faults: Faults, phase: str, folder: Path | None, rows: int | None
 ) -> list[Node]:
     """The nodes of ``ordered``, but those that read what cannot be built; what is wrong with a node is noted."""
     nodes, shared, built = list[Node](), SharedParameters(), dict[str, Node]()
@@ -48,10 +50,12 @@ def build_nodes(
         shares = any(param.share_from for param in conf.param)
         if any(s not in built for s in conf.srclayers) or (faults.found and shares):
             continue
-        with faults.noted(), placed_at(at_layer(i), conf, [built[s] for s in conf.srclayers]):
-            node = build_node(len(nodes), conf, phase, built, shared, at_layer(i), folder, rows)
-            built[conf.name] = node
-            nodes.append(node)
+        read = parts.sources(conf, built)
+        with faults.noted(), placed_at(at_layer(i), conf, read):
+            for name, number in parts.of(conf):
+                node = build_node(len(nodes), conf, phase, read, shared, at_layer(i), folder, rows)
+                nodes.append(as_slice(node, name, number))
+                built[name] = nodes[-1]
     return nodes
 
 
@@ -156,18 +160,24 @@ def topological(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def build_node(
-    n: int, conf: LayerProto, phase: str, built: Mapping[str, Node], shared: SharedParameters,
-    at: FieldPath, folder: Path | None, rows: int | None,
+    n: int, conf: LayerProto, phase: str, read: Sequence[Node], shared: SharedParameters, at: FieldPath,
+    folder: Path | None, rows: int | None,
 ) -> Node:  # fmt: skip
-    """Makes the layer of ``conf`` with its sources' specs and names its parameters."""
+    """Makes the layer of ``conf`` with the specs of the nodes that it reads, and names its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
-    nodes = [built[s] for s in conf.srclayers]
-    sources = tuple(pick_output(kind, node, k) for k, node in enumerate(nodes))
-    specs: tuple[Spec, ...] = tuple(node.layer.outputs[s.output] for node, s in zip(nodes, sources, strict=True))
+    picked = [(source, pick_output(kind, source, k)) for k, source in enumerate(read)]
+    labels = [(source, label_of(source)) for source in read] if kind.carries_labels(conf) else []
+    picked += [(source, label) for source, label in labels if all(found is not None for _, found in labels) and label]
+    specs: tuple[Spec, ...] = tuple(source.layer.outputs[s.output] for source, s in picked)
     layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder, training=phase == "train")
     refuse_surplus(layer, type_name(conf))
     params = tuple(shared.resolve(n, layer, spec, j) for j, spec in enumerate(layer.params))
-    return Node(n, layer, sources, params, at)
+    return Node(n, layer, tuple(source for _, source in picked), params, at)
+
+
+def kind_of(i: int, conf: LayerProto) -> type[Layer]:
+    """The class of layer ``i`` of a job; raises ConfigError with the place of its type."""
+    return layer_class(type_name(conf), who=conf.name, at=(*at_layer(i), "type"))
 
 
 def type_name(conf: LayerProto) -> str:
@@ -183,6 +193,12 @@ def pick_output(kind: type[Layer], source: Node, k: int) -> Source:
     names = source.layer.output_names[: len(source.layer.outputs)]
     wanted = kind.wants(k)
     return Source(source.index, names.index(wanted) if wanted in names else 0)
+
+
+def label_of(source: Node) -> Source | None:
+    """The labels of ``source``; None if it has none."""
+    names = source.layer.output_names[: len(source.layer.outputs)]
+    return Source(source.index, names.index("label")) if "label" in names else None
 
 
 def batch_rows(nodes: Sequence[Node]) -> int:

@@ -181,6 +181,7 @@ def micro_batches(
     if whole.rows < count:
         hint = f"use at most {whole.rows} micro-batches"
         raise ConfigError("neuralnet", f"a batch of at least {count} rows", str(whole.rows), hint, at=("neuralnet",))
+    check_rows(whole, count)
     graphs: dict[int, Graph] = {}
     micros = []
     for lo, hi in ranges(whole.rows, count, spread=True):
@@ -192,6 +193,15 @@ def micro_batches(
     if count > 1 or (phase == "train" and job.neuralnet.schedule == Schedule.DELAYED):
         join_teams(list(graphs.values()))
     return micros
+
+
+def check_rows(net: Net, count: int) -> None:
+    """Raises ConfigError for micro-batches of a net that makes other rows of its batch: those of a part would be others
+    than those of the whole."""
+    node = next((node for node in net.nodes if node.layer.makes_rows), None)
+    if count > 1 and node is not None:
+        at, hint = ("neuralnet", "micro_batches"), "remove micro_batches, or slice and join on another axis"
+        raise ConfigError(node.name, "the rows of a whole mini-batch, to slice or join", f"{count} pieces", hint, at=at)
 
 
 def cut_net(

@@ -67,9 +67,8 @@ def hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
     if axis != 0 or len(inputs) != 1 or partition.job.neuralnet.micro_batches > 1:
         return f"cut it into fewer parts: {sum(sizes)} on {len(sizes)} cannot be even"
     name, (field, _) = inputs[0]
-    return (
-        f"{sum(sizes)} on {len(sizes)} cannot be even, but --set {name}.{field}.batchsize={max(sizes) * len(sizes)} can"
-    )
+    rows = max(sizes) * len(sizes) * partition.graph.net.rows // sum(sizes)
+    return f"{sum(sizes)} on {len(sizes)} cannot be even, but --set {name}.{field}.batchsize={rows} can"
 
 
 def batch_sizes(node: Node) -> tuple[str, list[int]] | None:

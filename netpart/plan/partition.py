@@ -119,8 +119,14 @@ class SchemePlacer:
             if self.name != "SEQUENTIAL":
                 self.note(node, placements[node.index])
         faults.refuse()
+        for node in net.nodes:
+            placements[node.index] = placements[self.model(net, node).index]
         follow_readers(net, placements)
         return placements
+
+    def model(self, net: Net, node: Node) -> Node:
+        """The layer that ``node`` is placed like: the first slice of a kSlice, whose others the job cannot place."""
+        return next(n for n in net.nodes if n.at == node.at) if node.inserted else node
 
     def written(self, net: Net, node: Node) -> Placement:
         """The placement that the conf of ``node`` asks for."""

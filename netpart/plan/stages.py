@@ -106,7 +106,7 @@ def stage_bytes(parameters: Any, activation: Any, replicas: int, workers: int, s
 
 class Search:
     """``best[m - 1, a]`` are the seconds of what lies behind down-set a on m workers; its first stage ends at cut
-    ``end`` and has ``replicas``."""
+    ``end``, of equals that which least crosses, and has ``replicas``."""
 
     def __init__(self, cuts: Downsets, workers: int, bandwidth: float, straight: bool, room: Room) -> None:
         self.cuts, self.room = cuts, room
@@ -136,8 +136,8 @@ class Search:
         if self.room.nbytes < inf:
             held = stage_bytes(self.parameters, self.activation, r, m, self.room.states)
             with_stage[held > self.room.nbytes] = np.inf
-        end = with_stage.argmin(axis=1)
-        seconds = with_stage[np.arange(len(end)), end]
+        seconds = with_stage.min(axis=1)
+        end = np.where(with_stage == seconds[:, None], self.cuts.crossing[None, :], np.inf).argmin(axis=1)
         better = seconds < self.best[m - 1]
         self.best[m - 1][better], self.end[m - 1][better] = seconds[better], end[better]
         self.replicas[m - 1][better] = r

@@ -57,8 +57,14 @@ class Updates:
         """Moves a running statistic by the moments of the mini-batch; its values are in ``before`` unless in ``w``."""
         if not running.mean:
             return self.machine.kernels.follow_mean(w, g, running.keep, before)
-        centre, count = self.arrays(self.centre(running, holding)), self.program.micros[-1].rows[1] * running.elements
+        centre, count = self.arrays(self.centre(running, holding)), self.rows(holding) * running.elements
         return self.machine.kernels.follow_variance(w, g, centre, running.keep, count, before)
+
+    def rows(self, holding: int) -> int:
+        """Rows of a mini-batch as the layer sees them that owns a parameter."""
+        net, micro = self.program.micros[0].graph.net, self.program.micros[-1]
+        owner = self.machine.program.holdings[holding].parameter.name.rpartition("/")[0]
+        return net.rows_of(net.by_name[owner].layer, micro.rows[1])
 
     def centre(self, running: Following, holding: int) -> View:
         """Where the moments lie that those of a running variance are relative to."""
