@@ -14,7 +14,7 @@ from netpart.launch.ensemble import Ensemble
 from netpart.launch.session import upstream
 from netpart.plan.partition import partition
 from netpart.plan.write import write_plan
-from netpart.proto.job_pb2 import JobProto
+from netpart.proto.job_pb2 import JobProto, Phase
 from netpart.proto.reader import Job, loads
 
 FULL = """innerproduct_conf { num_output: 4 }
@@ -165,7 +165,7 @@ def test_who_reads_what_does_not_depend_on_the_phase_or_on_what_else_is_built() 
     tested = proto(ROWS, ('name: "second" type', 'name: "second" include: kTrain type'))
     for layer in tested.neuralnet.layer:
         if layer.name in ("both", "loss", "loss of second"):
-            layer.include.append(1)
+            layer.include.append(Phase.kTrain)
     net = build_net(tested, "test")
     read = net.nodes[net.by_name["first"].sources[0].node]
     assert read.name == "halves[1]"

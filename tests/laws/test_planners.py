@@ -75,7 +75,7 @@ def filled(draw: st.DrawFn, least: int, most: int) -> tuple[Knapsacks, Plan]:
     plan = plan[:count]
     share = st.floats(1e-3, 1.0)
     loads = [draw(share)] * count if draw(st.booleans()) else draw(st.lists(share, min_size=count, max_size=count))
-    capacities = np.bincount(plan, loads, devices)
+    capacities = np.bincount(plan, loads, devices).astype(float)
     speeds = draw(st.lists(st.integers(1, 9), min_size=devices, max_size=devices))
     return Knapsacks(np.array(loads), capacities, np.array(speeds, float), draw(st.sampled_from(OBJECTIVES))), plan
 
