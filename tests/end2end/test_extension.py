@@ -60,10 +60,11 @@ def folder(tmp_path: Path) -> Path:
 
 def check(folder: Path, kind: str, path: str) -> subprocess.CompletedProcess[str]:
     """``netpart check`` of a job whose layer x is of that kind."""
-    (folder / "job.conf").write_text(JOB % kind)
+    (folder / "jobs").mkdir(exist_ok=True)
+    (folder / "jobs" / "job.conf").write_text(JOB % kind)
     root = str(Path(__file__).parents[2])
     return subprocess.run(
-        [sys.executable, "-m", "netpart", "check", "job.conf"], cwd=folder, capture_output=True, text=True,
+        [sys.executable, "-m", "netpart", "check", "job.conf"], cwd=folder / "jobs", capture_output=True, text=True,
         timeout=SECONDS, env=os.environ | {"PYTHONPATH": os.pathsep.join([path, root])},
     )  # fmt: skip
 
