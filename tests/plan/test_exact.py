@@ -59,5 +59,5 @@ def test_that_there_is_no_plan_is_proved() -> None:
 
 def test_without_or_tools_many_partitions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    with pytest.raises(ConfigError, match=r"pip install netpart\[plan\]"):
+    with pytest.raises(ConfigError, match=r"pip install 'netpart\[plan\]'"):
         exact(instance(1), 1)
