@@ -99,7 +99,9 @@ def test_mpiexec_beside_this_python_comes_first(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "venv" / "mpiexec").unlink()
     assert mpiexec.find() == str(tmp_path / "elsewhere" / "mpiexec")
     (tmp_path / "elsewhere" / "mpiexec").unlink()
-    with pytest.raises(NetpartError, match=r"expected mpiexec beside .* in PATH, got none; pip install 'netpart\[mpi\]'"):
+    with pytest.raises(
+        NetpartError, match=r"expected mpiexec beside .* in PATH, got none; pip install 'netpart\[mpi\]'"
+    ):
         mpiexec.find()
 
 
