@@ -20,7 +20,7 @@ SOURCE = Path(__file__).with_name("source")
 INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 REALS = {"float32": "float", "float64": "double"}
 OPTIONS = "-std=c++17", "--device-as-default-execution-space"
-"""For NVRTC; the second because before CUDA 13.1 it takes a generic lambda in a kernel for a function of the host."""
+"""For NVRTC; the second because that of CUDA 13.0 takes a generic lambda in a kernel for a function of the host."""
 TOLD = 128
 """Slots that one launch tells their values: these travel in its parameters, so no memory of the host is read later."""
 HERE = local()
