@@ -82,7 +82,7 @@ def nibabel() -> Any:
     try:
         return import_module("nibabel")
     except ImportError as error:
-        raise NetpartError(f"NIfTI: expected nibabel, got {error}; `pip install netpart[mri]`") from error
+        raise NetpartError(f"NIfTI: expected nibabel, got {error}; `pip install 'netpart[mri]'`") from error
 
 
 def _load(path: Path) -> Any:

