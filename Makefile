@@ -1,12 +1,15 @@
 # Everything a person does here, by name. `make` alone lists it.
 
-VENV := .venv
+VENV ?= .venv
+PEERS_VENV ?= .venv-peers
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PEERS := $(VENV)/.peers
+PEERS := $(PEERS_VENV)/.installed
+PEERS_BIN := $(PEERS_VENV)/bin
 # A machine with a GPU often has a Python of its own with all that is needed: GPU_PYTHON=python3 takes that one as it is.
 GPU_PYTHON ?=
 ON_GPU = $(or $(GPU_PYTHON),$(BIN)/python)
+BESIDE_PEERS = $(or $(GPU_PYTHON),$(PEERS_BIN)/python)
 GPU_PEERS = $(if $(GPU_PYTHON),,$(PEERS))
 GPU_STAMP = $(if $(GPU_PYTHON),,$(STAMP))
 FITS = -c 'import sys; sys.exit(sys.version_info < (3, 11))'
@@ -14,32 +17,45 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
 
 # Tests run many small nets, often several workers at once: more than one BLAS thread each only makes them wait.
-test check laws cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
-test check laws cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
-test check laws cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
+test test-peers check laws cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
+test test-peers check laws cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
+test test-peers check laws cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
 # Neighbours share fixtures, compiled kernels and imports: each core begins with a run of them, and steals at its end.
 ON_ALL_CORES := -n auto --dist worksteal
 # Tests start hundreds of processes: each would compile netpart anew where bytecode is not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Failures are shown as they come. Both halves always run; the exit code says whether one of them failed. 2: Ctrl-C.
+SHOWN := -m pytest --instafail
+define HALVES
+@failed=0; \
+$(1) $(SHOWN) -m '$(2)not alone' $(ON_ALL_CORES) || failed=$$?; test $$failed != 2 || exit 2; \
+$(1) $(SHOWN) -m '$(2)alone' || failed=$$?; exit $$failed
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test check laws lint fix cover test-gpu test-cupy sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test test-peers dist constraints check laws lint fix cover test-gpu test-cupy sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-env: $(STAMP) ## make .venv and install netpart with all its tools, when setup.cfg has changed
+env: $(STAMP) ## make .venv and install netpart with all its tools, anew when what it should hold has changed
 
-$(STAMP): setup.cfg pyproject.toml
+$(STAMP): EXTRAS := dev
+$(PEERS): EXTRAS := dev,peers
+%/.installed: setup.cfg pyproject.toml constraints.txt
 	@test -n '$(PYTHON)' && $(PYTHON) $(FITS) 2>/dev/null || { \
 	  echo 'netpart needs Python 3.11 or newer, and $(or $(PYTHON),no python on the PATH) is not that.' >&2; \
 	  echo 'Install one, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)' >&2; exit 1; }
-	@test -x $(BIN)/python || { echo 'making $(VENV)'; $(PYTHON) -m venv $(VENV); }
-	@echo 'installing netpart and its tools into $(VENV) (a few minutes the first time)'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo 'making $* and installing netpart[$(EXTRAS)] into it (a few minutes the first time)'
+	@$(PYTHON) -m venv --clear $*
+	@$*/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
+
+constraints: env ## write constraints.txt anew: the newest releases within the bounds of setup.cfg
+	$(BIN)/python -m tools.constraints
 
 demo: env ## train LeNet on handwritten digits with 3 workers, and draw it
 	$(BIN)/netpart data digits data/digits
@@ -49,14 +65,16 @@ demo: env ## train LeNet on handwritten digits with 3 workers, and draw it
 	@echo 'The partitioned net is drawn in out/conv.svg; the figures of the run are in out/summary.json.'
 
 test: env ## run every test
-	@$(BIN)/python -m pytest -m 'not alone' $(ON_ALL_CORES)
-	@$(BIN)/python -m pytest -m alone
+	$(call HALVES,$(BIN)/python,)
+
+test-peers: $(PEERS) ## run the tests that need other packages, PyTorch among them, in .venv-peers
+	$(call HALVES,$(PEERS_BIN)/python,peers and )
 
 check: lint ## lint, types, floors and the fast tests: before every commit
-	$(BIN)/python -m pytest -m 'not slow' $(ON_ALL_CORES)
+	$(BIN)/python $(SHOWN) -m 'not slow' $(ON_ALL_CORES)
 
 laws: env ## every law, with all kernels and transports; ARGS=--hypothesis-profile=hunt for more examples
-	$(BIN)/python -m pytest tests/laws tests/end2end/test_law.py $(ON_ALL_CORES) $(ARGS)
+	$(BIN)/python $(SHOWN) tests/laws tests/end2end/test_law.py $(ON_ALL_CORES) $(ARGS)
 
 lint: env ## format, lint, types and floors, without tests
 	$(BIN)/ruff format --check --quiet
@@ -90,6 +108,10 @@ sanitize-emulated: env ## look for the same, and more, on the emulated GPU, in o
 	@for order in $(or $(ORDERS),1 2); do echo "order $$order"; \
 	  EMULATED_ORDER=$$order $(BIN)/python -m pytest tests/cuda tests/transport/test_cuda_ipc.py $(ON_ALL_CORES) $(ARGS) || exit; done
 
+dist: env ## build a wheel and an sdist of netpart into dist/
+	@rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
 proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
 	$(BIN)/python -m tools.gen_proto
 
@@ -115,33 +137,28 @@ bench-partition: env ## time the partition of 1 000 to 100 000 layers
 	$(BIN)/python -m benchmarks.partition
 
 bench-schemes: $(PEERS) ## time every scheme beside MPI and PyTorch; ARGS=--full for the whole grid
-	$(BIN)/python -m benchmarks.schemes $(ARGS)
+	$(PEERS_BIN)/python -m benchmarks.schemes $(ARGS)
 
 bench-cpu: $(PEERS) ## time one worker beside PyTorch; ARGS='--nets lenet,mlp --kernels reference'
-	$(BIN)/python -m benchmarks.cpu $(ARGS)
+	$(PEERS_BIN)/python -m benchmarks.cpu $(ARGS)
 
 bench-workers: $(PEERS) ## time two workers beside PyTorch's DDP and tensor parallelism
-	$(BIN)/python -m benchmarks.workers $(ARGS)
+	$(PEERS_BIN)/python -m benchmarks.workers $(ARGS)
 
 bench-start: $(PEERS) ## time from the command to the first finished step
-	$(BIN)/python -m benchmarks.start $(ARGS)
+	$(PEERS_BIN)/python -m benchmarks.start $(ARGS)
 
 bench-hybrid: $(PEERS) ## 3D-ResAttNet on 1 to 8 workers beside PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
-	$(BIN)/python -m benchmarks.hybrid $(NETS:%=--nets %) $(WORKERS:%=--workers %) $(TASKS:%=--tasks %) $(ARGS)
+	$(PEERS_BIN)/python -m benchmarks.hybrid $(NETS:%=--nets %) $(WORKERS:%=--workers %) $(TASKS:%=--tasks %) $(ARGS)
 
 bench-gpu: $(GPU_PEERS) ## time a GPU beside PyTorch; NETS=lenet,mlp PRECISION=float32 for a part, GPU_PYTHON=python3
-	$(ON_GPU) -m benchmarks.gpu $(NETS:%=--nets %) $(PRECISION:%=--precision %) $(ARGS)
+	$(BESIDE_PEERS) -m benchmarks.gpu $(NETS:%=--nets %) $(PRECISION:%=--precision %) $(ARGS)
 
 bench-gpu-bridges: $(GPU_PEERS) ## time what moves tensors between two workers of one GPU
-	$(ON_GPU) -m benchmarks.gpu_bridges $(ARGS)
-
-$(PEERS): $(STAMP)
-	@echo 'installing the peers of the benchmarks, PyTorch among them, into $(VENV)'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
-	@touch $@
+	$(BESIDE_PEERS) -m benchmarks.gpu_bridges $(ARGS)
 
 bench-bridges: $(PEERS) ## compare bridges and all-reduces of one host with memcpy, ZeroMQ, gloo and MPI
-	$(BIN)/python -m benchmarks.bridges
+	$(PEERS_BIN)/python -m benchmarks.bridges
 
 bench-simulator: env ## hold simulated steps of two workers against real ones
 	$(BIN)/python -m benchmarks.simulator $(ARGS)

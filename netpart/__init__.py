@@ -55,48 +55,70 @@ def build(job: JobOrPath, phase: str = "train") -> Net:
         return build_net(job.proto, phase, job.folder)
 
 
-def partition(job: JobOrPath, workers: int | None = None, scheme: str | None = None) -> Partition:
+def partition(
+    job: JobOrPath, workers: int | None = None, scheme: str | None = None, *, override: bool = False
+) -> Partition:
     """Cuts the nets of all phases over ``workers`` workers (default: as many as the job asks for).
 
-    ``scheme`` places all layers at once (default: as the job says), e.g. "COLUMN_ROW"; docs/schemes.md has them.
+    ``scheme`` places all layers at once (default: as the job says), e.g. "COLUMN_ROW"; docs/schemes.md has them. It
+    leaves alone what has a cut of its own, and warns if that is every layer; ``override`` replaces these cuts.
     Raises what ``build`` raises, and ConfigError for a cut or location that cannot be.
     """
     from netpart.graph.workers import default_workers
-    from netpart.plan import partition as plan
+    from netpart.plan.partition import partition
 
-    job = _read(job)
+    job = _placed(_read(job), scheme, override)
     with job.explaining():
-        count = default_workers(job.proto) if workers is None else workers
-        return plan.partition(job.proto, count, job.folder, scheme)
+        return partition(job.proto, default_workers(job.proto) if workers is None else workers, job.folder)
 
 
 def run(
     job: JobOrPath, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
-    workspace: Path | None = None,
+    workspace: Path | None = None, scheme: str | None = None, override: bool = False,
 ) -> Summary:  # fmt: skip
     """Trains, tests and saves ``job``, and returns a Summary: loss, accuracy, seconds, bytes moved.
 
     ``launcher``: "local" starts a process per worker, "threads" runs them in this process. ``listener`` hears every
-    measurement, ``workspace`` is the folder of checkpoints and metrics. Raises what ``partition`` raises, and
+    measurement, ``workspace`` is the folder of checkpoints and metrics, ``scheme`` and ``override`` are those of
+    ``partition``. Raises what ``partition`` raises, ConfigError for a job without a loss or a number of steps, and
     WorkerFailed, which names worker, layer and step.
     """
     from netpart.launch.run import run
 
-    job = _read(job)
+    job = _placed(_read(job), scheme, override)
     with job.explaining():
         return run(job, workers, launcher=launcher, listener=listener, workspace=workspace)
 
 
 def _read(job: JobOrPath) -> Job:
+    """The job; warns of layers that no phase of it could compute."""
     from os import PathLike
+    from warnings import warn
 
+    from netpart.graph.uncomputed import uncomputed
     from netpart.proto.reader import Job
 
     if isinstance(job, str | PathLike):
-        return load(job)
+        job = load(job)
     if not isinstance(job, Job):
         raise TypeError(f"expected a job, as netpart.load returns it, or the path of one, got {job!r}")
+    for warning in uncomputed(job):
+        warn(warning, stacklevel=3)
     return job
+
+
+def _placed(job: Job, scheme: str | None, override: bool) -> Job:
+    """The job with that scheme; warns of what in it has little effect."""
+    from dataclasses import replace
+    from warnings import warn
+
+    from netpart.graph.unheeded import unheeded
+    from netpart.plan.partition import with_scheme
+
+    placed = replace(job, proto=with_scheme(job.proto, scheme, override))
+    for warning in unheeded(placed.proto):
+        warn(warning, stacklevel=3)
+    return placed
 
 
 def _draw(shown: Net | Partition) -> str | None:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a disk, or somebody's share of it, that has no room left."""
+LAYER_PATH = 3
+"""Steps of the path of a layer."""
+SHOWN = 10
+"""Faults of one job that its error lists; it says how many more there are."""
 FieldPath = tuple[str | int, ...]
 """Where in a JobProto an error sits, e.g. ``("neuralnet", "layer", 3, "partition_dim")``."""
 
@@ -27,12 +33,45 @@ class NetpartError(Exception):
     """Base of everything netpart raises on purpose; the command line prints it without a traceback."""
 
 
-class ConfigError(NetpartError):
+class JobError(NetpartError):
+    """A fault of a job or of its data, and ``also`` the other faults of that job that were found with it.
+
+    ``at`` is the path of the field at fault in the JobProto, from which the reader finds ``position``
+    (file:line:column) when the error leaves the builder.
+    """
+
+    at: FieldPath | None = None
+    position: Position | None = None
+    also: tuple[JobError, ...] = ()
+
+    @property
+    def faults(self) -> tuple[JobError, ...]:
+        """Every fault of the job that is known, this one first."""
+        return (self, *self.also)
+
+    def line(self) -> str:
+        """This fault alone, with its place."""
+        return f"{self.position}: {self.told()}" if self.position else self.told()
+
+    def told(self) -> str:
+        """This fault alone, without its place."""
+        return super().__str__()
+
+    def lines(self) -> list[str]:
+        """A line for each fault, up to SHOWN, and one for the number of the others."""
+        more = len(self.faults) - SHOWN
+        rest = [f"and {more} more, which are listed once some of these are corrected"] if more > 0 else []
+        return [*(fault.line() for fault in self.faults[:SHOWN]), *rest]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+class ConfigError(JobError):
     """A job that cannot be built as it is written.
 
     ``who`` is the layer, field or file at fault; ``expected`` and ``got`` say what was wanted and what
-    came; ``hint`` is the next step to take; ``at`` is the field's path in the JobProto, from which the
-    reader finds ``position`` (file:line:column) when the error leaves the builder.
+    came; ``hint`` is the next step to take; ``at`` and ``position`` are those of JobError.
     """
 
     def __init__(
@@ -49,30 +88,55 @@ class ConfigError(NetpartError):
         self.who, self.expected, self.got, self.hint = who, expected, got, hint
         self.at, self.position = at, position
 
-    def __str__(self) -> str:
-        place = f"{self.position}: " if self.position else ""
+    def told(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{place}{self.who}: expected {self.expected}, got {self.got}{hint}"
+        return f"{self.who}: expected {self.expected}, got {self.got}{hint}"
 
 
-class DataError(NetpartError):
-    """A data file that is missing, truncated or holds something else than its layer expects.
-
-    ``at`` is the path of the field that names the file, from which the reader finds ``position``, as of ConfigError.
-    """
-
-    at: FieldPath | None = None
-    position: Position | None = None
+class DataError(JobError):
+    """A data file that is missing, truncated or holds something else than its layer expects; ``at`` names the file."""
 
     def of_layer(self, name: str, at: FieldPath) -> DataError:
         """The same error told by the layer that reads the file; ``at`` is where the job names it."""
-        told = DataError(f"{name}: {self}")
+        told = type(self)(f"{name}: {self.told()}")
         told.at, told.position = at, self.position
         return told
 
-    def __str__(self) -> str:
-        place = f"{self.position}: " if self.position else ""
-        return place + super().__str__()
+
+class MissingData(DataError):
+    """A data file that is not there: what needs no data, such as planning, can go on without it."""
+
+
+class Faults:
+    """Gathers the faults of a job, so that all of them are reported and not the first alone."""
+
+    def __init__(self) -> None:
+        self.found: list[JobError] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Keeps a fault that the block raises, and goes on after the block."""
+        try:
+            yield
+        except JobError as error:
+            self.found += error.faults
+
+    def refuse(self) -> None:
+        """Raises what was found, if anything was."""
+        if self.found:
+            raise together(self.found)
+
+
+def together(faults: Iterable[JobError]) -> JobError:
+    """One error of at least one fault: each is listed once, those of the job before those of its data."""
+    once = list({subject(fault): fault for each in reversed(list(faults)) for fault in reversed(each.faults)}.values())[
+        ::-1
+    ]
+    first, *rest = sorted(once, key=lambda fault: not isinstance(fault, ConfigError))
+    for fault in once:
+        fault.also = ()
+    first.also = tuple(rest)
+    return first
 
 
 class MemoryRefused(NetpartError):
@@ -90,3 +154,9 @@ class TransportError(NetpartError):
 
 class WorkerFailed(NetpartError):
     """A worker that died, hung or raised; names worker, layer and step and quotes the end of its log."""
+
+
+def subject(fault: JobError) -> FieldPath:
+    """What a fault is of: the field of a layer, which may be refused in several phases; else its words count too."""
+    at = fault.at or ()
+    return at if len(at) > LAYER_PATH else (*at, fault.line())

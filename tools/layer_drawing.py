@@ -60,7 +60,7 @@ def drawing(layer: Layer) -> str:
     crossing = (graph for graph in graphs if any(part.kind == BRIDGE_SRC for part in graph.parts))
     shown = picture(next(crossing, None) or cut_alone(layer, layer.cuts()[0]))
     arrows = tuple(replace(arrow, gradient=True) for arrow in shown.arrows)
-    forward = Forward(shown.name, shown.phase, PARTS, shown.boxes, arrows, 0, shown.frames)
+    forward = Forward(shown.name, shown.phase, PARTS, shown.boxes, arrows, shown.frames)
     return finished(laid_out("\n".join(lines(forward))), shown.name)
 
 

@@ -100,7 +100,7 @@ GROUPS: dict[str, dict[str, Example | None]] = {
         "kReshape": on(SEQUENCES, conf="reshape_conf { shape: 12 shape: 4 shape: 4 }"),
         "kTranspose": on(SEQUENCES, conf="transpose_conf { axis: 2 axis: 1 }"),
         "kSplit": on(IMAGES),
-        "kSlice": GUESS,
+        "kSlice": on(IMAGES, conf="slice_conf { slice_dim: 1 num_slices: 2 }"),
         "kCrop": GUESS,
     },
     "Attention and positions": {

@@ -18,13 +18,14 @@ from itertools import pairwise
 
 from benchmarks.nets import RESATTNETS
 from benchmarks.ways import Hybrid, by_gabra
+from netpart.draw.letters import FAMILY
 from netpart.draw.palette import colour
 from netpart.plan.task import Task
 
 NET, WORKERS, CHOICE = "resattnet18", 4, Hybrid(group=2, partitions=None, micro_batches=2)
 COLUMN, BOX, HIGH, ROW, TOP, LEFT = 330, 290, 17, 21, 92, 24
 """Pixels: from column to column, of a box, from row to row, above and beside them."""
-STYLE = "font-family: Helvetica, Arial, sans-serif; font-size: 11px"
+STYLE = f"font-family: {FAMILY}; font-size: 10px"
 
 
 def drawing() -> str:

@@ -1,32 +1,30 @@
-"""What proto/*.proto says about every message, field and value of an enum: the compiler keeps their comments."""
+"""What proto/*.proto says about every message, field and value of an enum: the compiler keeps their comments.
+
+``make proto`` writes them to tools/proto_comments.json, so that who reads them needs no compiler.
+"""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = "netpart/proto"
+COMMENTS = "tools/proto_comments.json"
 
 
-def comments(root: Path = ROOT) -> dict[str, str]:
-    """Full name (``netpart.LRNProto.beta``, ``netpart.LayerType.kReLU``) -> its comment as one line.
+def known() -> dict[str, str]:
+    """The comments that are committed: full name (``netpart.LRNProto.beta``) -> its comment as one line."""
+    found: dict[str, str] = json.loads((ROOT / COMMENTS).read_text(encoding="utf-8"))
+    return found
 
-    Needs grpcio-tools, of any version: raises CalledProcessError without it.
-    """
-    sources = [f"{PACKAGE}/{path.name}" for path in sorted((root / "proto").glob("*.proto"))]
-    with TemporaryDirectory() as target:
-        made = Path(target) / "all.pb"
-        flags = [f"-I{PACKAGE}=proto", "--include_source_info", f"--descriptor_set_out={made}"]
-        subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *flags, *sources], cwd=root, check=True)
-        files = FileDescriptorSet.FromString(made.read_bytes()).file
-    return {name: text for file in files for name, text in of_file(file)}
+
+def comments(described: bytes) -> dict[str, str]:
+    """The comments of a FileDescriptorSet with source information, as ``known`` has them."""
+    return {name: text for file in FileDescriptorSet.FromString(described).file for name, text in of_file(file)}
 
 
 def of_file(file: Any) -> Iterator[tuple[str, str]]:

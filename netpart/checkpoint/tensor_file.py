@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.header import LENGTH, Header, Tensor, header_length, parse_header
 from netpart.checkpoint.runs import runs
-from netpart.errors import DataError
+from netpart.errors import DataError, MissingData
 from netpart.spec import Region, Shape, extent
 
 Transfer = Callable[[int, memoryview, int], int]
@@ -29,7 +29,8 @@ class TensorFile:
         try:
             self._descriptor = os.open(path, flags | os.O_CLOEXEC)
         except OSError as error:
-            raise DataError(f"{path}: expected a checkpoint, got {error.strerror}; check the path") from error
+            kind = MissingData if isinstance(error, FileNotFoundError) else DataError
+            raise kind(f"{path}: expected a checkpoint, got {error.strerror}; check the path") from error
         try:
             self._header = _read_header(self._descriptor)
         except (DataError, OSError) as error:

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from netpart.errors import JobError
+    from netpart.graph.partition import Partition
     from netpart.plan import table as plan
     from netpart.plan.groups import Groups
     from netpart.plan.table import LayerRow, WorkerRow
+    from netpart.proto.reader import Job
 
 HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory, or what is wrong with the job"
 LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", ">moved", ">memory")
@@ -32,20 +35,20 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Prices the job; 0 if it can run, else 1 or 2 (see ``code``)."""
+    """Prices the job; 0 if it can run, or could with data that is not there yet; else 1 or 2 (see ``code``)."""
     from netpart.cli.common import load_job, workers_of
     from netpart.graph.passes.serve import served
-    from netpart.graph.ready import faults
+    from netpart.graph.uncomputed import uncomputed
     from netpart.plan.advice import advice, recut
     from netpart.plan.groups import groups_of
     from netpart.plan.partition import partition
     from netpart.plan.table import tabulate
 
-    job = load_job(args, provide=False)
+    job = load_job(args, provide=False, warn=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
-    table, warnings = tabulate(cut), [*recut(job, cut.workers), *advice(cut)]
-    failures = list(faults(cut))
-    errors = list(dict.fromkeys(str(job.explain(error)) for error in failures))  # phases may read the same data
+    failures, absent = found(job, cut)
+    warnings = [*uncomputed(job), *recut(job, cut.workers), *advice(cut), *map(told, absent)]
+    table, errors = tabulate(cut), [error.line() for error in failures]
     groups = groups_of(served(cut))
     if args.json:
         print_json(table, warnings, errors, groups)
@@ -57,8 +60,28 @@ def call(args: argparse.Namespace) -> int:
     return code(failures)
 
 
+def found(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
+    """What keeps the job from running, and data that is not there, without which a plan is as good; located."""
+    from netpart.errors import Faults, MissingData, together
+    from netpart.graph.ready import faults
+    from netpart.launch.begin import held
+    from netpart.launch.run import starting_point, workspace_of
+
+    known, names = Faults(), frozenset(parameter.name for parameter in cut.parameters)
+    with known.noted():  # a checkpoint that is not there would hold all of them
+        names = frozenset(held(starting_point(job.proto, workspace_of(job.proto) / "checkpoint")[0]))
+    every = [*known.found, *faults(cut, names)]
+    once = job.explain(together(every)).faults if every else ()  # phases may read the same data
+    return [e for e in once if not isinstance(e, MissingData)], [e for e in once if isinstance(e, MissingData)]
+
+
+def told(error: JobError) -> str:
+    """Data that is not there, as a warning: a plan is as good without it."""
+    return f"{error.line()}; `netpart run` needs it"
+
+
 def code(failures: Sequence[Exception]) -> int:
-    """0 without failures, 2 if the job is at fault, 1 if its data is."""
+    """0 without failures, 2 if the job is at fault, 1 if data is that is there."""
     from netpart.errors import ConfigError
 
     return 0 if not failures else 2 if any(isinstance(error, ConfigError) for error in failures) else 1

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 CUT = (
     "workers",
     "scheme",
+    "override",
     "stages",
     "replicas",
     "micro_batches",
@@ -49,6 +50,7 @@ def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
     add_uncut_job(parser, computes=computes)
     parser.add_argument("--workers", type=positive, metavar="N", help="cut over N workers (default: as the job says)")
     parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
+    add_override(parser)
     parser.add_argument("--stages", type=positive, metavar="K", help="a pipeline of K stages, one after another")
     parser.add_argument("--replicas", type=positive, metavar="R", help="workers that share the rows of each stage")
     parser.add_argument(
@@ -67,6 +69,14 @@ def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
     parser.add_argument(
         "--shard-updates", choices=SHARDING, metavar="auto|yes|no",
         help="share out updates among the workers that sum a gradient (default: the job's, or else auto)",
+    )  # fmt: skip
+
+
+def add_override(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that lets a scheme replace what is written on layers."""
+    parser.add_argument(
+        "--override", action="store_true", default=None,
+        help="let the scheme replace the cuts and locations that are written on layers",
     )  # fmt: skip
 
 
@@ -104,12 +114,16 @@ def add_transport(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
+def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) -> Job:
     """Reads the job that ``args`` names, with its options applied; ``args.loaded`` remembers it for errors.
 
-    ``provide`` makes the zoo's data where the job reads it and it is not there. Raises ConfigError.
+    ``provide`` makes the zoo's data where the job reads it and it is not there; ``warn`` says what has little effect.
+    Raises ConfigError.
     """
-    from netpart.graph.scheme import set_scheme
+    from netpart.cli.note import note
+    from netpart.graph.scheme import override_cuts, set_scheme
+    from netpart.graph.uncomputed import uncomputed
+    from netpart.graph.unheeded import unheeded
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import load
 
@@ -117,6 +131,10 @@ def load_job(args: argparse.Namespace, provide: bool = True) -> Job:
     if args.scheme is not None:
         set_scheme(job.proto, args.scheme)
     set_pipeline(job, args)
+    if args.override and not getattr(args, "schemes", None):
+        override_cuts(job.proto)
+    for warning in (*uncomputed(job), *unheeded(job.proto)) if warn else ():
+        note(f"warning: {warning}")
     named = {name: value.upper() for name in NAMED if (value := getattr(args, name)) is not None}
     job.proto.MergeFrom(JobProto(seed=seed(args.seed), **named))
     if provide:

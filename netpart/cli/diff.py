@@ -17,21 +17,24 @@ All but --set may be given twice: once for each side. exit code: 0 the plans are
 is wrong."""
 EACH = ("workers", "scheme", "stages", "replicas", "micro_batches", "schedule", "collectives")
 """Options that each side may have its own of."""
+PLACING = ("scheme", "stages", "replicas")
+"""Of these, those that place all layers of a side."""
 LAYERS = ("layer", "before", "after")
 NUMBERS = ("a training step", "", ">before", ">after", ">ratio")
-SCHEME_HINT = ": a scheme leaves alone what has a partition_dim, location, cut or shard of its own"
+SCHEME_HINT = ": a scheme leaves alone what has a partition_dim, location, cut or shard of its own, without --override"
 TROUBLE = 2
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import COLLECTIVES, SCHEDULES, positive
+    from netpart.cli.common import COLLECTIVES, SCHEDULES, add_override, positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("diff", help=HELP, description=HELP, epilog=EPILOG)
     parser.add_argument("job", metavar="JOB", help="the job before")
     parser.add_argument("other", metavar="JOB2", nargs="?", help="the job after (default: the same job, with options)")
     parser.add_argument("--workers", type=positive, action="append", metavar="N", help="cut over N workers")
     parser.add_argument("--scheme", action="append", metavar="NAME", help="place all layers at once")
+    add_override(parser)
     parser.add_argument("--stages", type=positive, action="append", metavar="K", help="a pipeline of K stages")
     parser.add_argument("--replicas", type=positive, action="append", metavar="R", help="workers of each stage")
     parser.add_argument("--micro-batches", type=positive, action="append", metavar="M", help="pieces of the mini-batch")
@@ -51,7 +54,7 @@ def call(args: argparse.Namespace) -> int:
     if args.json:
         print_json(difference)
     elif difference.same:
-        print(f"The plans are the same{SCHEME_HINT if args.scheme else ''}.")
+        print(f"The plans are the same{SCHEME_HINT if args.scheme and not args.override else ''}.")
     else:
         print_difference(difference)
     return 0 if difference.same else 1
@@ -62,9 +65,13 @@ def sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namesp
     from netpart.errors import ConfigError
 
     given = {name: one_each(args, name) for name in EACH}
+    if args.override and not any(any(given[name]) for name in PLACING):
+        raise ConfigError("--override", "a scheme to cut the layers by", "none", "add --scheme NAME")
     if not (args.other or args.set or any(after for _, after in given.values())):
         raise ConfigError("diff", "two jobs, or one and an option", "one job", "add JOB2, --scheme, --workers or --set")
     before, after = ({name: pair[i] for name, pair in given.items()} for i in range(2))
+    for options in (before, after):
+        options["override"] = args.override and any(options[name] for name in PLACING)
     return side(args.job, args.set if args.other else [], before), side(args.other or args.job, args.set, after)
 
 
@@ -86,12 +93,12 @@ def side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Name
     return argparse.Namespace(job=job, set=changes, **unset, **options)
 
 
-def cut(args: argparse.Namespace) -> tuple[Partition, Path]:
+def cut(args: argparse.Namespace, warn: bool = True) -> tuple[Partition, Path]:
     """The partition of one side and the folder of its job; errors say where in the job they are."""
     from netpart.cli.common import load_job, workers_of
     from netpart.plan.partition import partition
 
-    job = load_job(args, provide=False)
+    job = load_job(args, provide=False, warn=warn)
     with job.explaining():
         return partition(job.proto, workers_of(args, job), job.folder), job.folder
 

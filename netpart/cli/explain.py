@@ -44,7 +44,7 @@ def call(args: argparse.Namespace) -> int:
 
     found, folder = cut(argparse.Namespace(**{**vars(args), "set": []}))
     explanation, others = explain(found, args.layer), alternatives(found, args.layer, folder)
-    change = compare(found, cut(args)[0]) if args.set else None
+    change = compare(found, cut(args, warn=False)[0]) if args.set else None
     if args.json:
         print_json(explanation, others, change)
     else:

@@ -81,7 +81,7 @@ def call(args: argparse.Namespace) -> int:
     if region:
         print(told(region.hit(args.sample, found)))
     if args.output:
-        picture = write(found, args.output)
+        picture = write(found, args.output, caption(job.proto.name, args, found))
         print(f"class {found.target} at {found.layer}: {args.output}" + f", {picture}" * (picture != args.output))
     return 0
 
@@ -117,11 +117,18 @@ def told(hit: Hit) -> str:
     return f"sample {hit.number} of class {found.label}: class {found.target} {sure}, {where}"
 
 
-def write(found: Explanation, path: Path) -> Path:
+def caption(job: str, args: argparse.Namespace, found: Explanation) -> str:
+    """What a picture shows, in words."""
+    sure = f"{found.probabilities[found.target]:.3f}"
+    sample = f"{job}: sample {args.sample}, of class {found.label}"
+    return f"{sample}. What speaks for class {found.target} (probability {sure}): {args.method} at {found.layer}"
+
+
+def write(found: Explanation, path: Path, title: str) -> Path:
     """Writes the map, if ``path`` asks for it, and the picture; returns where that is. Raises ConfigError."""
-    from netpart.data.nifti import save_volume
+    from netpart.data.nifti import save_volume, spacing
     from netpart.draw.png import png
-    from netpart.draw.slices import overlay
+    from netpart.draw.slices import picture as drawn
     from netpart.errors import ConfigError
 
     name = path.name.removesuffix(".gz").removesuffix(".nii")
@@ -132,5 +139,6 @@ def write(found: Explanation, path: Path) -> Path:
     picture = path if name == path.name else path.with_name(f"{name}.png")
     grey = found.sample.mean(axis=0) if found.scan is None else found.scan.read(tuple((0, n) for n in found.scan.shape))
     picture.parent.mkdir(parents=True, exist_ok=True)
-    picture.write_bytes(png(overlay(grey, found.in_scan)))
+    apart = () if found.scan is None else spacing(found.scan.affine)
+    picture.write_bytes(png(drawn(grey, found.in_scan, title, apart)))
     return picture

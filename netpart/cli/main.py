@@ -108,14 +108,17 @@ def make_parser() -> argparse.ArgumentParser:
 def failed(error: Exception, args: argparse.Namespace) -> int:
     """Says what went wrong and, if it is in the job, where."""
     from netpart.cli.note import note
-    from netpart.errors import FULL, ConfigError, DataError, NetpartError
+    from netpart.errors import FULL, ConfigError, JobError, NetpartError
 
     job = getattr(args, "loaded", None)
-    if job is not None and isinstance(error, ConfigError | DataError):
+    if job is not None and isinstance(error, JobError):
         job.explain(error)
     if isinstance(error, OSError) and (error.filename is not None or error.errno in FULL):
         hint = "; free some where it writes, and start it again" if error.errno in FULL else ""
         complain(f"{error.filename or 'output'}: {str(error.strerror).lower()}{hint}")
+    elif isinstance(error, JobError):
+        for line in error.lines():
+            complain(line)
     elif isinstance(error, NetpartError):
         complain(str(error))
     else:

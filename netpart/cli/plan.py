@@ -37,6 +37,11 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--profile", type=Path, metavar="FILE", help="plan for the net that was profiled, not for a job"
     )
     parser.add_argument(
+        "--states", type=states, metavar="S",
+        help="arrays that the updater keeps for each parameter of a --profile: 0 for plain SGD, 1 with momentum "
+        "(the default), 2 for Adam",
+    )  # fmt: skip
+    parser.add_argument(
         "--partitions", type=positive, metavar="n", help="blocks to allocate (default: as the net has them)"
     )
     add_search(parser)
@@ -71,6 +76,13 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def states(text: str) -> int:
+    """A number of arrays, as the option gives it."""
+    if not re.fullmatch(r"\d", text):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 9, got {text!r}")
+    return int(text)
+
+
 def share(text: str) -> float:
     """A number of 0 or more, as the option gives it."""
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
@@ -86,6 +98,8 @@ def call(args: argparse.Namespace) -> int:
     if (args.job is None) == (args.profile is None):
         got, hint = ("both" if args.job else "neither"), "name one of the two; --by profile times a job's layers here"
         raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
+    if args.job and args.states is not None:
+        raise ConfigError("--states", "a --profile", "a JOB", "a job has an updater, whose state is counted")
     return plan_profile(args) if args.profile else plan_job(args)
 
 

@@ -95,14 +95,8 @@ def show(found: Profiled, args: argparse.Namespace) -> None:
 def drawn(found: Profiled, suffix: str) -> str:
     """The trace, in the format that belongs to the ending of a file."""
     from netpart.draw.chrome import to_chrome
-    from netpart.draw.gantt import to_svg
-    from netpart.units import seconds_text
 
-    if suffix == ".json":
-        return to_chrome(found.timeline)
-    step = found.median_step
-    took = seconds_text(found.timeline.seconds(step))
-    return to_svg(found.timeline.of_step(step), f"{found.profile.name}: one step of {found.profile.rows} rows, {took}")
+    return to_chrome(found.timeline) if suffix == ".json" else found._repr_svg_()
 
 
 def print_json(profile: StepProfile) -> None:

@@ -51,7 +51,8 @@ def print_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str 
         Table(BLOCKS, list(block_cells(portfolio, objective))).print()
         print()
     able = [row for row in portfolio.rows if not row.refused]
-    Table(PLANS, [cells(row, row is best) for row in able]).print()
+    devices = len(portfolio.task.devices)
+    Table(PLANS, [cells(row, row is best, devices) for row in able]).print()
     print(f"\n{FOOTNOTE}{AGAIN if any(row.recompute for row in able) else ''}")
     if refused := refusals(portfolio):
         print("\n".join(["", *refused]))
@@ -88,21 +89,22 @@ def block_cells(portfolio: Portfolio, objective: str) -> Any:
         yield str(i), layers, f"{block.work / task.profile.work:.1%}", "-" if plan is None else group(task, plan[i])
 
 
-def group(task: Task, number: int) -> str:
+def group(task: Task, workers: tuple[int, ...]) -> str:
     """A group of devices by their workers and their name."""
-    workers = task.groups[number]
     return f"{', '.join(map(str, workers))} {task.devices.devices[workers[0]].name}"
 
 
-def cells(row: Proposed, best: bool) -> tuple[str, ...]:
-    """One proposal as it is printed."""
+def cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
+    """One proposal as it is printed; of one that has no part for some of the ``devices``, the workers that have one."""
+    from netpart.cli.check import workers_text
     from netpart.units import bytes_text, seconds_text
 
     profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
     makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
     step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
     pieces = f"{row.micro_batches}{' again' if row.recompute else ''}"
-    return "*" if best else "", short(row.name), pieces, *step, *profit, *makespan
+    on = f" on {workers_text(row.workers)}" if len(row.workers) < devices else ""
+    return "*" if best else "", short(row.name) + on, pieces, *step, *profit, *makespan
 
 
 def short(name: str) -> str:

@@ -131,15 +131,15 @@ def set_run(job: Job, args: argparse.Namespace) -> None:
 
 
 def warn(job: Job, args: argparse.Namespace) -> None:
-    """Says what in the job will not do what one may expect."""
+    """Says what of an earlier plan or run will not do what one may expect."""
     from netpart.cli.common import workers_of
     from netpart.cli.note import note
     from netpart.launch.earlier import earlier
     from netpart.launch.run import workspace_of
-    from netpart.plan.advice import recut, unheeded
+    from netpart.plan.advice import recut
 
     left = earlier(job.proto, (args.workspace or workspace_of(job.proto)) / "checkpoint")
-    for warning in (*recut(job, workers_of(args, job)), *unheeded(job.proto), *left):
+    for warning in (*recut(job, workers_of(args, job)), *left):
         note(f"warning: {warning}")
 
 

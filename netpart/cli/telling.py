@@ -106,10 +106,8 @@ def ranks(missing: tuple[int, ...]) -> str:
 
 
 def shown(metrics: dict[str, float]) -> str:
-    """Metrics as SINGA prints them: name = value."""
-    layers = {key.rsplit("/", 1)[0] for key in metrics}
-    short = (key if len(layers) > 1 else key.rsplit("/", 1)[1] for key in metrics)
-    return ", ".join(f"{name} = {value:.6f}" for name, value in zip(short, metrics.values(), strict=True))
+    """Metrics as SINGA prints them, under the names that they have everywhere: LAYER/METRIC = value."""
+    return ", ".join(f"{name} = {value:.6f}" for name, value in metrics.items())
 
 
 def rate(event: Any) -> str:
@@ -132,7 +130,7 @@ def closing(summary: Summary) -> str:
         "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
         f" ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
-        "checkpoint": summary.checkpoint,
+        "checkpoint": summary.checkpoint + ("" if summary.steps else ": initial values, as no step was trained"),
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
     return "\n".join([*lines, *(matrix(name, table) for name, table in summary.tables.items())])

@@ -58,12 +58,19 @@ def call(args: argparse.Namespace) -> int:
 def call_schemes(args: argparse.Namespace, job: Job) -> int:
     """Compares both nets under each scheme that was asked for; 0 if all agree. Raises ConfigError beside --scheme."""
     from netpart.cli.common import workers_of
+    from netpart.cli.note import note
     from netpart.errors import ConfigError
+    from netpart.graph.scheme import clear_cuts, overruled
     from netpart.verify.compare import verify_schemes
 
     if args.scheme is not None:
         raise ConfigError("--schemes", "no --scheme beside it", args.scheme, "leave one of them away")
-    found = list(verify_schemes(job.proto, workers_of(args, job), schemes(args.schemes), args.steps, job.folder))
+    names = schemes(args.schemes)
+    if args.override:
+        clear_cuts(job.proto)
+    elif warning := overruled(job.proto, *names):
+        note(f"warning: {warning}")
+    found = list(verify_schemes(job.proto, workers_of(args, job), names, args.steps, job.folder))
     print_schemes(found)
     print_way_out(args, all(scheme.report.holds for scheme in found))
     write_json(args.json, {"schemes": [scheme.to_json() for scheme in found]})

@@ -2,7 +2,8 @@
 
 A message keeps its sender busy for an overhead and its bytes, is on its way for a latency, and keeps its receiver busy
 as long as its sender. The time of a schedule is the longest way through it: a place sends one message after another,
-receives one after another, and passes a block on when it has it.
+receives one after another, and passes a block on when it has it. A message of several blocks is packed before it is
+sent, and unpacked when it has come, which keeps either end busy for longer.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from functools import cache
 
 from netpart.collectives.kinds import ALGORITHMS, ALL_REDUCE, ALL_TO_ALL, DIRECT, NCCL, SWAP, pieces, schedule
 from netpart.collectives.schedule import Schedule
+
+PACKING = 5e9
+"""Bytes a second that a core copies from one place in memory to another."""
 
 SWAPPED = 1 << 20
 """Bytes up to which two members swap: beyond, adding all of it twice costs more than a second round."""
@@ -42,7 +46,8 @@ def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None
     for m in schedule:
         load = sum(nbytes[b] for b in m.blocks)
         if load:
-            busy = link.overhead + load / link.bandwidth
+            packing = load / PACKING if load > nbytes[m.blocks[0]] else 0.0
+            busy = link.overhead + load / link.bandwidth + packing
             ready = () if m.own else (has.get((m.source, b), 0.0) for b in m.blocks)
             start = max([sending[m.source], *ready])
             sending[m.source] = start + busy

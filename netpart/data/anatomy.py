@@ -170,4 +170,4 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise NetpartError(f"phantom: expected {name}, got {error}; `pip install netpart[mri]`") from error
+        raise NetpartError(f"phantom: expected {name}, got {error}; `pip install 'netpart[mri]'`") from error

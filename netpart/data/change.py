@@ -24,12 +24,13 @@ class Change:
     flip: bool = False
     drift: NDArray[Any] | None = None
 
-    def drifted(self, values: NDArray[np.float32], box: Region, space: Shape) -> NDArray[np.float32]:
+    def drifted(self, values: NDArray[Any], box: Region, space: Shape) -> NDArray[Any]:
         """The voxels of ``box`` of a volume of extents ``space``, brighter here and darker there."""
         if self.drift is None:
             return values
-        field = blend(self.drift, [interpolation(NODES, n)[lo:hi] for n, (lo, hi) in zip(space, box, strict=True)])
-        return np.where(values == 0, np.float32(0), values + field)
+        places = zip(space, box, strict=True)
+        field = blend(self.drift, [interpolation(NODES, n, values.dtype)[lo:hi] for n, (lo, hi) in places])
+        return np.where(values == 0, np.zeros_like(values), values + field)
 
 
 Changes = Callable[[int, int, int], list[Change]]

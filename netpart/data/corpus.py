@@ -9,7 +9,7 @@ from glob import glob
 from itertools import accumulate
 from pathlib import Path
 
-from netpart.errors import DataError
+from netpart.errors import DataError, MissingData
 
 MAPPED = 256
 """Files that a corpus keeps mapped."""
@@ -68,7 +68,7 @@ def text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
         if files := sorted({file for file in found if file.is_file()}):
             return files
     ending = f", or a folder with files *{suffix}" if suffix else ""
-    raise DataError(f"{name}: expected a file, or a glob of some{ending}, got nothing there; {HINT}")
+    raise MissingData(f"{name}: expected a file, or a glob of some{ending}, got nothing there; {HINT}")
 
 
 def _size(path: Path) -> int:

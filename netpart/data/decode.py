@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.mapped import Store
 from netpart.data.record import decode_record
@@ -15,7 +15,7 @@ from netpart.errors import DataError
 from netpart.spec import Shape
 
 Decode = Callable[[bytes], tuple[NDArray[Any], int | None]]
-"""Value -> (elements: uint8 or float32 in the shape of a row, label or None). Raises DataError."""
+"""Value -> (elements: uint8, float32 or float64 in the shape of a row, label or None). Raises DataError."""
 
 _INT32 = range(-(2**31), 2**31)
 
@@ -35,8 +35,11 @@ def record_decoder(shape: Shape) -> Decode:
     return decode
 
 
-def csv_decoder(shape: Shape, separator: str = ",", has_label: bool = True) -> Decode:
-    """Decodes lines ``label,v1,v2,...`` (without the label if ``has_label`` is False) to float32."""
+def csv_decoder(
+    shape: Shape, separator: str = ",", has_label: bool = True, dtype: DTypeLike = np.float32
+) -> Decode:  # fmt: skip
+    """Decodes lines ``label,v1,v2,...`` (without the label if ``has_label`` is False) to floating-point ``dtype``."""
+    kind = np.dtype(dtype)
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
         columns = value.split(separator.encode())
@@ -44,7 +47,7 @@ def csv_decoder(shape: Shape, separator: str = ",", has_label: bool = True) -> D
             wanted = f"{'a label and ' if has_label else ''}{prod(shape)} values for shape {_text(shape)}"
             raise DataError(f"expected {wanted}, got {len(columns)} columns; check store_conf.shape and separator")
         label = _label(columns[0]) if has_label else None
-        return _numbers(columns, int(has_label)).reshape(shape), label
+        return _numbers(columns, int(has_label), kind).reshape(shape), label
 
     return decode
 
@@ -75,13 +78,13 @@ def _label(column: bytes) -> int:
     return label
 
 
-def _numbers(columns: Sequence[bytes], first: int) -> NDArray[np.float32]:
+def _numbers(columns: Sequence[bytes], first: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     numbers = np.array([_number(column, i) for i, column in enumerate(columns[first:], first)], np.float64)
-    finite = np.abs(numbers) <= np.finfo(np.float32).max
+    finite = np.abs(numbers) <= np.finfo(dtype).max
     if not finite.all():
         i = int(np.argmin(finite))
-        raise DataError(f"column {first + i}: expected a finite float32, got {_quote(columns[first + i])}")
-    return numbers.astype(np.float32)
+        raise DataError(f"column {first + i}: expected a finite {dtype}, got {_quote(columns[first + i])}")
+    return numbers.astype(dtype)
 
 
 def _number(column: bytes, i: int) -> float:

@@ -46,7 +46,7 @@ def _load() -> tuple[NDArray[np.uint8], NDArray[Any]]:
     try:
         digits: Any = import_module("sklearn.datasets").load_digits()
     except ImportError as error:
-        raise NetpartError(f"digits: expected scikit-learn, got {error}; `pip install netpart[data]`") from error
+        raise NetpartError(f"digits: expected scikit-learn, got {error}; `pip install 'netpart[data]'`") from error
     # Weights are whole fourteenths on each axis. Many pixels lie halfway between two levels, but for a last bit that
     # would change with where BLAS finds its arrays: in whole numbers there is none.
     large = np.rint(resize(digits.images, SIDE, SIDE) * np.float64(_PARTS))

@@ -10,7 +10,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.errors import DataError
+from netpart.errors import DataError, MissingData
 
 HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpart data --help`"
 
@@ -66,7 +66,7 @@ def _map(path: Path) -> mmap.mmap:
         with open(path, "rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise DataError(f"{path}: expected a data file, got nothing there; {HINT}") from None
+        raise MissingData(f"{path}: expected a data file, got nothing there; {HINT}") from None
     except ValueError:
         raise DataError(f"{path}: expected at least one record, got an empty file; {HINT}") from None
     except OSError as error:

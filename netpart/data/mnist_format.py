@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.decode import Decode
 from netpart.data.record import decode_record
-from netpart.data.resize import resize
+from netpart.data.resize import stretch
 from netpart.errors import DataError
 from netpart.spec import Shape
 
@@ -25,16 +25,18 @@ def mnist_shape(shape: Shape, size: int = 0) -> tuple[int, int]:
     return (size, size) if size else (square[0], square[1])
 
 
-def mnist_decoder(norm_a: float = 1.0, norm_b: float = 0.0, size: int = 0) -> Decode:
-    """Decodes RecordProto values to (s, s) float32, resized bilinearly if ``size`` says so, and normalised."""
+def mnist_decoder(
+    norm_a: float = 1.0, norm_b: float = 0.0, size: int = 0, dtype: DTypeLike = np.float32
+) -> Decode:  # fmt: skip
+    """Decodes RecordProto values to (s, s) of ``dtype``, resized bilinearly if ``size`` says so, and normalised."""
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
         record = decode_record(value)
         height, width = mnist_shape(record.shape)
         if record.values.size != height * width:
             raise DataError(f"expected {height * width} pixels for shape {record.shape}, got {record.values.size}")
-        image = record.values.reshape(height, width).astype(np.float32)
-        image = resize(image, size, size) if size and size != height else image
-        return image / np.float32(norm_a) - np.float32(norm_b), record.label
+        image = record.values.reshape(height, width).astype(dtype)
+        image = stretch(image, (size, size), dtype) if size and size != height else image
+        return image / norm_a - norm_b, record.label
 
     return decode

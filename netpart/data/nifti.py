@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from netpart.errors import DataError, NetpartError
+from netpart.errors import DataError, MissingData, NetpartError
 from netpart.spec import Region, Shape
 
 SLAB = 1 << 22
@@ -36,26 +36,31 @@ class Scan:
         self.shape: Shape = tuple(int(image.shape[axis]) for axis in self._order)
         self.affine: NDArray[np.float64] = image.affine @ orientation.inv_ornt_aff(self._turn, image.shape[:3])
 
-    def read(self, box: Region) -> NDArray[np.float32]:
-        """The voxels of ``box`` (one range per axis): float32 of its extents. Raises DataError if they cannot be."""
+    def read(self, box: Region, dtype: DTypeLike = np.float32) -> NDArray[Any]:
+        """The voxels of ``box`` (one range per axis): ``dtype`` of its extents. Raises DataError if they cannot be."""
         slices: list[Any] = [0] * len(self._raw)
         for axis, (lo, hi) in zip(self._order, box, strict=True):
             end = self._raw[axis]
             slices[axis] = slice(lo, hi) if self._turn[axis, 1] > 0 else slice(end - hi, end - lo)
         try:
-            found = np.asarray(self._proxy[tuple(slices)], np.float32)
+            found = np.asarray(self._proxy[tuple(slices)], dtype)
         except (OSError, EOFError, ValueError) as error:
             raise DataError(f"{self.path}: expected {self._raw} voxels, got {error}; copy the file anew") from error
         found = found.transpose(self._order)
         return found[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
 
-    def slabs(self) -> Iterator[NDArray[np.float32]]:
+    def slabs(self, dtype: DTypeLike = np.float32) -> Iterator[NDArray[Any]]:
         """All voxels, some slices of the file at a time."""
         last = int(self._turn[2, 0])  # the slowest axis of the file
         depth, box = max(1, SLAB * self.shape[last] // int(np.prod(self.shape))), [(0, n) for n in self.shape]
         for start in range(0, self.shape[last], depth):
             box[last] = (start, min(start + depth, self.shape[last]))
-            yield self.read(tuple(box))
+            yield self.read(tuple(box), dtype)
+
+
+def spacing(affine: NDArray[Any]) -> tuple[float, ...]:
+    """What voxels are apart along each axis, in mm."""
+    return tuple(float(step) for step in np.linalg.norm(affine[:3, :3], axis=0))
 
 
 def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
@@ -77,7 +82,7 @@ def nibabel() -> Any:
     try:
         return import_module("nibabel")
     except ImportError as error:
-        raise NetpartError(f"NIfTI: expected nibabel, got {error}; `pip install netpart[mri]`") from error
+        raise NetpartError(f"NIfTI: expected nibabel, got {error}; `pip install 'netpart[mri]'`") from error
 
 
 def _load(path: Path) -> Any:
@@ -86,6 +91,6 @@ def _load(path: Path) -> Any:
         return library.load(path)
     except FileNotFoundError:
         hint = "correct the path; the paths of a table of scans count from its folder"
-        raise DataError(f"{path}: expected a scan, got nothing there; {hint}") from None
+        raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
     except (library.filebasedimages.ImageFileError, OSError, EOFError, ValueError) as error:
         raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {error}") from error

@@ -6,36 +6,36 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 
-def interpolation(source: int, target: int) -> NDArray[np.float32]:
+def interpolation(source: int, target: int, dtype: DTypeLike = np.float32) -> NDArray[Any]:
     """The (target, source) matrix that resizes one axis linearly: pixels are areas, borders repeat."""
-    return weights(source, (np.arange(target) + 0.5) * source / target - 0.5)
+    return weights(source, (np.arange(target) + 0.5) * source / target - 0.5, dtype)
 
 
-def weights(source: int, places: NDArray[Any]) -> NDArray[np.float32]:
+def weights(source: int, places: NDArray[Any], dtype: DTypeLike = np.float32) -> NDArray[Any]:
     """The (places, source) matrix of what lies linearly between ``source`` elements at ``places``; borders repeat."""
     place = np.clip(places, 0, source - 1)
     below = np.minimum(place.astype(np.int64), max(source - 2, 0))
-    matrix = np.zeros((len(place), source), np.float32)
+    matrix = np.zeros((len(place), source), dtype)
     rows = np.arange(len(place))
     np.add.at(matrix, (rows, below), 1 - (place - below))
     np.add.at(matrix, (rows, np.minimum(below + 1, source - 1)), place - below)
     return matrix
 
 
-def stretch(values: NDArray[Any], extents: tuple[int, ...]) -> NDArray[np.float32]:
-    """Resizes ``values`` (*space) to ``extents``, linearly along each axis."""
-    return blend(values, [interpolation(n, m) for n, m in zip(values.shape, extents, strict=True)])
+def stretch(values: NDArray[Any], extents: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]:
+    """Resizes ``values`` (*space) to ``extents``, linearly along each axis, in ``dtype``."""
+    return blend(values, [interpolation(n, m, dtype) for n, m in zip(values.shape, extents, strict=True)])
 
 
-def blend(values: NDArray[Any], matrices: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """``values`` (*space) times one matrix (target, source) along each axis."""
-    found = values.astype(np.float32)
+def blend(values: NDArray[Any], matrices: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """``values`` (*space) times one matrix (target, source) along each axis, in the dtype of the matrices."""
+    found = values.astype(matrices[0].dtype)
     for axis, matrix in enumerate(matrices):
         found = np.moveaxis(np.tensordot(matrix, found, (1, axis)), 0, axis)
-    return np.asarray(found, np.float32)
+    return found
 
 
 def resize(images: NDArray[Any], height: int, width: int) -> NDArray[np.float32]:

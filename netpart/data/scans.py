@@ -6,9 +6,10 @@ import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.change import SAME, Changes
 from netpart.data.nifti import Scan
@@ -16,7 +17,7 @@ from netpart.data.order import Permutation, RecordOrder
 from netpart.data.resize import interpolation
 from netpart.data.scratch import Scratch
 from netpart.data.source import Outputs, RowSource
-from netpart.errors import DataError
+from netpart.errors import DataError, MissingData
 from netpart.spec import Region, Shape, extent
 
 HEAD = ["path", "label"]
@@ -36,14 +37,15 @@ class Scans(RowSource):
     A volume is interpolated linearly to ``space``; ``normalise`` makes the mean of its voxels that are not 0 (what lies
     around a brain) 0 and their variance 1; ``changes`` alter it. A read touches only the slabs of the file that its box
     comes from; boxes that were read once are kept on disk, in ``room`` bytes, for the next pass. ``order`` gives the
-    order of each pass over the table instead of the table's.
+    order of each pass over the table instead of the table's. All of it is computed in the ``dtype`` of those who read.
     """
 
     def __init__(
         self, table: list[Labelled], space: Shape, *, batch: int, normalise: bool = True,
-        order: Permutation | None = None, changes: Changes | None = None, room: int = 0,
+        order: Permutation | None = None, changes: Changes | None = None, room: int = 0, dtype: DTypeLike = np.float32,
     ) -> None:  # fmt: skip
         self.shape: Shape = (1, *space)
+        self._dtype = np.dtype(dtype)
         self._table, self._normalise, self._changes = table, normalise, changes
         self._order = RecordOrder(len(table), batch, permutation=order)
         self._moments: dict[int, tuple[float, float]] = {}
@@ -58,7 +60,7 @@ class Scans(RowSource):
             for row, record, change in zip(out.data, records, changes, strict=True):
                 row[0] = change.drifted(self._volume(record, box[1:], change.flip), box[1:], self.shape[1:])
 
-    def _volume(self, record: int, box: Region, flip: bool) -> NDArray[np.float32]:
+    def _volume(self, record: int, box: Region, flip: bool) -> NDArray[Any]:
         if flip:
             width, (lo, hi) = self.shape[1], box[0]
             box = ((width - hi, width - lo), *box[1:])
@@ -72,17 +74,17 @@ class Scans(RowSource):
     def _scratch(self, box: Region) -> Scratch:
         """Where the volumes of a box are kept: workers that cut space along its first axis mirror into another one."""
         if box not in self._kept:
-            self._kept[box] = Scratch(len(self._table), extent(box), self._room)
+            self._kept[box] = Scratch(len(self._table), extent(box), self._room, self._dtype)
             self._room -= self._kept[box].nbytes
         return self._kept[box]
 
-    def _resampled(self, record: int, box: Region) -> NDArray[np.float32]:
+    def _resampled(self, record: int, box: Region) -> NDArray[Any]:
         scan = Scan(self._table[record].path)
-        parts = [taps(n, m, *ends) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)]
-        found = scan.read(tuple((first, first + weights.shape[1]) for first, weights in parts))
+        parts = [taps(n, m, *ends, self._dtype) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)]
+        found = scan.read(tuple((first, first + weights.shape[1]) for first, weights in parts), self._dtype)
         if self._normalise:
-            mean, deviation = self._moments_of(record, scan)
-            found = np.where(found == 0, np.float32(0), (found - np.float32(mean)) / np.float32(deviation))
+            mean, deviation = map(self._dtype.type, self._moments_of(record, scan))
+            found = np.where(found == 0, self._dtype.type(0), (found - mean) / deviation)
         for axis, (_, weights) in enumerate(parts):
             found = np.moveaxis(np.tensordot(weights, found, (1, axis)), 0, axis)
         return found
@@ -90,25 +92,27 @@ class Scans(RowSource):
     def _moments_of(self, record: int, scan: Scan) -> tuple[float, float]:
         """Mean and deviation of the voxels that are not 0; of each scan they are taken once."""
         if record not in self._moments:
-            self._moments[record] = moments(scan)
+            self._moments[record] = moments(scan, self._dtype)
         return self._moments[record]
 
 
 @lru_cache(maxsize=64)
-def taps(source: int, target: int, lo: int, hi: int) -> tuple[int, NDArray[np.float32]]:
+def taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any]) -> tuple[int, NDArray[Any]]:
     """Elements ``lo`` to ``hi`` of an axis resized to ``target``: the first source element that matters, and the
     weights (hi − lo, elements) of it and those behind it."""
-    weights = interpolation(source, target)[lo:hi]
+    weights = interpolation(source, target, dtype)[lo:hi]
     used = np.flatnonzero(weights.any(axis=0))
     first, last = int(used[0]), int(used[-1])
     return first, weights[:, first : last + 1]
 
 
-def moments(scan: Scan) -> tuple[float, float]:
-    """Mean and standard deviation of the voxels that are not 0; (0, 1) where these do not vary. Raises DataError for
-    voxels that are no numbers."""
+def moments(scan: Scan, dtype: DTypeLike = np.float32) -> tuple[float, float]:
+    """Mean and standard deviation of the voxels that are not 0, read as ``dtype``; (0, 1) where these do not vary.
+
+    Raises DataError for voxels that are no numbers.
+    """
     count, total, squares = 0, 0.0, 0.0
-    for slab in scan.slabs():
+    for slab in scan.slabs(dtype):
         voxels = slab[slab != 0].astype(np.float64)
         count, total, squares = count + voxels.size, total + voxels.sum(), squares + (voxels * voxels).sum()
     if not np.isfinite(squares):
@@ -128,7 +132,7 @@ def read_table(path: Path, classes: int | None = None) -> list[Labelled]:
             lines = [(n, row) for n, row in enumerate(csv.reader(file), 1) if row and row != HEAD]
     except FileNotFoundError:
         hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
-        raise DataError(f"{path}: expected a table of scans, got nothing there; {hint}") from None
+        raise MissingData(f"{path}: expected a table of scans, got nothing there; {hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: expected a table of scans, got {error}") from error
     if not lines:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from math import prod
 from tempfile import TemporaryFile
+from typing import Any
 from weakref import finalize
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from netpart.errors import DataError
 from netpart.spec import Shape
@@ -18,31 +19,32 @@ FOLDER = "/var/tmp"
 
 
 class Scratch:
-    """The first of ``count`` float32 arrays of ``shape``, as many as ``room`` bytes of disk hold.
+    """The first of ``count`` arrays of ``shape`` and ``dtype``, as many as ``room`` bytes of disk hold.
 
     Its file has no name, so nothing is left behind however the process ends. Threads may use it at the same time, if
     under one number they put one array. Raises DataError where the disk is full or cannot be written.
     """
 
-    def __init__(self, count: int, shape: Shape, room: int) -> None:
-        self._shape, self._each = shape, 4 * prod(shape)
+    def __init__(self, count: int, shape: Shape, room: int, dtype: DTypeLike = np.float32) -> None:
+        self._shape, self._dtype = shape, np.dtype(dtype)
+        self._each = self._dtype.itemsize * prod(shape)
         self._known = [False] * min(count, room // self._each)
         self.nbytes = len(self._known) * self._each
         if self._known:
             self._file = self._opened()
 
-    def get(self, number: int) -> NDArray[np.float32] | None:
+    def get(self, number: int) -> NDArray[Any] | None:
         """The array of that number; None if it was not put, or there is no room for it."""
         if number >= len(self._known) or not self._known[number]:
             return None
-        found = np.empty(self._shape, np.float32)
+        found = np.empty(self._shape, self._dtype)
         os.preadv(self._file, [found.data], number * self._each)
         return found
 
-    def put(self, number: int, values: NDArray[np.float32]) -> None:
+    def put(self, number: int, values: NDArray[Any]) -> None:
         """Keeps an array, if there is room for it."""
         if number < len(self._known):
-            content = np.ascontiguousarray(values, np.float32)
+            content = np.ascontiguousarray(values, self._dtype)
             try:
                 self._known[number] = os.pwrite(self._file, content.data, number * self._each) == self._each
             except OSError as error:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from math import floor, inf, log10
+from math import ceil, floor, inf, log10
 
+from netpart.draw.letters import FAMILY, fitting, widest
 from netpart.draw.palette import HUES
 
 WIDTH, HEIGHT = 640, 320
@@ -14,9 +15,11 @@ LEFT, RIGHT, TOP, BOTTOM = 72, 16, 36, 44
 """Margins, in pixels."""
 TICKS = 5
 """Ticks of an axis, about."""
-STYLE = "font-family: Helvetica, Arial, sans-serif; font-size: 12px"
-LEGEND = 240
-"""Pixels of a legend that stands beside the frame."""
+TITLE, TEXT = 13, 11
+"""Sizes of letters: of the title, of all others."""
+STYLE = f"font-family: {FAMILY}; font-size: {TEXT}px"
+BESIDE = 36
+"""Pixels beside the frame, before the names of a legend that stands there."""
 Values = Sequence[float]
 
 
@@ -67,9 +70,10 @@ def marked_chart(title: str, across: str, up: str, curves: Mapping[str, Curve]) 
     """An SVG of ``curves`` above 0, with their legend beside them."""
     points = [point for curve in curves.values() for point in curve.points]
     x = Axis(min(x for x, _ in points) - 0.25, max(x for x, _ in points) + 0.25, LEFT, WIDTH - RIGHT)
-    y = Axis(0, max(y for _, y in points) * 1.05, HEIGHT - BOTTOM, TOP)
+    y = Axis(0, (max(y for _, y in points) or 1.0) * 1.05, HEIGHT - BOTTOM, TOP)
     marked = (line for k, (name, curve) in enumerate(curves.items()) for line in marks(k, name, curve, x, y))
-    return page([*frame(title, across, up, x, y, WIDTH + LEGEND), *marked], WIDTH + LEGEND)
+    wide = WIDTH + BESIDE + ceil(widest(list(curves), TEXT)) + RIGHT
+    return page([*frame(title, across, up, x, y, wide), *marked], wide)
 
 
 def page(body: Sequence[str], width: int) -> str:
@@ -81,7 +85,8 @@ def page(body: Sequence[str], width: int) -> str:
 def frame(title: str, across: str, up: str, x: Axis, y: Axis, width: int = WIDTH) -> Iterator[str]:
     """Background, title, axes and their ticks."""
     yield f'<title>{escape(title)}</title><rect width="{width}" height="{HEIGHT}" fill="white"/>'
-    yield text(LEFT, 18, title, "start", "font-weight: bold")
+    shown = fitting(title, TITLE, width - LEFT - RIGHT, bold=True)
+    yield text(LEFT, 18, shown, "start", f"font-weight: bold; font-size: {TITLE}px")
     yield text((x.start + x.end) / 2, HEIGHT - 8, across, "middle")
     yield f'<g transform="translate(14 {(y.start + y.end) / 2}) rotate(-90)">{text(0, 0, up, "middle")}</g>'
     for value in x.ticks:
@@ -111,7 +116,7 @@ def marks(k: int, name: str, curve: Curve, x: Axis, y: Axis) -> Iterator[str]:
     points = " ".join(f"{x.at(across)},{y.at(up)}" for across, up in curve.points)
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"{look}/>'
     yield f'<path d="M{WIDTH + 4} {row - 4}h24" stroke="{colour}" stroke-width="1.5"{look}/>'
-    yield text(WIDTH + 36, row, name, "start")
+    yield text(WIDTH + BESIDE, row, name, "start")
     if not curve.guide:
         yield mark(WIDTH + 16, row - 4, colour, colour)
         yield from (

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from netpart.draw.letters import FAMILY, broken, width
 from netpart.draw.palette import colour
 from netpart.graph.cluster import Cluster
 from netpart.graph.partition import Partition
@@ -23,36 +24,38 @@ WORKER, GAP, MARGIN = 46, 46, 24
 """Pixels of a worker, between groups, at the borders."""
 TOP, SERVER, BETWEEN, GROUP = 58, 44, 92, 92
 """Pixels above the first row, of a server, between the rows, of a group."""
-LETTER = 6.5
-"""Pixels of a letter, in a wide font."""
-NOTE = 40
-"""Pixels below the last row."""
+TITLE, TEXT, SMALL = 15, 12, 10
+"""Sizes of letters."""
+NOTE, LINE = 40, 16
+"""Pixels below the last row, and from one line of what stands there to the next."""
 SHOWN = 3
 """Steps of a group that are named."""
 GRADIENTS, PARAMETERS = "#D55E00", "#0072B2"
 
-STYLE = """<style>
-text { font-family: Helvetica, Arial, sans-serif; font-size: 12px; fill: #222; text-anchor: middle }
-.title { font-size: 15px; font-weight: bold; text-anchor: start } .note { text-anchor: start }
-.small { font-size: 10.5px; fill: #555 }
-.frame { fill: #fff; stroke: #888; stroke-width: 1.2; stroke-dasharray: 5 3 }
-.server { fill: #eee; stroke: #444; stroke-width: 1.4 }
-.arrow { fill: none; stroke-width: 2 }
+STYLE = f"""<style>
+text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222; text-anchor: middle }}
+.title {{ font-size: {TITLE}px; font-weight: bold; text-anchor: start }} .note {{ text-anchor: start }}
+.small {{ font-size: {SMALL}px; fill: #555 }}
+.frame {{ fill: #fff; stroke: #888; stroke-width: 1.2; stroke-dasharray: 5 3 }}
+.server {{ fill: #eee; stroke: #444; stroke-width: 1.4 }}
+.arrow {{ fill: none; stroke-width: 2 }}
 </style>"""
 
 
 class Layout:
-    """Where things of ``cluster`` stand, above a ``note``."""
+    """Where things of ``cluster`` stand, below a ``title`` and above a ``note``, which is broken into lines."""
 
-    def __init__(self, cluster: Cluster, note: str = "") -> None:
+    def __init__(self, cluster: Cluster, title: str = "", note: str = "") -> None:
         self.cluster = cluster
         self.group_width = max(108, cluster.workers * WORKER + 20)
         groups = cluster.groups * self.group_width + (cluster.groups - 1) * GAP
         servers = cluster.servers * 108 + max(0, cluster.servers - 1) * GAP
-        self.width = max(groups, servers, 500, LETTER * len(note)) + 2 * MARGIN
+        self.width = max(groups, servers, 540, width(title, TITLE, bold=True)) + 2 * MARGIN
+        self.note = broken(note, TEXT, self.width - 2 * MARGIN)
         self.first_group, self.first_server = (self.width - groups) / 2, (self.width - servers) / 2
         self.groups_top = TOP + (SERVER + BETWEEN if cluster.servers else 0)
-        self.height = self.groups_top + GROUP + NOTE + (24 if cluster.averages else 0)
+        self.below = self.groups_top + GROUP + NOTE + (24 if cluster.averages else 0) - 14
+        self.height = self.below + LINE * (len(self.note) - 1) + 14
 
     def group(self, group: int) -> float:
         """Pixels from the left of the middle of a group."""
@@ -72,7 +75,7 @@ def groups_svg(partition: Partition) -> str:
 
 def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
     """Draws ``cluster`` with ``title`` above and ``note`` below."""
-    at = Layout(cluster, note)
+    at = Layout(cluster, title, note)
     size = f'viewBox="0 0 {at.width:g} {at.height:g}" style="max-width: {at.width:g}px"'
     return "\n".join(
         [
@@ -82,7 +85,8 @@ def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
             *(part for server in range(cluster.servers) for part in server_box(at, server)),
             *(part for group in range(cluster.groups) for part in group_box(at, group)),
             *(exchanges(at) if cluster.servers else ring(at) if cluster.averages else ()),
-            f'<text x="{MARGIN}" y="{at.height - 14:g}" class="note">{escape(note)}</text>',
+            *(f'<text x="{MARGIN}" y="{at.below + LINE * i:g}" class="note">{escape(line)}</text>'
+              for i, line in enumerate(at.note)),
             "</svg>\n",
         ]
     )  # fmt: skip

@@ -1,30 +1,40 @@
 """Graphviz DOT of a Picture: a field per worker, boxes for layers, ellipses for helpers, bytes on bridges.
 
-Labels are plain text, a name and then two lines, because Graphviz's WebAssembly build knows no HTML labels;
-``svg`` gives the lines their sizes.
+Labels are plain text, a name and then smaller lines, because Graphviz's WebAssembly build knows no HTML labels; ``svg``
+gives the lines their looks. Boxes are as large as ``letters`` says that their lines are, whatever Graphviz believes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import sqrt
 
 from netpart.draw.graph_picture import picture
-from netpart.draw.picture import Arrow, Box, Frame, Picture
+from netpart.draw.letters import MEASURED, width
+from netpart.draw.picture import Arrow, Box, Frame, Picture, ways
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
 WIDEST = 18
 """Characters of a name before it is wrapped."""
 
-FONT = 'fontname="Helvetica,Arial,sans-serif"'
+FONT = f'fontname="{MEASURED}"'
+HEADING, NAME, SMALL, LEADING = 13, 10, 8, 12
+"""Sizes of titles, of a box's name and shape, and of the lines between; from one line to the next. All in points."""
+ASIDE, ABOVE, BESIDE = 9, 5, 24
+"""Points between a text and the sides of its box, above and below it, and beside the title of a field."""
+INCH = 72
+ROUND = 1.35
+"""How much higher an ellipse is than the text in it."""
+CLASSES = ("part", "part2")
+"""Boxes with one small line above the last, and with two."""
 BRIDGE = "penwidth=2.2"
 NO_GRADIENT = "style=dashed"
 SPACE = "\u00a0"
-PAD = SPACE * 3  # Graphviz guesses the width of text a little too small
 SAMPLES = {
-    "bridge": f'{BRIDGE} label="  across workers:\\l  ↓ bytes of values{PAD}\\l  ↑ and of gradients{PAD}\\l"',
-    "no gradient": f'{NO_GRADIENT} label="  no gradient   \\l  comes back{PAD}\\l"',
+    "bridge": f'{BRIDGE} label="  across workers:\\l  ↓ bytes of values\\l  ↑ and of gradients{SPACE}\\l"',
+    "no gradient": f'{NO_GRADIENT} label="  no gradient\\l  comes back{SPACE}\\l"',
 }
 
 
@@ -36,12 +46,12 @@ def to_dot(drawn: Graph | Net, itemsize: int = 4) -> str:
 def lines(shown: Picture) -> Iterator[str]:
     """The lines of the DOT file."""
     yield f"digraph {quoted(shown.name)} {{"
-    yield f"  graph [{FONT} fontsize=14 rankdir=TB ranksep=0.32 nodesep=0.22 newrank=true labelloc=t"
+    yield f"  graph [{FONT} fontsize={HEADING} rankdir=TB ranksep=0.32 nodesep=0.22 newrank=true labelloc=t"
     yield f"         label={quoted(heading(shown))}]"
-    yield f'  node [{FONT} fontsize=11 shape=box style="filled,rounded" margin="0.19,0.05" height=0.3]'
-    yield f'  edge [{FONT} fontsize=10 arrowsize=0.7 color="#555555"]'
+    yield f'  node [{FONT} fontsize={NAME} shape=box style="filled,rounded" fixedsize=true]'
+    yield f'  edge [{FONT} fontsize=9 arrowsize=0.7 color="#555555"]'
     for worker, boxes in shown.fields.items():
-        yield from field(worker, boxes, shown.frames)
+        yield from field(worker, boxes, shown)
     for names in shown.rows:
         yield f"  {{ rank=same; {'; '.join(map(quoted, names))} }}"
     for arrow in shown.arrows:
@@ -51,31 +61,35 @@ def lines(shown: Picture) -> Iterator[str]:
 
 
 def heading(shown: Picture) -> str:
-    """Title of the drawing; its other lines are the traffic between workers. Fonts up to a fifth wider have room."""
-    rows = [shown.title, *filter(None, shown.traffic.split("; "))]
-    sides = [SPACE * (len(row) // 6 + 1) for row in rows]
-    return "\n".join([*(f"{side}{row}{side}" for side, row in zip(sides, rows, strict=True)), " "])
+    """Title of the drawing; its other lines are the traffic between workers."""
+    return "\n".join([shown.title, *filter(None, shown.traffic.split("; ")), " "])
 
 
-def field(worker: int, boxes: list[Box], frames: tuple[Frame, ...]) -> Iterator[str]:
+def field(worker: int, boxes: list[Box], shown: Picture) -> Iterator[str]:
     """The cluster of one worker; within it one for each collective it takes part in."""
     own = boxes[0].colour
     yield f"  subgraph cluster_worker_{worker} {{"
-    yield f'    label="worker {worker}" labeljust=l margin=12'
+    yield f'    label="worker {worker}" labeljust=l margin={margin(worker, boxes)}'
     yield f'    style="filled,rounded" color="{own.line}" fillcolor="{own.field}"'
-    yield from (f"    {node(box)}" for box in boxes if box.frame < 0)
-    for frame in frames:
+    yield from (f"    {node(box, shown)}" for box in boxes if box.frame < 0)
+    for frame in shown.frames:
         inside = [box for box in boxes if box.frame == frame.number]
         if inside:
             yield f"    subgraph cluster_collective_{worker}_{frame.number} {{"
             label = f'"collective {worker} {frame.number}"'
             yield f'      label="" margin=8 style="rounded,dashed" color="{own.line}"'
-            look = f'class=frame shape=plaintext style="" fontcolor="{own.line}"'
+            look = f'class=frame shape=plaintext style="" fixedsize=false margin=0.05 fontsize=9 fontcolor="{own.line}"'
             yield f"      {label} [label={quoted(framed(frame))} {look}]"
             yield f"      {{ rank=same; {label}; {quoted(inside[-1].name)} }}"
-            yield from (f"      {node(box)}" for box in inside)
+            yield from (f"      {node(box, shown)}" for box in inside)
             yield "    }"
     yield "  }"
+
+
+def margin(worker: int, boxes: list[Box]) -> int:
+    """Points around a worker's boxes: enough for its title on either side of an arrow to the middle of the widest."""
+    widest = max(width(name, NAME, bold=True) for box in boxes for name in wrapped(box.name)) + 2 * ASIDE
+    return max(12, round(width(f"worker {worker}", HEADING) + BESIDE - widest / 2))
 
 
 def framed(frame: Frame) -> str:
@@ -87,13 +101,36 @@ def _ways(frame: Frame) -> list[str]:
     return [way.strip() for way in frame.label.removeprefix(frame.name).split("  ") if way]
 
 
-def node(box: Box) -> str:
+def node(box: Box, shown: Picture) -> str:
     """One box: a filled rectangle for a layer, a white ellipse for a helper."""
-    label = "\n".join([*wrapped(box.name), box.type, box.extent])
-    look = f'fillcolor="{box.colour.fill}" color="{box.colour.line}"'
+    names, small = wrapped(box.name), [box.type, *moved(box, shown)]
+    label = "\n".join([*names, *small, box.extent])
+    look = f'class={CLASSES[len(small) - 1]} fillcolor="{box.colour.fill}" color="{box.colour.line}"'
     if box.is_helper:
-        look = f'shape=ellipse style=filled margin="0.13,0.02" fillcolor=white color="{box.colour.line}"'
-    return f"{quoted(box.name)} [label={quoted(label)} tooltip={quoted(box.holds)} {look}]"
+        look = f'class={CLASSES[len(small) - 1]} shape=ellipse style=filled fillcolor=white color="{box.colour.line}"'
+    extent = size(names, small, box.extent, box.is_helper)
+    return f"{quoted(box.name)} [label={quoted(label)} tooltip={quoted(box.holds)} {extent} {look}]"
+
+
+def moved(box: Box, shown: Picture) -> Iterator[str]:
+    """The bytes that belong to a box: of an arrow of a collective that ends there (these are too many for own labels),
+    and of the sum of its gradient."""
+    yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.into[box.name] if arrow.frame >= 0)
+    if box.name in shown.reduced:
+        yield f"Σ gradient {ways(0, shown.reduced[box.name].nbytes)} in all"
+
+
+def size(names: list[str], small: list[str], last: str, round: bool) -> str:
+    """Width and height of a box that holds these lines, a rectangle or an ellipse."""
+    widths = [*(width(name, NAME, bold=True) for name in names), *(width(each, SMALL) for each in small)]
+    widths.append(width(last, NAME))
+    high: float = LEADING * len(widths) + 2 * ABOVE
+    if not round:
+        return f"width={(max(widths) + 2 * ASIDE) / INCH:.3f} height={high / INCH:.3f}"
+    high *= ROUND
+    tops = [LEADING * max(abs(i - len(widths) / 2), abs(i + 1 - len(widths) / 2)) for i in range(len(widths))]
+    wide = max(text / sqrt(1 - (2 * top / high) ** 2) for text, top in zip(widths, tops, strict=True))
+    return f"width={(wide + ASIDE) / INCH:.3f} height={high / INCH:.3f}"
 
 
 def line(arrow: Arrow, shown: Picture) -> str:
@@ -106,10 +143,10 @@ def line(arrow: Arrow, shown: Picture) -> str:
 
 
 def bridge(arrow: Arrow, colour: str) -> str:
-    """The look of an arrow between workers: in the sender's colour, labelled with its bytes."""
-    return f'{BRIDGE} color="{colour}" fontcolor="{colour}"' + (
-        f" label={quoted(f'  {arrow.label}')}" if arrow.label else ""
-    )
+    """The look of an arrow between workers: in the sender's colour, labelled with its bytes, a line for each way."""
+    look = f'{BRIDGE} color="{colour}" fontcolor="{colour}"'
+    label = "".join(f"  {way}{SPACE}\\l" for way in arrow.label.split("  "))
+    return look if arrow.frame >= 0 else f'{look} label="{label}"'
 
 
 def legend(shown: Picture) -> Iterator[str]:
@@ -118,14 +155,31 @@ def legend(shown: Picture) -> Iterator[str]:
         return
     yield "  subgraph cluster_legend {"
     yield '    label="" color="#aaaaaa" style=rounded margin=14 edge [fontsize=9]'
-    yield '    "legend 0" [label="layer\\ntype\\nshape" fillcolor="#eeeeee" color="#555555"]'
-    helpers = any(box.is_helper for box in shown.boxes)
+    layer = f'"layer\\ntype\\nshape" {size(["layer"], ["type"], "shape", False)} fillcolor="#eeeeee"'
+    helper = f'"helper\\ntype\\nshape" {size(["helper"], ["type"], "shape", True)} shape=ellipse style=filled'
+    end = f"{helper} fillcolor=white" if any(box.is_helper for box in shown.boxes) else layer
+    yield f'    "legend 0" [label={layer} class={CLASSES[0]} color="#555555"]'
     for i, kind in enumerate(shown.legend):
-        end = '"helper\\ntype\\nshape" shape=ellipse style=filled margin="0.13,0.02" fillcolor=white'
-        layer = '"layer\\ntype\\nshape" fillcolor="#eeeeee"'
-        yield f'    "legend {i + 1}" [label={end if helpers else layer} color="#555555"]'
+        yield f'    "legend {i + 1}" [label={end} class={CLASSES[0]} color="#555555"]'
         yield f'    "legend {i}" -> "legend {i + 1}" [{SAMPLES[kind]}]'
+    yield from notes(shown)
     yield "  }"
+
+
+def notes(shown: Picture) -> Iterator[str]:
+    """What the legend says in words, below its samples."""
+    last, look = (
+        f"legend {len(shown.legend)}",
+        'class=frame shape=plaintext style="" fixedsize=false margin=0.05 fontsize=9',
+    )
+    if shown.frames:
+        yield '    subgraph cluster_legend_frame { label="" margin=6 style="rounded,dashed" color="#555555"'
+        yield f'      "legend frame" [label="collective:\\nits arrows\'\\nbytes are\\nwhere they end" {look}] }}'
+        yield f'    "{last}" -> "legend frame" [style=invis]'
+        last = "legend frame"
+    if shown.reduced:
+        yield f'    "legend sum" [label="Σ gradient:\\nreplicas add up\\ntheir gradients" {look}]'
+        yield f'    "{last}" -> "legend sum" [style=invis]'
 
 
 def wrapped(name: str, widest: int = WIDEST) -> list[str]:

@@ -1,5 +1,6 @@
 """Gantt chart of a Timeline as SVG: a bar per event, two lanes per worker, an arrow per message, one time axis.
 
+          micro-batch    ├────────0────────┤  ├────0────┤
 worker 0  computing      ▐forward▌▐forward▌   ▐backward▌▐update▌
           communication       ▐send▌\\    ░wait░▐receive▌
 worker 1  computing      ▐forward▌   \\    ▐forward▌
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from itertools import groupby
 from math import ceil, log10
 
+from netpart.draw.letters import FAMILY, fitting, width
 from netpart.plan.timeline import BACKWARD, FORWARD, MOVE, STEP, TALK, UPDATE, WAIT, Event, Message, Timeline
 from netpart.units import seconds_text
 
@@ -24,20 +27,22 @@ WORDS = {
     FORWARD: "forward", BACKWARD: "backward", UPDATE: "update", MOVE: "copy, add, clear", TALK: "send, receive",
     WAIT: "wait",
 }  # fmt: skip
-WIDTH, LEFT, RIGHT, TOP, LANE, GAP, AXIS = 1000, 130, 20, 50, 24, 14, 34
-"""Pixels: of the whole, beside and above the bars, of a lane, between workers, below them."""
-LETTER = 6.2
-"""Pixels that a letter of a bar's name takes."""
+WIDTH, LEFT, RIGHT, TOP, LANE, TURN, GAP, AXIS = 1000, 150, 20, 70, 24, 16, 16, 34
+"""Pixels: of the whole, beside and above the bars, of a lane, of the numbers of micro-batches, between workers, below
+them."""
+TITLE, TEXT, NAME = 14, 11, 10
+"""Sizes of letters: of the title, of most texts, within bars."""
 LEAST = 0.15
 """Bars that are narrower are not drawn: nobody would see them."""
 TICKS = 10
 
-STYLE = """<style>
-text { font-family: Helvetica, Arial, sans-serif; font-size: 11px; fill: #222 }
-.title { font-size: 14px; font-weight: bold } .end { text-anchor: end } .middle { text-anchor: middle }
-.name { font-size: 10px; pointer-events: none } .dark { fill: #fff }
-.bar { stroke: #fff; stroke-width: 0.3 }
-.lane { fill: #f6f6f6 } .tick { stroke: #ccc } .message { stroke: #a33; stroke-width: 0.7; opacity: 0.6 }
+STYLE = f"""<style>
+text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222 }}
+.title {{ font-size: {TITLE}px; font-weight: bold }} .end {{ text-anchor: end }} .middle {{ text-anchor: middle }}
+.name {{ font-size: {NAME}px; pointer-events: none }} .dark {{ fill: #fff }} .note {{ fill: #555 }}
+.bar {{ stroke: #fff; stroke-width: 0.3 }} .turn {{ fill-opacity: 0.25; stroke: #fff }}
+.lane {{ fill: #f6f6f6 }} .tick {{ stroke: #ccc }} .message {{ stroke: #a33; stroke-width: 0.7; opacity: 0.6 }}
+.step {{ fill: none; stroke: #222; stroke-width: 1.2 }}
 </style>"""
 
 
@@ -48,7 +53,9 @@ class Chart:
         self.timeline = timeline
         self.began = min((event.start for event in timeline.events), default=0.0)
         self.lasts = max((event.end for event in timeline.events), default=0.0) - self.began or 1.0
-        self.height = TOP + timeline.workers * (2 * LANE + GAP) + AXIS
+        self.turn = TURN * any(event.micro >= 0 for event in timeline.events)
+        self.each = self.turn + 2 * LANE + GAP
+        self.height = TOP + timeline.workers * self.each + AXIS
 
     def x(self, seconds: float) -> float:
         """Pixels from the left of an instant of the timeline."""
@@ -56,11 +63,20 @@ class Chart:
 
     def y(self, event: Event) -> float:
         """Pixels from above of the lane of an event."""
-        return self.top(event.worker) + (LANE if event.kind in (TALK, WAIT) else 0)
+        return self.top(event.worker) + self.turn + (LANE if event.kind in (TALK, WAIT) else 0)
 
     def top(self, worker: int) -> float:
         """Pixels from above of the lanes of a worker."""
-        return TOP + worker * (2 * LANE + GAP)
+        return TOP + worker * self.each
+
+    @property
+    def note(self) -> str:
+        """What the axis measures, beside the time of a step that the title has."""
+        steps = [event.seconds for event in self.timeline.events if event.kind == STEP]
+        if not steps:
+            return ""
+        drawn = f"drawn are {seconds_text(self.lasts)}, from the first worker's start to the last one's end"
+        return f"{drawn}; a bracket is a worker's step, {seconds_text(max(steps))} at most"
 
 
 def to_svg(timeline: Timeline, title: str) -> str:
@@ -74,28 +90,53 @@ def to_svg(timeline: Timeline, title: str) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<title>{escape(title)}</title>", STYLE,
             '<rect width="100%" height="100%" fill="#fff"/>',
-            f'<text x="{LEFT}" y="18" class="title">{escape(title)}</text>', *legend(), *lanes(chart), *axis(chart),
+            f'<text x="8" y="18" class="title">{escape(fitting(title, TITLE, WIDTH - 16, bold=True))}</text>',
+            f'<text x="8" y="36" class="note">{chart.note}</text>', *legend(chart), *lanes(chart), *axis(chart),
+            *(line for worker in range(timeline.workers) for line in turns(chart, worker)),
             *(bar(chart, event) for event in events if wide(chart, event) >= LEAST),
             *(arrow(chart, message) for message in timeline.messages if message.sent.worker != message.taken.worker),
-            "</svg>\n",
+            *(bracket(chart, event) for event in timeline.events if event.kind == STEP), "</svg>\n",
         ]
     )  # fmt: skip
 
 
-def legend() -> Iterator[str]:
+def legend(chart: Chart) -> Iterator[str]:
     """What the colours mean."""
-    x = float(LEFT)
+    x = 8.0
     for kind, word in WORDS.items():
-        yield f'<rect x="{x:.0f}" y="28" width="11" height="11" fill="{COLOURS[kind]}"/>'
-        yield f'<text x="{x + 15:.0f}" y="37.5">{word}</text>'
-        x += 36 + LETTER * len(word)
-    yield f'<path d="M{x:.0f} 28 l14 11" class="message"/><text x="{x + 18:.0f}" y="37.5">message</text>'
+        yield f'<rect x="{x:.0f}" y="47" width="11" height="11" fill="{COLOURS[kind]}"/>'
+        yield f'<text x="{x + 15:.0f}" y="56.5">{word}</text>'
+        x += 34 + width(word, TEXT)
+    yield f'<path d="M{x:.0f} 47 l14 11" class="message"/><text x="{x + 18:.0f}" y="56.5">message</text>'
+    x += 38 + width("message", TEXT)
+    if chart.turn:
+        yield f'<text x="{x:.0f}" y="56.5">above the bars: numbers of micro-batches</text>'
+
+
+def turns(chart: Chart, worker: int) -> Iterator[str]:
+    """The numbers of the micro-batches of a worker, each above all that it computes of one in a row."""
+    events = [event for event in chart.timeline.of_worker(worker) if event.micro >= 0]
+    for (kind, micro), found in groupby(events, key=lambda event: (event.kind, event.micro)):
+        played = list(found)
+        x, end, y = chart.x(played[0].start), chart.x(max(event.end for event in played)), chart.top(worker)
+        told = f"<title>{WORDS[kind]} of micro-batch {micro}, {seconds_text(played[-1].end - played[0].start)}</title>"
+        box = f'x="{x:.2f}" y="{y + 1}" width="{end - x:.2f}" height="{TURN - 2}"'
+        yield f'<rect {box} fill="{COLOURS[kind]}" class="turn">{told}</rect>'
+        if width(str(micro), NAME) <= end - x:
+            yield f'<text x="{(x + end) / 2:.1f}" y="{y + TURN - 4}" class="name middle">{micro}</text>'
+
+
+def bracket(chart: Chart, event: Event) -> str:
+    """The step of one worker, below its lanes."""
+    y, start, end = chart.top(event.worker) + chart.turn + 2 * LANE, chart.x(event.start), chart.x(event.end)
+    told = f"<title>step of worker {event.worker}, {seconds_text(event.seconds)}</title>"
+    return f'<path d="M{start:.1f} {y} v5 H{end:.1f} v-5" class="step">{told}</path>'
 
 
 def lanes(chart: Chart) -> Iterator[str]:
     """The field of every worker, with its name."""
     for worker in range(chart.timeline.workers):
-        y = chart.top(worker)
+        y = chart.top(worker) + chart.turn
         yield f'<rect x="{LEFT}" y="{y}" width="{WIDTH - LEFT - RIGHT}" height="{2 * LANE}" class="lane"/>'
         yield f'<text x="8" y="{y + LANE + 4}">worker {worker}</text>'
         for lane, word in enumerate(("compute", "talk")):
@@ -124,13 +165,14 @@ def wide(chart: Chart, event: Event) -> float:
 
 def bar(chart: Chart, event: Event) -> str:
     """One event."""
-    x, y, width = chart.x(event.start), chart.y(event), wide(chart, event)
-    told = f"<title>{escape(event.text)}, {seconds_text(event.seconds)}</title>"
+    x, y, room = chart.x(event.start), chart.y(event), wide(chart, event)
+    of = f" of micro-batch {event.micro}" if event.micro >= 0 else ""
+    told = f"<title>{escape(event.text)}{of}, {seconds_text(event.seconds)}</title>"
     fill = COLOURS[event.kind]
-    box = f'x="{x:.2f}" y="{y + 2}" width="{width:.2f}" height="{LANE - 4}"'
+    box = f'x="{x:.2f}" y="{y + 2}" width="{room:.2f}" height="{LANE - 4}"'
     drawn = f'<rect {box} fill="{fill}" class="bar">{told}</rect>'
     name = event.object or event.verb
-    if LETTER * len(name) + 4 > width:
+    if width(name, NAME) + 6 > room:
         return drawn
     dark = " dark" if event.kind in (BACKWARD, UPDATE) else ""
     return f'{drawn}<text x="{x + 3:.1f}" y="{y + 15.5}" class="name{dark}">{escape(name)}</text>'

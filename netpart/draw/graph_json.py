@@ -6,33 +6,50 @@ import json
 from collections.abc import Iterable
 
 from netpart.draw.graph_picture import picture
-from netpart.draw.picture import Frame, Picture
+from netpart.draw.picture import Arrow, Frame, Picture, Reduction
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
+ALWAYS = ("nodes", "edges")
+
 
 def to_json(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Writes ``{"about", "nodes": [{"name", "shape", "worker"}], "edges": [[from, to]], "collectives"}``.
+    """Writes the net as docs/drawings.md describes: "about", "nodes", "edges", and what crosses workers: "bridges",
+    "collectives" and "reductions", each of which is omitted where there is none.
 
-    Each of "collectives" has its name, members, parts and the bytes of a step both ways; it is left out where there is
-    none. Shapes have the batch first, ``[]`` is a batch of records, and a Slice has the shape of what it cuts.
+    Shapes have the batch first, ``[]`` is a batch of records, and a Slice has the shape of what it cuts. Bytes are
+    those of a step, or of a micro-batch where "about" says so.
     """
     shown = picture(drawn, itemsize)
     about = "; ".join(filter(None, (shown.title, shown.traffic)))
-    nodes = ({"name": box.name, "shape": list(box.shape), "worker": box.worker} for box in shown.boxes)
-    edges = ([arrow.source, arrow.target] for arrow in shown.arrows)
-    parts: tuple[str, ...] = (f' "about": {_text(about)}', f' "nodes": {_rows(nodes)}', f' "edges": {_rows(edges)}')
-    if shown.frames:
-        frames = (as_json(frame, shown) for frame in shown.frames)
-        parts += (f' "collectives": {_rows(frames)}',)
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    rows: dict[str, Iterable[object]] = {
+        "nodes": ({"name": box.name, "shape": list(box.shape), "worker": box.worker} for box in shown.boxes),
+        "edges": ([arrow.source, arrow.target] for arrow in shown.arrows),
+        "bridges": map(bridge, (arrow for arrow in shown.arrows if arrow.crosses)),
+        "collectives": (collective(frame, shown) for frame in shown.frames),
+        "reductions": map(reduction, shown.reductions),
+    }
+    found = {name: list(values) for name, values in rows.items()}
+    lists = (f' "{name}": {_rows(values)}' for name, values in found.items() if values or name in ALWAYS)
+    return "{\n" + ",\n".join((f' "about": {_text(about)}', *lists)) + "\n}\n"
 
 
-def as_json(frame: Frame, shown: Picture) -> dict[str, object]:
-    """One collective."""
+def bridge(arrow: Arrow) -> dict[str, object]:
+    """One arrow between workers, and its bytes both ways."""
+    return {"from": arrow.source, "to": arrow.target, "forward": arrow.forward, "backward": arrow.backward}
+
+
+def collective(frame: Frame, shown: Picture) -> dict[str, object]:
+    """One collective, and the bytes that all its members send together."""
     inside = [box.name for box in shown.boxes if box.frame == frame.number]
     both = {"forward": frame.forward, "backward": frame.backward}
     return {"name": frame.name, "members": list(frame.members), **both, "parts": inside}
+
+
+def reduction(each: Reduction) -> dict[str, object]:
+    """One sum of gradients, and the bytes that all its members send together."""
+    of = {"parameters": list(each.parameters)} if each.parameters else {"parts": list(each.boxes)}
+    return {"name": each.name, "members": list(each.members), "backward": each.nbytes, **of}
 
 
 def _rows(values: Iterable[object]) -> str:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from netpart.draw.picture import Arrow, Box, Frame, Picture
+from netpart.draw.picture import Arrow, Box, Frame, Picture, Reduction
 from netpart.graph.build import type_name
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, Collective, Feed, Graph, Part
 from netpart.graph.net import Net
 from netpart.graph.partition import partition_net
 from netpart.layers.layer import Layer
-from netpart.plan.ledger import replicas_summed
 from netpart.spec import INT, RECORD, Spec, one, size
+
+if TYPE_CHECKING:
+    from netpart.graph.holdings import Bucket
 
 HELPER_TYPES = {"slice": "Slice", "split": "Split", "concate": "Concate", "sum": "Sum"}
 LABEL_BYTES = 4
+NAMED = 4
+"""Parameters of a bucket that are named."""
 
 
 def picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
@@ -25,9 +32,12 @@ def picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
     graph = uncut(drawn) if isinstance(drawn, Net) else drawn
     pieces = framed(graph)
     boxes = tuple(replace(box(graph, part), frame=pieces.get(part.index, -1)) for part in graph.parts)
-    arrows = tuple(arrow(graph, part, feed, itemsize) for part in graph.parts for feed in part.feeds)
     frames = tuple(frame(number, found, itemsize) for number, found in enumerate(graph.collectives))
-    return Picture(graph.net.name, graph.net.phase, graph.workers, boxes, arrows, summed(graph, itemsize), frames)
+    arrows = tuple(arrow(graph, part, feed, itemsize, pieces) for part in graph.parts for feed in part.feeds)
+    return Picture(
+        graph.net.name, graph.net.phase, graph.workers, boxes, tuple(shared(arrows, frames)), frames,
+        tuple(reductions(graph, itemsize)), graph.micro_batches,
+    )  # fmt: skip
 
 
 def framed(graph: Graph) -> dict[int, int]:
@@ -48,9 +58,54 @@ def frame(number: int, found: Collective, itemsize: int) -> Frame:
     return Frame(number, f"{found.kind} {found.name}", found.members, forward, forward * found.backward)
 
 
-def summed(graph: Graph, itemsize: int) -> int:
-    """Bytes that workers exchange to add up gradients: of parameters, and of the outputs of replicas."""
-    return (graph.summed + replicas_summed(graph)) * itemsize
+def shared(arrows: Iterable[Arrow], frames: tuple[Frame, ...]) -> Iterator[Arrow]:
+    """``arrows``, with the bytes of every collective shared out over its ways, by what each way brings.
+
+    Only of an all-reduce is that less than the way brings, N(N-1)|T| in all: it takes 2(N-1)|T|.
+    """
+    arrows = list(arrows)
+    brought, given = Counter[int](), Counter[int]()
+    for each in arrows:
+        brought[each.frame] += each.forward
+    for each in arrows:
+        if each.frame < 0:
+            yield each
+            continue
+        start = given[each.frame]
+        given[each.frame] = end = start + each.forward
+        total, way = brought[each.frame], frames[each.frame]
+        down, up = (n * end // total - n * start // total for n in (way.forward, way.backward))
+        yield replace(each, forward=down, backward=up)
+
+
+def reductions(graph: Graph, itemsize: int) -> Iterator[Reduction]:
+    """The all-reduces of gradients: of the outputs of replicas, and of parameters."""
+    for part in graph.parts:
+        if part.live and part.members and part is part.members[0]:
+            members = tuple(sorted(p.worker for p in part.members))
+            name = f"all-reduce of the gradient of {graph.net.nodes[part.node].name}"
+            nbytes = moved(members, size(part.region)) * itemsize
+            yield Reduction(name, members, nbytes, boxes=tuple(p.name for p in part.members))
+    for bucket in graph.buckets:
+        cells = tuple(f"{cell.parameter.name}[{_ranges(cell.box)}]" for cell in bucket.cells)
+        gradients = f"the gradient{'s' * (len(cells) > 1)} of {listed(bucket)}"
+        name = (
+            f"reduce-scatter of {gradients}, all-gather of the values"
+            if bucket.sharded
+            else f"all-reduce of {gradients}"
+        )
+        yield Reduction(name, bucket.workers, moved(bucket.workers, bucket.elements) * itemsize, parameters=cells)
+
+
+def moved(members: tuple[int, ...], elements: int) -> int:
+    """Elements that an all-reduce moves, however it is carried out."""
+    return 2 * (len(members) - 1) * elements
+
+
+def listed(bucket: Bucket) -> str:
+    """The parameters of a bucket in words."""
+    names = list(dict.fromkeys(cell.parameter.name for cell in bucket.cells))
+    return ", ".join(names) if len(names) <= NAMED else f"{names[0]} to {names[-1]}, {len(names)} parameters"
 
 
 def uncut(net: Net) -> Graph:
@@ -68,15 +123,15 @@ def box(graph: Graph, part: Part) -> Box:
     )
 
 
-def arrow(graph: Graph, part: Part, feed: Feed, itemsize: int) -> Arrow:
-    """The Arrow of one feed of ``part``."""
+def arrow(graph: Graph, part: Part, feed: Feed, itemsize: int, pieces: dict[int, int]) -> Arrow:
+    """The Arrow of one feed of ``part``; a collective's carry what they bring."""
     source = feed.part
     if source.worker == part.worker:
         return Arrow(source.name, part.name, False, feed.gradient)
     spec = graph.net.nodes[part.node].layer.outputs[part.output]
     forward = size(feed.region) * (LABEL_BYTES if spec.dtype == INT else itemsize)
     back = forward if feed.gradient else 0
-    return Arrow(source.name, part.name, True, feed.gradient, forward, back, part.collective is not None)
+    return Arrow(source.name, part.name, True, feed.gradient, forward, back, pieces.get(part.index, -1))
 
 
 def _type(layer: Layer, part: Part) -> str:
@@ -84,8 +139,7 @@ def _type(layer: Layer, part: Part) -> str:
         return f"to worker {part.peer.worker}"
     if part.peer is not None and part.kind == BRIDGE_DST:
         return f"from worker {part.peer.worker}"
-    sums = ", Σ gradient" if part.live and part.members else ""
-    return HELPER_TYPES.get(part.kind) or type_name(layer.conf).removeprefix("k") + sums
+    return HELPER_TYPES.get(part.kind) or type_name(layer.conf).removeprefix("k")
 
 
 def _holds(layer: Layer, spec: Spec, part: Part) -> str:

@@ -5,13 +5,14 @@ Writers turn a Picture into DOT, text or JSON and decide nothing about the net.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from netpart.draw.palette import Colour, colour
 from netpart.graph.graph import LAYER
 from netpart.spec import Shape
-from netpart.units import bytes_text
+from netpart.units import bytes_text, counted
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Box:
 @dataclass(frozen=True)
 class Arrow:
     """One input of a box. ``forward`` and ``backward`` are the bytes that cross workers in one step, 0 within one;
-    ``gradient``: backward returns the gradient along it."""
+    ``gradient``: backward returns the gradient along it. ``frame`` is the collective that it is a way of: its bytes are
+    this way's share of the collective's, which are the same however that is carried out."""
 
     source: str
     target: str
@@ -51,12 +53,12 @@ class Arrow:
     gradient: bool
     forward: int = 0
     backward: int = 0
-    framed: bool = False
+    frame: int = -1
 
     @property
     def label(self) -> str:
-        """Bytes down with the values and up with their gradient; empty within a worker and within a collective."""
-        return _bytes(self.forward, self.backward) if self.crosses and not self.framed else ""
+        """Bytes down with the values and up with their gradient; empty within a worker."""
+        return ways(self.forward, self.backward) if self.crosses else ""
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,35 @@ class Frame:
     @property
     def label(self) -> str:
         """What it is, and what all its members send together."""
-        return f"{self.name}  {_bytes(self.forward, self.backward)}"
+        return f"{self.name}  {ways(self.forward, self.backward)}"
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """An all-reduce of gradients, on the way backward: ``nbytes`` are what all ``members`` send together in a step.
+
+    Either of the output of a layer of which each member computes a part of the whole gradient: ``boxes`` are its
+    replicas. Or of ``parameters`` (``"fc1/w[0:4, 0:2]"``), for updates.
+    """
+
+    name: str
+    members: tuple[int, ...]
+    nbytes: int
+    boxes: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What is summed, and what that moves."""
+        return f"{self.name}  {ways(0, self.nbytes)}"
 
 
 @dataclass(frozen=True)
 class Picture:
     """A partitioned net as it is drawn; ``boxes`` in topological order, inputs first.
 
-    ``summed`` are the bytes of the all-reduces of gradients, of parameters and of replicas: they cross no bridge.
+    ``reductions`` are the all-reduces of gradients, which cross no bridge; ``micro_batches`` those of a step, of which
+    one is drawn: all bytes but those of parameters are of one.
     """
 
     name: str
@@ -87,24 +110,46 @@ class Picture:
     workers: int
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
-    summed: int = 0
     frames: tuple[Frame, ...] = ()
+    reductions: tuple[Reduction, ...] = ()
+    micro_batches: int = 1
 
     @property
     def title(self) -> str:
         """What is drawn, in one line."""
-        return f"{self.name}, {self.phase}: {_count(len(self.boxes), 'part')} on {_count(self.workers, 'worker')}"
+        drawn = f"{self.name}, {self.phase}"
+        if self.micro_batches > 1:
+            drawn += f", one of {self.micro_batches} micro-batches"
+        return f"{drawn}: {counted(len(self.boxes), 'part')} on {counted(self.workers, 'worker')}"
+
+    @property
+    def summed(self) -> int:
+        """Bytes of all ``reductions``."""
+        return sum(each.nbytes for each in self.reductions)
 
     @property
     def traffic(self) -> str:
-        """What crosses workers in one step; empty if nothing does."""
-        single = [a for a in self.arrows if a.crosses and not a.framed]
-        ways: list[Arrow | Frame] = [*single, *self.frames]
-        forward, backward = sum(w.forward for w in ways), sum(w.backward for w in ways)
-        counts = [_count(len(of), noun) for of, noun in ((self.frames, "collective"), (single, "bridge")) if of]
-        crossing = [f"{' and '.join(counts)}, {_bytes(forward, backward)} per step"] if ways else []
-        sums = [f"Σ gradients {bytes_text(self.summed)} per step"] if self.summed else []
-        return "; ".join(crossing + sums)
+        """What crosses workers; empty if nothing does."""
+        return "; ".join(filter(None, (self._crossing, *self._sums)))
+
+    @property
+    def _crossing(self) -> str:
+        single = [a for a in self.arrows if a.crosses and a.frame < 0]
+        found: list[Arrow | Frame] = [*single, *self.frames]
+        moved = ways(sum(way.forward for way in found), sum(way.backward for way in found))
+        counts = [counted(len(of), noun) for of, noun in ((self.frames, "collective"), (single, "bridge")) if of]
+        return f"{' and '.join(counts)}, {moved} per {self._unit}" if found else ""
+
+    @property
+    def _sums(self) -> Iterator[str]:
+        for what, unit, parameters in (("outputs", self._unit, False), ("parameters", "step", True)):
+            nbytes = sum(each.nbytes for each in self.reductions if bool(each.parameters) == parameters)
+            if nbytes:
+                yield f"Σ gradients of {what} {ways(0, nbytes)} per {unit}"
+
+    @property
+    def _unit(self) -> str:
+        return "step" if self.micro_batches == 1 else "micro-batch"
 
     @property
     def legend(self) -> tuple[str, ...]:
@@ -135,6 +180,11 @@ class Picture:
         return {box.name: box for box in self.boxes}
 
     @cached_property
+    def reduced(self) -> dict[str, Reduction]:
+        """The all-reduce of the gradient of each box that has one."""
+        return {box: each for each in self.reductions for box in each.boxes}
+
+    @cached_property
     def into(self) -> dict[str, list[Arrow]]:
         """The arrows that end at each box, by its name, in order of its inputs."""
         found: dict[str, list[Arrow]] = {box.name: [] for box in self.boxes}
@@ -146,10 +196,7 @@ class Picture:
         return f"Picture({self.title})"
 
 
-def _bytes(forward: int, backward: int) -> str:
-    down = f"↓ {bytes_text(forward)}"
-    return f"{down}  ↑ {bytes_text(backward)}" if backward else down
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' * (n != 1)}"
+def ways(forward: int, backward: int) -> str:
+    """Bytes down, with values, and up, with gradients; a way that nothing goes is omitted, unless both are."""
+    up = [f"↑ {bytes_text(backward)}"] if backward else []
+    return "  ".join([f"↓ {bytes_text(forward)}"] * (forward > 0 or not up) + up)

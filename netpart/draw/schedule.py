@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from netpart.draw.letters import FAMILY, broken, widest, width
 from netpart.draw.palette import colour
 from netpart.program.schedule import Played
 
-UNIT, ROW, LEFT, TOP, GAP = 26, 34, 150, 46, 10
+UNIT, ROW, LEFT, TOP, GAP = 26, 34, 90, 46, 10
 """Pixels: of a unit of time, of a row, beside and above the boxes, between rows."""
-LETTER = 7
-"""Pixels of a letter of the note, about; a short schedule is as wide as what is said below it."""
-STYLE = """<style>
-text { font-family: Helvetica, Arial, sans-serif; font-size: 13px; fill: #222 }
-.title { font-size: 15px; font-weight: bold } .turn { text-anchor: middle } .note { fill: #666 }
+TITLE, TEXT, LINE = 15, 12, 16
+"""Sizes of letters: of the title, of all others; from one line of the note to the next."""
+LEAST = 420
+"""Pixels of a drawing at least; a note that is longer is broken."""
+STYLE = f"""<style>
+text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222 }}
+.title {{ font-size: {TITLE}px; font-weight: bold }} .turn {{ text-anchor: middle }} .note {{ fill: #555 }}
 </style>"""
 
 
@@ -23,29 +26,39 @@ def schedule_svg(played: Sequence[Played], teams: Sequence[Sequence[int]], title
     rows = {team[0]: i for i, team in enumerate(teams)}
     lasts = max((each.end for each in played), default=0)
     idle = 1 - sum(each.end - each.start for each in played) / max(1, lasts * len(rows))
-    note = f"{idle:.0%} of the time is idle; a bar marks backward, which takes twice as long; numbers are micro-batches"
-    width, height = max(LEFT + lasts * UNIT + 20, LETTER * len(note) + 24), TOP + len(rows) * (ROW + GAP) + 34
+    meaning = (
+        f"{idle:.0%} of the time is idle; a bar marks backward, which takes twice as long; numbers are micro-batches"
+    )
+    left = max(LEFT, 24 + widest([named(team) for team in teams], TEXT))
+    wide = max(left + lasts * UNIT + 20, width(title, TITLE, bold=True) + 24, LEAST)
+    note, below = broken(meaning, TEXT, wide - 24), TOP + len(rows) * (ROW + GAP) + LINE
+    height = below + LINE * len(note)
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" style="max-width: {width}px">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {height}" style="max-width: {wide:g}px">',
             f"<title>{escape(title)}</title>", STYLE, '<rect width="100%" height="100%" fill="#fff"/>',
             f'<text x="12" y="24" class="title">{escape(title)}</text>',
             *(label(team, row) for team, row in zip(teams, rows.values(), strict=True)),
-            *(line for each in played for line in turn(each, rows[each.turn.stage.team])),
-            f'<text x="12" y="{height - 12}" class="note">{note}</text>', "</svg>\n",
+            *(line for each in played for line in turn(each, rows[each.turn.stage.team], left)),
+            *(f'<text x="12" y="{below + LINE * i}" class="note">{line}</text>' for i, line in enumerate(note)),
+            "</svg>\n",
         ]
     )  # fmt: skip
 
 
 def label(team: Sequence[int], row: int) -> str:
     """What stands before a row."""
-    who = f"worker {team[0]}" if len(team) == 1 else f"workers {', '.join(map(str, team))}"
-    return f'<text x="12" y="{TOP + row * (ROW + GAP) + ROW / 2 + 5}">{who}</text>'
+    return f'<text x="12" y="{TOP + row * (ROW + GAP) + ROW / 2 + 5}">{named(team)}</text>'
 
 
-def turn(each: Played, row: int) -> Iterator[str]:
+def named(team: Sequence[int]) -> str:
+    """The workers of a team."""
+    return f"worker {team[0]}" if len(team) == 1 else f"workers {', '.join(map(str, team))}"
+
+
+def turn(each: Played, row: int, left: float) -> Iterator[str]:
     """The box of one turn."""
-    x, y, wide = LEFT + each.start * UNIT, TOP + row * (ROW + GAP), (each.end - each.start) * UNIT
+    x, y, wide = left + each.start * UNIT, TOP + row * (ROW + GAP), (each.end - each.start) * UNIT
     backward, hue = each.turn.backward, colour(each.turn.stage.team)
     box = f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="{ROW}" rx="3"'
     name = f'<text x="{x + wide / 2}" y="{y + ROW / 2 + 5}" class="turn">{each.turn.micro}</text>'

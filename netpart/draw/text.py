@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netpart.draw.graph_picture import picture
-from netpart.draw.picture import Box, Picture
+from netpart.draw.picture import Box, Frame, Picture, Reduction
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, Graph
 from netpart.graph.net import Net
 
@@ -27,18 +27,20 @@ def lines(shown: Picture) -> Iterator[str]:
     yield shown.title
     if shown.traffic:
         yield shown.traffic
-    yield from (f"  {frame.label}  among workers {', '.join(map(str, frame.members))}" for frame in shown.frames)
-    columns = [max(map(len, column)) for column in zip(*(cells(box) for box in shown.boxes), strict=True)]
+    moves: list[Frame | Reduction] = [*shown.frames, *shown.reductions]
+    for each in moves:
+        yield f"  {each.label}  among workers {', '.join(map(str, each.members))}"
+    columns = [max(map(len, column)) for column in zip(*(cells(box, shown) for box in shown.boxes), strict=True)]
     for worker, boxes in shown.fields.items():
         yield f"\nworker {worker}"
         for box in boxes:
-            name, kind, extent = (c.ljust(n) for c, n in zip(cells(box), columns, strict=True))
+            name, kind, extent = (c.ljust(n) for c, n in zip(cells(box, shown), columns, strict=True))
             yield f"  {MARKS.get(box.kind, ' ')} {name}  {kind}  {extent}  {sources(box, shown)}".rstrip()
 
 
-def cells(box: Box) -> tuple[str, str, str]:
+def cells(box: Box, shown: Picture) -> tuple[str, str, str]:
     """The columns of a part's line that are aligned."""
-    return box.name, box.type, box.extent
+    return box.name, box.type + ", Σ gradient" * (box.name in shown.reduced), box.extent
 
 
 def sources(box: Box, shown: Picture) -> str:

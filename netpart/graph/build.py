@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError, DataError, FieldPath
+from netpart.errors import ConfigError, DataError, Faults, FieldPath
 from netpart.graph.net import Net, Node, Parameter, Source
+from netpart.graph.slices import SlicesRead, as_slice, slices_read
 from netpart.layers import layer_class
+from netpart.layers.foreign import foreign, refuse_surplus
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.proto.phase import in_phase
-from netpart.spec import Spec
+from netpart.spec import RECORD, Spec
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto, LayerProto
@@ -23,25 +26,51 @@ Entry = tuple[int, "LayerProto"]
 def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, rows: int | None = None) -> Net:
     """Builds the uncut net of ``phase``. ``rows`` overrides the batch size of its inputs (a micro-batch).
 
-    Raises ConfigError for names missing, doubled or unknown, cycles, wrong ranks and sizes, missing confs.
+    Raises ConfigError for names missing, doubled or unknown, cycles, wrong ranks and sizes, missing and foreign confs:
+    all that can be found at once. A layer is left out where a layer that it reads is at fault.
     """
     entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, at_layer(i))]
     if not entries:
         raise ConfigError("neuralnet", f"at least one layer in phase {phase}", "none", "add layers", at=("neuralnet",))
-    check_names(entries, phase)
-    ordered = topological(entries)
-    index = {conf.name: n for n, (_, conf) in enumerate(ordered)}
-    nodes: list[Node] = []
-    shared = SharedParameters()
-    for n, (i, conf) in enumerate(ordered):
-        try:
-            nodes.append(build_node(n, conf, phase, nodes, index, shared, at_layer(i), folder, rows))
-        except ConfigError as error:
-            error.at = error.at if error.at and error.at[0] == "neuralnet" else at_layer(i) + (error.at or ())
-            raise
-        except DataError as error:
-            raise error.of_layer(conf.name, path_field(conf, at_layer(i))) from None
+    faults, nodes = Faults(), list[Node]()
+    sound = sound_entries(entries, phase, faults)
+    with faults.noted():
+        parts = slices_read(job.neuralnet.layer, kind_of)
+        nodes = build_nodes(topological(sound), parts, faults, phase, folder, rows)
+    faults.refuse()
     return Net(job.name or "net", phase, nodes, batch_rows(nodes))
+
+
+def build_nodes(
+    ordered: Sequence[Entry], parts: SlicesRead, faults: Faults, phase: str, folder: Path | None, rows: int | None
+) -> list[Node]:
+    """The nodes of ``ordered``, but those that read what cannot be built; what is wrong with a node is noted."""
+    nodes, shared, built = list[Node](), SharedParameters(), dict[str, Node]()
+    for i, conf in ordered:
+        shares = any(param.share_from for param in conf.param)
+        if any(s not in built for s in conf.srclayers) or (faults.found and shares):
+            continue
+        read = parts.sources(conf, built)
+        with faults.noted(), placed_at(at_layer(i), conf, read):
+            for name, number in parts.of(conf):
+                node = build_node(len(nodes), conf, phase, read, shared, at_layer(i), folder, rows)
+                nodes.append(as_slice(node, name, number))
+                built[name] = nodes[-1]
+    return nodes
+
+
+@contextmanager
+def placed_at(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ()) -> Iterator[None]:
+    """Gives what is raised the place of the layer at ``at``; or of its source, where that names the data."""
+    try:
+        yield
+    except ConfigError as error:
+        error.at = error.at if error.at and error.at[0] == "neuralnet" else at + (error.at or ())
+        raise
+    except DataError as error:
+        reader = next(((s.conf, s.at) for s in sources if s.layer.output.dtype == RECORD), (conf, at))
+        field = (*at, *error.at) if error.at else path_field(*reader)
+        raise error.of_layer(reader[0].name, field) from None
 
 
 def at_layer(i: int) -> FieldPath:
@@ -55,43 +84,72 @@ def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
 
 
-def check_names(entries: Sequence[Entry], phase: str) -> None:
-    """Raises ConfigError unless every layer has a name of its own and every source exists."""
-    seen: dict[str, int] = {}
+def sound_entries(entries: Sequence[Entry], phase: str, faults: Faults) -> list[Entry]:
+    """The layers whose name, type and sources can be; what is wrong with the others, and with confs, is noted.
+
+    Where names are wrong, sources are not looked for: any of them may mean one of those.
+    """
+    first: dict[str, int] = {}
     for i, conf in entries:
-        if not conf.name:
-            raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=at_layer(i))
-        if conf.name in seen:
-            hint = "rename one, or give them different phases with include"
+        first.setdefault(conf.name, i)
+        with faults.noted():
+            check_name(i, conf, first)
+    named, sound = not faults.found, list[Entry]()
+    for i, conf in entries:
+        with faults.noted():
+            faults.found += refused_fields(i, conf)
+            if named:
+                check_sources(i, conf, first, phase)
+                sound.append((i, conf))
+    return sound
+
+
+def refused_fields(i: int, conf: LayerProto) -> list[ConfigError]:
+    """What layer ``i`` says that its type does not read; raises ConfigError for a type that netpart does not have."""
+    kind = layer_class(type_name(conf), who=conf.name, at=(*at_layer(i), "type"))
+    found = list(foreign(kind, type_name(conf), conf))
+    for error in found:
+        error.at = at_layer(i) + (error.at or ())
+    return found
+
+
+def check_name(i: int, conf: LayerProto, first: Mapping[str, int]) -> None:
+    """Raises ConfigError unless layer ``i`` has a name, of its own: ``first`` says where each is first given."""
+    if not conf.name:
+        raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=at_layer(i))
+    if first[conf.name] != i:
+        hint = "rename one, or give them different phases with include"
+        raise ConfigError(
+            conf.name, "a name of its own", "a second layer of that name", hint, at=(*at_layer(i), "name")
+        )
+
+
+def check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str) -> None:
+    """Raises ConfigError for a source that is not among the ``known`` layers."""
+    for s, name in enumerate(conf.srclayers):
+        if name not in known:
+            at = (*at_layer(i), "srclayers", s)
             raise ConfigError(
-                conf.name, "a name of its own", "a second layer of that name", hint, at=(*at_layer(i), "name")
+                conf.name, f"srclayers that exist in phase {phase}", repr(name), nearest(name, known), at=at
             )
-        seen[conf.name] = i
-    for i, conf in entries:
-        for s, name in enumerate(conf.srclayers):
-            if name not in seen:
-                raise ConfigError(
-                    conf.name, f"srclayers that exist in phase {phase}", repr(name), nearest(name, seen),
-                    at=(*at_layer(i), "srclayers", s),
-                )  # fmt: skip
 
 
-def nearest(name: str, known: Sequence[str] | dict[str, int]) -> str:
+def nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
     """A hint with the known names closest to ``name``."""
     close = difflib.get_close_matches(name, list(known), 3)
     return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(list(known)[:12])}"
 
 
 def topological(entries: Sequence[Entry]) -> list[Entry]:
-    """Orders layers after their sources, otherwise as written; raises ConfigError naming a cycle."""
+    """Orders layers after those of their sources that are there, else as written; raises ConfigError naming a cycle."""
     import networkx as nx
 
     position = {conf.name: n for n, (_, conf) in enumerate(entries)}
-    if all(position[s] < n for n, (_, conf) in enumerate(entries) for s in conf.srclayers):
+    if all(position.get(s, -1) < n for n, (_, conf) in enumerate(entries) for s in conf.srclayers):
         return list(entries)
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(position)
-    graph.add_edges_from((s, conf.name) for _, conf in entries for s in conf.srclayers)
+    graph.add_edges_from((s, conf.name) for _, conf in entries for s in conf.srclayers if s in position)
     try:
         return [entries[position[n]] for n in nx.lexicographical_topological_sort(graph, key=position.__getitem__)]
     except nx.NetworkXUnfeasible:
@@ -102,16 +160,24 @@ def topological(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def build_node(
-    n: int, conf: LayerProto, phase: str, nodes: list[Node], index: dict[str, int], shared: SharedParameters,
-    at: FieldPath, folder: Path | None, rows: int | None,
+    n: int, conf: LayerProto, phase: str, read: Sequence[Node], shared: SharedParameters, at: FieldPath,
+    folder: Path | None, rows: int | None,
 ) -> Node:  # fmt: skip
-    """Makes the layer of ``conf`` with its sources' specs and names its parameters."""
+    """Makes the layer of ``conf`` with the specs of the nodes that it reads, and names its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
-    sources = tuple(pick_output(kind, nodes[index[s]], k) for k, s in enumerate(conf.srclayers))
-    specs: tuple[Spec, ...] = tuple(nodes[s.node].layer.outputs[s.output] for s in sources)
+    picked = [(source, pick_output(kind, source, k)) for k, source in enumerate(read)]
+    labels = [(source, label_of(source)) for source in read] if kind.carries_labels(conf) else []
+    picked += [(source, label) for source, label in labels if all(found is not None for _, found in labels) and label]
+    specs: tuple[Spec, ...] = tuple(source.layer.outputs[s.output] for source, s in picked)
     layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder, training=phase == "train")
+    refuse_surplus(layer, type_name(conf))
     params = tuple(shared.resolve(n, layer, spec, j) for j, spec in enumerate(layer.params))
-    return Node(n, layer, sources, params, at)
+    return Node(n, layer, tuple(source for _, source in picked), params, at)
+
+
+def kind_of(i: int, conf: LayerProto) -> type[Layer]:
+    """The class of layer ``i`` of a job; raises ConfigError with the place of its type."""
+    return layer_class(type_name(conf), who=conf.name, at=(*at_layer(i), "type"))
 
 
 def type_name(conf: LayerProto) -> str:
@@ -127,6 +193,12 @@ def pick_output(kind: type[Layer], source: Node, k: int) -> Source:
     names = source.layer.output_names[: len(source.layer.outputs)]
     wanted = kind.wants(k)
     return Source(source.index, names.index(wanted) if wanted in names else 0)
+
+
+def label_of(source: Node) -> Source | None:
+    """The labels of ``source``; None if it has none."""
+    names = source.layer.output_names[: len(source.layer.outputs)]
+    return Source(source.index, names.index("label")) if "label" in names else None
 
 
 def batch_rows(nodes: Sequence[Node]) -> int:

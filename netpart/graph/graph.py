@@ -14,6 +14,8 @@ from netpart.spec import Placement, Region, size
 if TYPE_CHECKING:
     import networkx as nx
 
+    from netpart.graph.holdings import Bucket
+
 LAYER, SLICE, SPLIT, CONCATE, SUM = "layer", "slice", "split", "concate", "sum"
 BRIDGE_SRC, BRIDGE_DST = "bridge_src", "bridge_dst"
 
@@ -130,7 +132,7 @@ class Graph(Shown):
     ``placements`` has one entry per node of ``net``; ``full[node]`` says that each replica of the node
     holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9),
     ``agree[node]`` that besides all its replicas compute the same bits.
-    ``summed`` is the number of elements that the all-reduces of the parameters' gradients move in a step.
+    ``buckets`` are the gradients of parameters that are summed in a step, which may have several ``micro_batches``.
     ``collectives`` are those that its bridges form, ``teams`` says who goes through the net together.
     """
 
@@ -140,7 +142,8 @@ class Graph(Shown):
     parts: list[Part] = field(default_factory=list)
     full: list[bool] = field(default_factory=list)
     reduced: list[bool] = field(default_factory=list)
-    summed: int = 0
+    buckets: list[Bucket] = field(default_factory=list)
+    micro_batches: int = 1
     agree: list[bool] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
     teams: Teams = field(default_factory=Teams)

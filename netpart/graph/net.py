@@ -39,7 +39,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Node:
-    """One uncut layer. ``at`` is its place in the JobProto; a pass has ``inserted`` what the job does not have."""
+    """One uncut layer. ``at`` is its place in the JobProto. ``inserted`` is what the job does not have: layers
+    of a pass, and all parts of a kSlice but the first, which have the conf of that."""
 
     index: int
     layer: Layer
@@ -86,6 +87,11 @@ class Net(Shown):
     def spec(self, source: Source) -> Spec:
         """Spec of the tensor that ``source`` names."""
         return self.nodes[source.node].layer.outputs[source.output]
+
+    def rows_of(self, layer: Layer, rows: int) -> int:
+        """Rows that ``layer`` has of a mini-batch of ``rows``: not all behind a slice of the batch, more behind a
+        concatenation."""
+        return rows * layer.rows // self.rows if layer.rows and self.rows else rows
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

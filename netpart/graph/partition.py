@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError
-from netpart.graph.build import build_net
+from netpart.errors import ConfigError, Faults
+from netpart.graph.build import build_net, refused_fields
 from netpart.graph.cluster import Cluster, cluster_of
 from netpart.graph.graph import Graph
 from netpart.graph.holdings import Bucket, Holding, Piece
@@ -129,19 +129,23 @@ def partition_job(
     ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal. ``placer`` places the layers
     instead of what the job says about cuts and locations; a job with a scheme needs one
     (``netpart.plan.partition`` has it).
-    Raises ConfigError as ``build_net`` and ``place`` do.
+    Raises ConfigError as ``build_net`` and ``place`` do, for what is wrong in any phase at once.
     """
-    refuse_unsupported(job)
     if workers < 1:
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
-    cluster_of(job, workers)
-    result = Partition(job, workers, {}, [], [])
+    result, faults = Partition(job, workers, {}, [], []), Faults()
     placer = whole_on_worker_0 if uncut else placer
+    with faults.noted():
+        refuse_unsupported(job)
+    with faults.noted():
+        cluster_of(job, workers)
     if placer is None:
         refuse_scheme(job)
-    for phase in phases:
-        if wanted(job, phase):
+    for phase in (each for each in phases if wanted(job, each)):
+        with faults.noted():
             result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)
+    faults.found += refused_elsewhere(job)
+    faults.refuse()
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
     with collector_off():
         plan = synchronise(graphs, workers, float_size(job), job.bucket_bytes, least_elements(job))
@@ -149,8 +153,17 @@ def partition_job(
     if job.updater.clip_norm > 0 and plan.trained:
         result.norm = share_norm(plan.holdings, plan.trained)
     for graph in (g for g in graphs if g.net.phase == "train"):
-        graph.summed = sum(2 * (len(b.workers) - 1) * b.elements for b in plan.buckets)
+        graph.buckets = plan.buckets
     return result
+
+
+def refused_elsewhere(job: JobProto) -> list[ConfigError]:
+    """What layers say that their types do not read, also in phases that the job does not play."""
+    found = list[ConfigError]()
+    for i, conf in enumerate(job.neuralnet.layer):
+        with suppress(ConfigError):  # a type that is not there is refused where the layer is built
+            found += refused_fields(i, conf)
+    return found
 
 
 def wanted(job: JobProto, phase: str) -> bool:
@@ -168,16 +181,27 @@ def micro_batches(
     if whole.rows < count:
         hint = f"use at most {whole.rows} micro-batches"
         raise ConfigError("neuralnet", f"a batch of at least {count} rows", str(whole.rows), hint, at=("neuralnet",))
+    check_rows(whole, count)
     graphs: dict[int, Graph] = {}
     micros = []
     for lo, hi in ranges(whole.rows, count, spread=True):
         if hi - lo not in graphs:
             net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
             graphs[hi - lo] = cut_net(net, job, workers, whole.rows, placer, fallbacks)
+            graphs[hi - lo].micro_batches = count
         micros.append(Micro(graphs[hi - lo], (lo, hi)))
     if count > 1 or (phase == "train" and job.neuralnet.schedule == Schedule.DELAYED):
         join_teams(list(graphs.values()))
     return micros
+
+
+def check_rows(net: Net, count: int) -> None:
+    """Raises ConfigError for micro-batches of a net that makes other rows of its batch: those of a part would be others
+    than those of the whole."""
+    node = next((node for node in net.nodes if node.layer.makes_rows), None)
+    if count > 1 and node is not None:
+        at, hint = ("neuralnet", "micro_batches"), "remove micro_batches, or slice and join on another axis"
+        raise ConfigError(node.name, "the rows of a whole mini-batch, to slice or join", f"{count} pieces", hint, at=at)
 
 
 def cut_net(

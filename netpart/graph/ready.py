@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from netpart import initialisers
-from netpart.errors import ConfigError, DataError
-from netpart.graph.build import path_field
+from netpart.errors import ConfigError, Faults, JobError, together
+from netpart.graph.build import placed_at
 from netpart.proto.phase import PHASES
 from netpart.spec import INT
 from netpart.updaters import updater
@@ -17,41 +17,60 @@ if TYPE_CHECKING:
     from netpart.graph.partition import Partition
 
 
-def check_ready(partition: Partition) -> None:
-    """Raises the first of ``faults``: to be asked before anything starts."""
-    for fault in faults(partition):
-        raise fault
+def check_ready(partition: Partition, held: Collection[str] = ()) -> None:
+    """Raises all of ``faults`` at once: to be asked before anything starts."""
+    if found := faults(partition, held):
+        raise together(found)
 
 
-def faults(partition: Partition) -> Iterator[ConfigError | DataError]:
-    """What keeps ``partition`` from running, located in its job: data missing or unusable, initialisers, updater."""
-    try:
+def check_run(partition: Partition, held: Collection[str] = ()) -> None:
+    """``check_ready`` of a partition that is to be trained: raises what keeps it from that, too."""
+    if found := [*untrained(partition), *faults(partition, held)]:
+        raise together(found)
+
+
+def faults(partition: Partition, held: Collection[str] = ()) -> list[JobError]:
+    """What keeps ``partition`` from running, located in its job: data missing or unusable, initialisers, updater.
+
+    ``held`` names the parameters that a checkpoint gives their first values; these need no initialiser.
+    """
+    found = Faults()
+    with found.noted():
         updater(partition.job.updater)
-    except ConfigError as error:
-        yield error
     for micros in partition.phases.values():
         net = micros[0].graph.net
         for node in net.nodes:
-            try:
-                check_node(net, node)
-            except (ConfigError, DataError) as error:
-                yield error
+            with found.noted(), placed_at(node.at, node.conf):
+                check_data(net, node)
+            check_parameters(node, held, found)
+    return found.found
 
 
-def check_node(net: Net, node: Node) -> None:
-    """Opens what a layer of ``net`` reads, looks how its parameters are filled; raises ConfigError or DataError."""
-    try:
-        node.layer.check_data(PHASES[net.phase])
-        for classes in classes_of(net, node):
-            node.layer.check_labels(classes)
-        for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
-            if parameter.owner == node.index and not spec.proto.share_from:
+def untrained(partition: Partition) -> Iterator[ConfigError]:
+    """What keeps a run of ``partition`` from training anything: no number of steps, no loss."""
+    job, net = partition.job, partition.graph.net
+    if not job.HasField("train_steps"):
+        hint = "write train_steps: 1000, say, or run with --steps 1000; with 0 a run only saves initial values"
+        yield ConfigError("train_steps", "the number of training steps", "none", hint, at=("train_steps",))
+    if (job.train_steps > 0 or not job.HasField("train_steps")) and not any(n.layer.is_loss for n in net.nodes):
+        hint = "add a kSoftmaxLoss or kEuclideanLoss; with --steps 0 a run only saves initial values"
+        yield ConfigError("neuralnet", "a loss to train by", "none", hint, at=("neuralnet",))
+
+
+def check_data(net: Net, node: Node) -> None:
+    """Opens what a layer of ``net`` reads; raises ConfigError or DataError."""
+    node.layer.check_data(PHASES[net.phase])
+    for classes in classes_of(net, node):
+        node.layer.check_labels(classes)
+
+
+def check_parameters(node: Node, held: Collection[str], found: Faults) -> None:
+    """Notes each parameter of a layer, but those ``held``, that cannot be filled."""
+    for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
+        own = parameter.owner == node.index and not spec.proto.share_from
+        if own and parameter.name not in held:
+            with found.noted(), placed_at(node.at, node.conf):
                 initialisers.check(spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init"))
-    except ConfigError as error:
-        error.at = node.at + (error.at or ())
-        raise
-    except DataError as error:
-        raise error.of_layer(node.name, path_field(node.conf, node.at)) from None
 
 
 def classes_of(net: Net, node: Node) -> list[int]:

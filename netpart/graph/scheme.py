@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Literal
 
 from netpart.errors import ConfigError
-from netpart.proto.job_pb2 import JobProto, NetProto, Scheme
+from netpart.graph.workers import default_workers
+from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, NetProto, Scheme
+from netpart.proto.phase import in_phase
 from netpart.registry import Registry
 
 AS_WRITTEN = "AS_WRITTEN"
@@ -16,6 +18,10 @@ AS_WRITTEN = "AS_WRITTEN"
 PIPELINE = "PIPELINE"
 OF_PIPELINE: tuple[Literal["stages", "replicas"], ...] = ("stages", "replicas")
 """Fields of a net that belong to the scheme PIPELINE."""
+WRITTEN: tuple[Literal["partition_dim", "location", "cut", "shard", "sum_gradient"], ...] = (
+    "partition_dim", "location", "cut", "shard", "sum_gradient",
+)  # fmt: skip
+"""Fields of a layer that say its cut, whatever the scheme."""
 NAMES: Registry[str] = Registry("scheme")
 
 for _name, _ in Scheme.items():
@@ -59,3 +65,37 @@ def refuse_scheme(job: JobProto) -> None:
     name, at = scheme_name(job), ("neuralnet", "scheme")
     if name != AS_WRITTEN:
         raise ConfigError("neuralnet.scheme", AS_WRITTEN, name, "partition it with netpart.partition", at=at)
+
+
+def is_written(conf: LayerProto) -> bool:
+    """True if the user cut or placed the layer."""
+    return conf.HasField("partition_dim") or any((conf.location, conf.cut, conf.shard))
+
+
+def overruled(job: JobProto, *schemes: str) -> str:
+    """A warning that ``schemes`` (default: the job's) place nothing, as every layer is written; "" where they do.
+
+    Records, which lie where their readers are, are placed by nobody.
+    """
+    named = [known_scheme(name) for name in schemes or [scheme_name(job)]]
+    layers = (layer for layer in job.neuralnet.layer if in_phase(layer, "train") and layer.type != LayerType.kShardData)
+    if named in ([], [AS_WRITTEN]) or not all(map(is_written, layers)):
+        return ""
+    own = "as every layer has a partition_dim, location, cut or shard of its own"
+    said = f"scheme {named[0]} places" if len(named) == 1 else f"schemes {', '.join(named)} place"
+    return f"{said} nothing, {own}; --override lets the scheme decide"
+
+
+def override_cuts(job: JobProto, who: str = "--override") -> None:
+    """``clear_cuts``, so that the scheme of ``job`` places all layers; raises ConfigError without one."""
+    if scheme_name(job) == AS_WRITTEN:
+        raise ConfigError(who, "a scheme to cut the layers by", "none", "add --scheme NAME; docs/schemes.md lists them")
+    clear_cuts(job)
+
+
+def clear_cuts(job: JobProto) -> None:
+    """Takes every cut and location from the layers of ``job``; the number of workers that these ask for stays."""
+    job.cluster.nworkers_per_group = default_workers(job)
+    for layer in job.neuralnet.layer:
+        for field in WRITTEN:
+            layer.ClearField(field)

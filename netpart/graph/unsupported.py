@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from netpart.errors import ConfigError, FieldPath
+from netpart.errors import ConfigError, FieldPath, together
 from netpart.proto.job_pb2 import AlgType, JobProto
 
 
@@ -33,9 +33,15 @@ LIMITS = (
 
 
 def refuse_unsupported(job: JobProto) -> None:
-    """Raises ConfigError, with its place, for the first setting that netpart does not carry out."""
+    """Raises ConfigError for all settings that netpart does not carry out, each with its place."""
+    if found := list(unsupported(job)):
+        raise together(found)
+
+
+def unsupported(job: JobProto) -> Iterator[ConfigError]:
+    """The settings that netpart does not carry out."""
     for limit in LIMITS:
         value = limit.read(job)
         if value not in limit.allowed:
             expected = " or ".join(str(a) for a in limit.allowed if a != UNSET)
-            raise ConfigError(".".join(map(str, limit.at)), expected, str(value), limit.hint, at=limit.at)
+            yield ConfigError(".".join(map(str, limit.at)), expected, str(value), limit.hint, at=limit.at)

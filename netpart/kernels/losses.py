@@ -19,43 +19,46 @@ class Losses(Softmax):
         self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float,
         positions: int = 1, smoothing: float = 0.0,
     ) -> Op:  # fmt: skip
-        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log max(p_label, tiny) · scale, hits].
+        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log p_label · scale, hits].
 
+        -log p_label = (max x - x_label) + log Σ exp(x - max x), of which y has the sum: 1 / max y. So it is exact where
+        y has long become 0 (Goodfellow et al., Deep Learning, 2016, section 6.2.2.3).
         A third of ``metrics``, if there is one, is the first in bits.
         With ``smoothing`` s, log p_label becomes (1 - s) · log p_label + s · mean log p over all classes
         (Szegedy et al., Rethinking the Inception Architecture, 2016, section 7). A hit is a row whose label is
-        among the ``topk`` most probable (ties: the lower class first).
+        among the ``topk`` largest x (ties: the lower class first).
         ``run`` raises DataError if a label is not a class.
         """
         if not x.size:
             return NOTHING
-        xp, tiny = self.xp, float(self.xp.finfo(self.dtype).tiny)
-        x_bn, y_bn = matrix(x, label.ndim), matrix(y, label.ndim)
-        rows, classes = x_bn.shape
-        ranking = Ranking(self, label, classes, topk)
+        xp, x_bn, y_bn = self.xp, matrix(x, label.ndim), matrix(y, label.ndim)
+        column, ranking = ((label.size, 1), self.dtype), Ranking(self, label, x_bn.shape[1], topk)
         report = Report(self, metrics, owned, label.size, positions)
 
-        def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
-            ranking.hits(y_bn, picked, value, *scratch)
+        def run(picked: Array, top: Array, value: Array, total: Array, *scratch: Array) -> None:
+            ranking.hits(x_bn, picked, value, *scratch)
             report.add(1, value, total)
-            xp.maximum(picked, tiny, out=picked)
-            xp.log(picked, out=picked)
+            ranking.best(x_bn, top, *scratch)
+            xp.subtract(top, picked, out=picked)
             if smoothing:
-                self._smooth(y_bn, picked, smoothing, tiny, *scratch[2:])
-            xp.multiply(picked, -scale, out=value)
+                self._smooth(x_bn, top, picked, smoothing, *scratch[-2:])
+            ranking.take(y_bn, top, *scratch)
+            xp.log(top, out=top)
+            xp.subtract(picked, top, out=picked)
+            xp.multiply(picked, scale, out=value)
             report.add(0, value, total)
             report.in_bits()
 
-        loss = Op(run, [((rows, 1), self.dtype), *report.scratch, *ranking.scratch])
+        smoothed = [(x_bn.shape, self.dtype), column] if smoothing else []
+        loss = Op(run, [column, column, *report.scratch, *ranking.scratch, *smoothed])
         return chain(self.softmax(x_bn, y_bn), loss)
 
-    def _smooth(self, y_bn: Array, picked: Array, smoothing: float, tiny: float, logs: Array, mean: Array) -> None:
-        """Mixes the mean of log p into ``picked``, which holds log p_label."""
+    def _smooth(self, x_bn: Array, top: Array, picked: Array, smoothing: float, below: Array, mean: Array) -> None:
+        """Mixes the mean of top - x over all classes into ``picked``, which holds that of the label."""
         xp = self.xp
-        xp.maximum(y_bn, tiny, out=logs)
-        xp.log(logs, out=logs)
-        xp.sum(logs, axis=1, keepdims=True, out=mean)
-        xp.multiply(mean, smoothing / y_bn.shape[1], out=mean)
+        xp.subtract(top, x_bn, out=below)
+        xp.sum(below, axis=1, keepdims=True, out=mean)
+        xp.multiply(mean, smoothing / x_bn.shape[1], out=mean)
         xp.multiply(picked, 1 - smoothing, out=picked)
         xp.add(picked, mean, out=picked)
 

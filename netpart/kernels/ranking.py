@@ -8,7 +8,8 @@ from netpart.kernels.verbs import Verbs
 
 
 class Ranking:
-    """Where the label stands among the scores of its row."""
+    """Where the label stands among the scores of its row. Methods end in the ``scratch``: two columns of places, and
+    what it takes to count."""
 
     def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int) -> None:
         xp, shape = verbs.xp, (label.size, classes)
@@ -16,16 +17,33 @@ class Ranking:
         self.classes = xp.arange(classes, dtype="int32")
         self.starts = xp.arange(0, label.size * classes, classes, dtype="int64")
         self.mode = {"mode": "clip"} if xp.__name__ == "numpy" else {}  # numpy would buffer what it might refuse
-        kinds = [((label.size,), "int64")] * 2 if topk == 1 else [(shape, bool)] * 2
-        self.scratch = [*kinds, (shape, verbs.dtype), ((label.size, 1), verbs.dtype)]
-        self.hits = self._best if topk == 1 else self._among
+        counted = [(shape, bool)] * 2 + [(shape, verbs.dtype), ((label.size, 1), verbs.dtype)]
+        self.alone = topk == 1
+        self.scratch = [((label.size,), "int64")] * 2 + ([] if self.alone else counted)
 
-    def _best(self, scores: Array, picked: Array, value: Array, index: Array, best: Array, *_: Array) -> None:
+    def hits(self, scores: Array, picked: Array, value: Array, *scratch: Array) -> None:
         """Writes the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1). A NaN is no hit."""
-        xp = self.xp
         check_labels(self.label, len(self.classes))
-        xp.add(self.starts, self.label.reshape(-1), out=index)
-        xp.take(scores.reshape(-1), index, out=picked.reshape(-1), **self.mode)
+        self.xp.add(self.starts, self.label.reshape(-1), out=scratch[0])
+        self.take(scores, picked, *scratch)
+        if self.alone:
+            self._first(scores, picked, value, *scratch[:2])
+        else:
+            self._among(scores, picked, value, *scratch[2:6])
+
+    def best(self, scores: Array, top: Array, *scratch: Array) -> None:
+        """Writes the largest score of each row to ``top`` (B, 1), after ``hits`` of the same."""
+        if not self.alone:
+            self.xp.argmax(scores, axis=1, out=scratch[1])
+        self.xp.add(self.starts, scratch[1], out=scratch[0])
+        self.take(scores, top, *scratch)
+
+    def take(self, values: Array, out: Array, index: Array, *_: Array) -> None:
+        """Writes to ``out`` (B, 1) what ``values`` have in each row where the last method looked."""
+        self.xp.take(values.reshape(-1), index, out=out.reshape(-1), **self.mode)
+
+    def _first(self, scores: Array, picked: Array, value: Array, index: Array, best: Array) -> None:
+        xp = self.xp
         xp.argmax(scores, axis=1, out=best)
         xp.equal(best, self.label.reshape(-1), out=index, casting="unsafe")
         xp.equal(picked, picked, out=value, casting="unsafe")
@@ -34,13 +52,8 @@ class Ranking:
     def _among(
         self, scores: Array, picked: Array, value: Array, beaten: Array, other: Array, part: Array, count: Array
     ) -> None:
-        """As ``_best``, for a label among the topk."""
+        """As ``_first``, for a label among the topk."""
         xp = self.xp
-        check_labels(self.label, len(self.classes))
-        xp.equal(self.classes, self.labels, out=other)
-        part.fill(0)
-        xp.copyto(part, scores, where=other)
-        xp.sum(part, axis=1, keepdims=True, out=picked)
         # Counts what the label beats, itself included, not what beats it: a NaN then is no hit.
         xp.less_equal(scores, picked, out=beaten)
         xp.copyto(part, beaten)

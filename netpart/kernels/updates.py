@@ -31,7 +31,10 @@ class Numbers(NamedTuple):
 
 
 class Updates(Verbs):
-    """w, g, state: one shape, possibly strided views; w and state are changed in place, g is read."""
+    """w, g, state: one shape, possibly strided views; w and state are changed in place, g is read.
+
+    ``before`` has the newest values where w still has those that the forward pass of this mini-batch read; None: w has.
+    """
 
     def update(
         self, updater: Any, w: Array, g: Array, state: Sequence[Array], scale: Any, clock: Clock, norm: Array = None
@@ -40,18 +43,27 @@ class Updates(Verbs):
         op = updater.bind(self.xp, w, g, state, scale, clock, norm)
         return Op(op.run, op.scratch, captured=False)  # the rate is known on the host alone
 
-    def follow_mean(self, w: Array, g: Array, keep: float) -> Op:
-        """w <- w + (1 - keep) g, where g is the mean of the mini-batch less w: w <- keep w + (1 - keep) mean."""
+    def follow_mean(self, w: Array, g: Array, keep: float, before: Array | None = None) -> Op:
+        """w <- before + (1 - keep) (w - before + g), where g is the mean of the mini-batch less w: keep before + (1 -
+        keep) mean."""
         xp = self.xp
 
         def run(step: Array) -> None:
-            xp.multiply(g, 1 - keep, out=step)
+            if before is None:
+                xp.multiply(g, 1 - keep, out=step)
+            else:
+                xp.subtract(w, before, out=step)
+                xp.add(step, g, out=step)
+                xp.multiply(step, 1 - keep, out=step)
+                xp.copyto(w, before)
             xp.add(w, step, out=w)
 
         return Op(run, [(w.shape, w.dtype)])
 
-    def follow_variance(self, w: Array, g: Array, centre: Array, keep: float, count: int) -> Op:
-        """w <- keep w + (1 - keep) variance, where g and ``centre`` are the second and first moment of the mini-batch.
+    def follow_variance(
+        self, w: Array, g: Array, centre: Array, keep: float, count: int, before: Array | None = None
+    ) -> Op:
+        """w <- keep before + (1 - keep) variance; g and ``centre`` are the second and first moment of the mini-batch.
 
         The variance is the unbiased one of ``count`` elements, as in cuDNN and PyTorch (of one element: 0).
         """
@@ -62,7 +74,7 @@ class Updates(Verbs):
             xp.subtract(g, step, out=step)
             xp.maximum(step, 0, out=step)
             xp.multiply(step, unbiased, out=step)
-            xp.multiply(w, keep, out=w)
+            xp.multiply(w if before is None else before, keep, out=w)
             xp.add(w, step, out=w)
 
         return Op(run, [(w.shape, w.dtype)])

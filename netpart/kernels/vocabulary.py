@@ -1,8 +1,8 @@
 """Softmax loss over classes that are cut: what a block of classes tells of itself, and the loss from all blocks.
 
-Figures of a block, for every row: Σ exp(x - max) | Σ x | x of the label, if it is here | topk largest x, falling | and
-which classes these are. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than topk repeats itself with
-the lowest number there is. Class numbers are exact up to 2**24 in float32.
+Figures of a block, for every row: Σ exp(x - max) | Σ (max - x) | x of the label, if it is here | topk largest x,
+falling | and which classes these are. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than topk repeats
+itself with the lowest number there is. Class numbers are exact up to 2**24 in float32.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ EXPS, TOTAL, SCORE, TOP = range(4)
 def figures(topk: int) -> int:
     """Figures of a block."""
     return TOP + 2 * topk
+
+
+def class_bounds(classes: int, blocks: int) -> list[int]:
+    """Where each of ``blocks`` of all classes begins, and the last one ends."""
+    return [k * classes // blocks for k in range(blocks + 1)]
 
 
 class Vocabulary(Verbs):
@@ -48,10 +53,11 @@ class Vocabulary(Verbs):
                     xp.copyto(f_b[:, TOP + topk + t], best)
                     xp.equal(classes, best.reshape(-1, 1), out=mark)
                     xp.copyto(v, lowest, where=mark)
-                xp.subtract(x_b, f_b[:, TOP : TOP + 1], out=v)
+                xp.subtract(f_b[:, TOP : TOP + 1], x_b, out=v)
+                xp.sum(v, axis=1, out=f_b[:, TOTAL])
+                xp.negative(v, out=v)
                 xp.exp(v, out=v)
                 xp.sum(v, axis=1, out=f_b[:, EXPS])
-                xp.sum(x_b, axis=1, out=f_b[:, TOTAL])
                 xp.equal(classes, labels, out=mark)
                 v.fill(0)
                 xp.copyto(v, x_b, where=mark)
@@ -71,7 +77,11 @@ class Vocabulary(Verbs):
         if not x.size:
             return NOTHING
         xp, rows, shape = self.xp, label.size, (label.size, -1, figures(topk))
-        x_rc, y_rc, blocks = matrix(x, label.ndim), matrix(y, label.ndim), _Blocks(xp, f.reshape(shape), label, topk)
+        x_rc, y_rc, blocks = (
+            matrix(x, label.ndim),
+            matrix(y, label.ndim),
+            _Blocks(xp, f.reshape(shape), label, topk, classes),
+        )
         report = None if metrics is None else Report(self, metrics, owned, rows, positions)
 
         def run(
@@ -88,9 +98,8 @@ class Vocabulary(Verbs):
             blocks.score(picked)
             blocks.hits(picked, behind, tie, later, count, value)
             report.add(1, value, total)
-            blocks.surprise(picked, peak, norm, smoothing, classes)
-            xp.multiply(picked, scale, out=picked)
-            xp.copyto(value, picked)
+            blocks.surprise(picked, peak, norm, exps, smoothing, classes)
+            xp.multiply(picked, scale, out=value)
             report.add(0, value, total)
             report.in_bits()
 
@@ -102,9 +111,11 @@ class Vocabulary(Verbs):
 class _Blocks:
     """The figures ``f_rkf`` (rows, blocks, figures) of all blocks; columns are (rows, 1)."""
 
-    def __init__(self, xp: Any, f_rkf: Array, label: Array, topk: int) -> None:
+    def __init__(self, xp: Any, f_rkf: Array, label: Array, topk: int, classes: int) -> None:
         self.xp, self.topk, self.labels = xp, topk, label.reshape(-1, 1, 1)
         self.exps, self.totals, self.scores, self.peaks = (f_rkf[:, :, i] for i in (EXPS, TOTAL, SCORE, TOP))
+        bounds = class_bounds(classes, f_rkf.shape[1])
+        self.widths = xp.asarray([hi - lo for lo, hi in pairwise(bounds)], f_rkf.dtype)
         self.tops, self.numbers = f_rkf[:, :, TOP : TOP + topk], f_rkf[:, :, TOP + topk :]
 
     def together(self, peak: Array, norm: Array, exps: Array) -> None:
@@ -133,19 +144,22 @@ class _Blocks:
         xp.subtract(value, behind[0].size - self.topk, out=value)
         xp.clip(value, 0, 1, out=value)
 
-    def surprise(self, picked: Array, peak: Array, norm: Array, smoothing: float, classes: int) -> None:
+    def surprise(self, picked: Array, peak: Array, norm: Array, below: Array, smoothing: float, classes: int) -> None:
         """Makes of x of the label, in ``picked``, minus the logarithm of its probability; the others are spent."""
         xp = self.xp
-        xp.log(norm, out=norm)
-        xp.add(norm, peak, out=norm)
+        xp.subtract(peak, picked, out=picked)
         if smoothing:
-            self.smooth(picked, peak, smoothing, classes)
-        xp.subtract(norm, picked, out=picked)
+            self.smooth(picked, peak, below, smoothing, classes)
+        xp.log(norm, out=norm)
+        xp.add(picked, norm, out=picked)
 
-    def smooth(self, picked: Array, mean: Array, smoothing: float, classes: int) -> None:
-        """Mixes the mean of x over all classes into ``picked``; ``mean`` is scratch."""
+    def smooth(self, picked: Array, peak: Array, below: Array, smoothing: float, classes: int) -> None:
+        """Mixes the mean of peak - x over all classes into ``picked``, which holds that of the label."""
         xp = self.xp
+        xp.subtract(peak, self.peaks, out=below)
+        xp.multiply(below, self.widths, out=below)
+        xp.add(below, self.totals, out=below)
+        xp.sum(below, axis=1, keepdims=True, out=peak)
+        xp.multiply(peak, smoothing / classes, out=peak)
         xp.multiply(picked, 1 - smoothing, out=picked)
-        xp.sum(self.totals, axis=1, keepdims=True, out=mean)
-        xp.multiply(mean, smoothing / classes, out=mean)
-        xp.add(picked, mean, out=picked)
+        xp.add(picked, peak, out=picked)

@@ -20,12 +20,13 @@ from netpart.graph.partition import Micro, Partition
 from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
 from netpart.launch.assembly import Assembly, Pick, Values, sum_of
+from netpart.launch.begin import begin
 from netpart.launch.metrics import figures
 from netpart.program.compile import compile_worker
 from netpart.spec import Region
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
-from netpart.updaters import updater
+from netpart.updaters import AVERAGE, updater
 from netpart.worker.player import Player
 from netpart.worker.waiting import Waiting
 
@@ -56,9 +57,8 @@ class Ensemble:
         return Player(program, self.hub[worker], self.xp, rule, seed, poison)
 
     def initialise(self) -> None:
-        """Gives every parameter its initial values."""
-        for player in self.players:
-            player.parameters.initialise()
+        """Gives every parameter its first value: of the checkpoint that the job names, or else an initial one."""
+        begin(self.players, self.partition.job)
 
     def step(self, phase: str, step: int, drain: bool = True) -> dict[str, float]:
         """Plays one step on all workers; returns the mean of each reported metric over the mini-batch.
@@ -125,6 +125,16 @@ class Ensemble:
                     if view is not None:
                         box, view = (holding.home, program.at_home(view, h)) if gradient else (holding.box, view)
                         out.add(box, player.machine.held(view, "train"))
+        return out.values
+
+    def average(self, name: str, pick: Pick = np.maximum) -> Values:
+        """The whole of a parameter's moving average, put together from who updates it (needs ``ema_decay``)."""
+        spec = next(p.spec for p in self.partition.parameters if p.name == name)
+        out = Assembly(spec.shape, np.nan, pick, self.dtype)
+        for player in self.players:
+            for holding, state in zip(player.program.holdings, player.machine.state, strict=True):
+                if holding.parameter.name == name:
+                    out.add(holding.home, player.machine.to_host(state[AVERAGE]))
         return out.values
 
     def copies(self, name: str) -> Iterator[tuple[int, Region, Values]]:

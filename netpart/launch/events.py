@@ -132,3 +132,9 @@ class Summary:
     steps_per_epoch: float | None = None
     cluster: str = ""
     staleness: Staleness | None = None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from netpart.launch.page import summary_html
+
+        return summary_html(self)

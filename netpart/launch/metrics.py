@@ -60,7 +60,8 @@ class MetricBook:
 
 def figures(micros: list[Micro], sums: Sequence[float], rows: int) -> dict[str, float]:
     """What the sums of a phase over ``rows`` rows say: LAYER/FIGURE -> value."""
-    said = ((layer, layer.figures(own, rows)) for layer, own in reporting(micros, sums))
+    net = micros[0].graph.net
+    said = ((layer, layer.figures(own, net.rows_of(layer, rows))) for layer, own in reporting(micros, sums))
     return {f"{layer.name}/{name}": value for layer, found in said for name, value in found.items()}
 
 

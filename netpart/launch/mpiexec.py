@@ -10,7 +10,7 @@ from pathlib import Path
 
 from netpart.errors import NetpartError
 
-INSTALL = "pip install netpart[mpi]"
+INSTALL = "pip install 'netpart[mpi]'"
 
 
 def find() -> str:

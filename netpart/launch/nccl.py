@@ -64,7 +64,7 @@ def missing() -> str:
     xp, _ = array_module("cuda")
     with catch_warnings(action="ignore"):  # where it is missing CuPy warns, at length
         found = import_module(f"{xp.__name__}.cuda.nccl")
-    return "" if found.available else "no NCCL: pip install -e '.[nccl13]', or '.[nccl12]' with CUDA 12"
+    return "" if found.available else "no NCCL: pip install 'netpart[nccl13]', or 'netpart[nccl12]' with CUDA 12"
 
 
 def disorder(partition: Partition) -> str:

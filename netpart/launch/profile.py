@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from netpart.graph.cluster import alone
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
+from netpart.launch.begin import held
 from netpart.launch.nccl import settle_collectives
 from netpart.launch.notes import Notes
 from netpart.launch.run import lead, make_options, places_of
@@ -40,6 +41,16 @@ class Profiled:
         """The step that took the median time."""
         return sorted(self.timeline.steps, key=self.timeline.seconds)[len(self.timeline.steps) // 2]
 
+    def _repr_svg_(self) -> str:
+        """The median step as a Gantt chart, which a notebook shows and the command line writes."""
+        from netpart.draw.gantt import to_svg
+        from netpart.units import seconds_text
+
+        step, profile = self.median_step, self.profile
+        which = f"the median of {profile.steps} steps" if profile.steps > 1 else "the step"
+        takes = f"of {profile.rows} rows takes {seconds_text(self.timeline.seconds(step))}"
+        return to_svg(self.timeline.of_step(step), f"{profile.name}: {which} {takes}")
+
 
 def profile(
     job: Job, workers: int | None = None, steps: int = 10, *, launcher: str = "local", transport: str = "auto"
@@ -55,7 +66,7 @@ def profile(
         proto = alone(job.proto)
         proto.train_steps = options.first_step + WARM_UP + steps
         cut = partition(proto, workers or default_workers(proto), job.folder, phases=("train",))
-        check_ready(cut)
+        check_ready(cut, held(options.restore))
         settle(cut.job)
         places = places_of(options, cut, launcher)
         options = replace(options, transport=choose(transport, launcher, places))

@@ -15,9 +15,10 @@ from netpart.checkpoint.steps import latest
 from netpart.errors import ConfigError, DataError
 from netpart.graph.partition import Partition
 from netpart.graph.passes.serve import served
-from netpart.graph.ready import check_ready
+from netpart.graph.ready import check_run
 from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
+from netpart.launch.begin import held, named_checkpoint, open_named
 from netpart.launch.conversation import Options
 from netpart.launch.coordinator import Coordinator
 from netpart.launch.cores import asked_threads
@@ -60,16 +61,17 @@ def run(
     ``transport``: what processes of one host exchange tensors through, "shm", "zeromq", or "auto": shared memory
     where it can be.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
-    Raises ConfigError for a job that cannot be built or options that do not fit each other, DataError for its data,
-    MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for workers that would wait for
-    each other for ever, WorkerFailed when one fails, and KeyboardInterrupt, with the step, when it is interrupted.
+    Raises ConfigError for a job that cannot be built or trains nothing, or options that do not fit each other,
+    DataError for its data, MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for
+    workers that would wait for each other for ever, WorkerFailed when one fails, and KeyboardInterrupt, with the
+    step, when it is interrupted.
     """
     check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers
     cut = served(partition(job.proto, count, job.folder))
-    check_ready(cut)
-    kernels = settle(cut.job)
-    options = replace(make_options(job, workspace), kernels=str(kernels))
+    options = make_options(job, workspace)
+    check_run(cut, held(options.restore))
+    options = replace(options, kernels=str(settle(cut.job)))
     places = places_of(options, cut, launcher)
     options = replace(options, transport=choose(transport, launcher, places))
     settle_collectives(cut, places)
@@ -164,10 +166,10 @@ def workspace_of(job: JobProto) -> Path:
 def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:
     """The checkpoint to read, if any, and the first step to play. Raises DataError for one that is none."""
     newest = latest(checkpoints) if proto.resume else None
-    chosen = newest or (Path(proto.checkpoint_path[-1]) if proto.checkpoint_path else None)
+    chosen = newest or named_checkpoint(proto)
     if chosen is None:
         return None, proto.step
-    with open_checkpoint(chosen) as saved:
+    with open_checkpoint(chosen) if newest else open_named(proto, chosen) as saved:
         step = saved.metadata.get("step", "0")
     if newest is None:
         return chosen, proto.step

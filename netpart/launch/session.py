@@ -24,7 +24,7 @@ from netpart.program.compile import compile_worker
 from netpart.program.kernels import kernels_of
 from netpart.program.program import Program
 from netpart.proto.element import float_size
-from netpart.proto.job_pb2 import JobProto
+from netpart.proto.job_pb2 import JobProto, LayerType
 from netpart.proto.phase import in_phase
 from netpart.worker.player import Player
 
@@ -122,7 +122,8 @@ def scored(net: Net, name: str) -> Net:
 
 
 def upstream(job: JobProto, outputs: Iterable[str]) -> JobProto:
-    """``job`` with the layers of its test net that ``outputs`` depend on, and no others. Raises ConfigError."""
+    """``job`` with the layers of its test net that ``outputs`` depend on, and those that read a kSlice among them, as
+    their order says who reads which part. Raises ConfigError."""
     confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
     wanted, found = list(outputs), set[str]()
     while wanted:
@@ -133,10 +134,13 @@ def upstream(job: JobProto, outputs: Iterable[str]) -> JobProto:
         if name not in found:
             found.add(name)
             wanted += confs[name].srclayers
+            if confs[name].type == LayerType.kSlice:
+                wanted += [reader for reader, conf in confs.items() if name in conf.srclayers]
     part = JobProto()
     part.CopyFrom(job)
     del part.neuralnet.layer[:]
-    part.neuralnet.layer.extend(conf for name, conf in confs.items() if name in found)
+    slices = {name for name in found if confs[name].type == LayerType.kSlice}
+    part.neuralnet.layer.extend(c for c in job.neuralnet.layer if c.name in found or slices & {*c.srclayers})
     return part
 
 

@@ -69,11 +69,16 @@ class Share:
                     )
 
     def restore(self, path: Path) -> None:
-        """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside."""
+        """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside.
+
+        Parameters come last: the average of a running statistic is that itself; earlier checkpoints have another one.
+        """
+        beside = self.welcome.restore_updater if self.states() else ""
+        if beside:
+            self.read(Path(beside), self.states())
         self.read(path, {self.welcome.restore_suffix: self.player.parameters.values})
-        self.player.parameters.begin_state()
-        if self.states() and self.welcome.restore_updater:
-            self.read(Path(self.welcome.restore_updater), self.states())
+        if not beside:
+            self.player.parameters.begin_state()
 
     def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
         """Fills every holding."""

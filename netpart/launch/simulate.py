@@ -12,6 +12,7 @@ from netpart.collectives.price import Link
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.kernels.device import array_module
+from netpart.launch.begin import begin
 from netpart.launch.profile import WARM_UP, Profiled
 from netpart.launch.simulated import Clocks, SimulatedTransport, simulated_transports
 from netpart.launch.tracing import memory_plan
@@ -43,12 +44,12 @@ class Simulation:
         self.xp, _ = array_module(self.kernels.runs_on)
         self.transports = simulated_transports(self.clocks, self.link)
         self.players = [self.player(worker) for worker in range(self.cut.workers)]
+        begin(self.players, self.cut.job)
 
     def player(self, worker: int) -> Player:
         rule = updater(self.cut.job.updater)
         program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
         player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed)
-        player.parameters.initialise()
         player.trace.now, player.trace.events = (lambda: self.clocks.reading(worker)), []
         return player
 
@@ -81,8 +82,9 @@ class Simulation:
     def events(self, worker: int) -> list[Event]:
         """What a worker did, steps numbered from 0."""
         found, step = [], 0
-        for name, start, end, channel, delay in self.players[worker].trace.events or ():
-            found.append(Event(worker, step, name, start, end, tuple(map(int, channel)) if channel else (), delay))
+        for name, start, end, channel, delay, micro in self.players[worker].trace.events or ():
+            key = tuple(map(int, channel)) if channel else ()
+            found.append(Event(worker, step, name, start, end, key, delay, micro))
             step += name == STEP
         return found
 

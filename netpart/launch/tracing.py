@@ -49,24 +49,27 @@ def clock_ahead(control: Control) -> float:
 
 def encode(traced: list[Traced], ahead: float) -> TraceProto:
     """What was done, with every name and channel written once."""
-    numbers: dict[tuple[str, tuple[int, ...], int], int] = {}
+    numbers: dict[tuple[str, tuple[int, ...], int, int], int] = {}
     message = TraceProto()
-    for name, start, end, channel, delay in traced:
-        key = (name, tuple(map(int, channel)) if channel else (), delay)
+    for name, start, end, channel, delay, micro in traced:
+        key = (name, tuple(map(int, channel)) if channel else (), delay, micro)
         message.index.append(numbers.setdefault(key, len(numbers)))
         message.start.append(start + ahead)
         message.end.append(end + ahead)
-    message.what.extend(TracedProto(name=name, channel=channel, delay=delay) for name, channel, delay in numbers)
+    kinds = (
+        TracedProto(name=name, channel=channel, delay=delay, micro=micro) for name, channel, delay, micro in numbers
+    )
+    message.what.extend(kinds)
     return message
 
 
 def decode(message: TraceProto) -> Iterator[Event]:
     """The events of a worker; its steps are numbered from 0."""
-    what = [(traced.name, tuple(traced.channel), traced.delay) for traced in message.what]
+    what = [(traced.name, tuple(traced.channel), traced.delay, traced.micro) for traced in message.what]
     step = 0
     for index, start, end in zip(message.index, message.start, message.end, strict=True):
-        name, channel, delay = what[index]
-        yield Event(message.rank, step, name, start, end, channel, delay)
+        name, channel, delay, micro = what[index]
+        yield Event(message.rank, step, name, start, end, channel, delay, micro)
         step += name == STEP
 
 

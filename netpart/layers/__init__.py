@@ -61,6 +61,15 @@ MODULES = (
 )
 """Every module of this package that holds a layer type."""
 
+PAGE = "docs/layers.md"
+INSTEAD = {
+    "kLMDBData": "kRecordInput",
+    "kRGBImage": "kImagePreprocess",
+    "kCharRNN": "kTextInput",
+    "kOneHot": "kEmbedding",
+    "kArgSort": "kAccuracy",
+}
+"""Types of the language that netpart does not compute -> what does the same or is near."""
 UNSAID = "kUserLayer"
 """What the language calls the type of a layer that has none."""
 
@@ -74,9 +83,14 @@ def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -
         hint = "add type: kReLU, say, or user_type for a type of your own"
         raise ConfigError(who or "layer", "a type", "none", hint, at=at)
     if type_name in LayerType.DESCRIPTOR.values_by_name and type_name not in names():
-        hint = f"the language has its name, netpart does not compute it; it has {', '.join(names())}"
+        hint = f"the language has its name, netpart does not compute it; {instead(type_name)}{PAGE} lists what it does"
         raise ConfigError(who or "layer", "a layer type of netpart", type_name, hint, at=at)
     return _registry().get(type_name, who=who, at=at)
+
+
+def instead(type_name: str) -> str:
+    """A hint at the type that may take the place of one that netpart does not compute."""
+    return f"try {INSTEAD[type_name]}; " if type_name in INSTEAD else ""
 
 
 def names() -> tuple[str, ...]:
@@ -87,7 +101,7 @@ def names() -> tuple[str, ...]:
 @cache
 def _registry() -> Registry[type[Layer]]:
     registry: Registry[type[Layer]] = Registry(
-        "layer type", "if a package has it, install that or put it on PYTHONPATH (docs/writing-a-layer.md); "
+        "layer type", "if a package has it, install that or put it on PYTHONPATH (docs/writing-a-layer.md); ", PAGE
     )  # fmt: skip
     for name in MODULES:
         module = import_module(f"netpart.layers.{name}")

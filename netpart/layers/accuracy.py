@@ -24,6 +24,7 @@ class Accuracy(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kAccuracy",)
+    confs: ClassVar[tuple[str, ...]] = ("argsort_conf",)
     metrics: tuple[str, ...] = ("accuracy",)
 
     def infer(self) -> tuple[Spec, ...]:

@@ -14,6 +14,7 @@ class Activation(Elementwise):
     """Any kind of the activation kernel; ``alpha`` is elu's."""
 
     types: ClassVar[tuple[str, ...]] = ("kActivation", "kCudnnActivation")
+    confs: ClassVar[tuple[str, ...]] = ("activation_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import ActivationProto

@@ -24,6 +24,7 @@ class Attention(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kAttention",)
+    confs: ClassVar[tuple[str, ...]] = ("attention_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         sources(self, "the queries", "the keys", "the values")

@@ -32,6 +32,7 @@ class BatchNorm(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kBM", "kCudnnBM")
+    confs: ClassVar[tuple[str, ...]] = ("bm_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = "x"
     fuses: ClassVar[bool] = True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op
-from netpart.kernels.vocabulary import figures
+from netpart.kernels.vocabulary import class_bounds, figures
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
 from netpart.proto.layer_pb2 import LayerType
@@ -37,7 +37,7 @@ class ClassBlocks(Layer):
     def infer(self) -> tuple[Spec, ...]:
         *places, classes = self.inputs[0].shape
         blocks = max(1, min(MOST, classes // figures(self.topk)))
-        self.bounds = [k * classes // blocks for k in range(blocks + 1)]
+        self.bounds = class_bounds(classes, blocks)
         return (Spec((*places, blocks, figures(self.topk))),)
 
     def cuts(self) -> tuple[int | str, ...]:

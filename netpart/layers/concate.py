@@ -1,7 +1,8 @@
-"""kConcate: sources side by side along concate_dim."""
+"""kConcate: sources side by side along concate_dim, or on the batch one behind the other."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, final
 
@@ -10,57 +11,77 @@ from netpart.layers.checks import fault, numbers
 from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Call, Needs
 from netpart.layers.weights import wanted
-from netpart.spec import Region, Spec, intersect, relative
+from netpart.spec import INT, Region, Spec, intersect, moved, relative
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
+    from netpart.proto.job_pb2 import LayerProto
 
 
 @final
 class Concate(Layer):
-    """y = [x0 x1 ...] along an axis behind the batch; a part need not touch every source."""
+    """y = [x0 x1 ...] along an axis; a part need not touch every source. On the batch labels follow, if all sources
+    are input layers with labels."""
 
     types: ClassVar[tuple[str, ...]] = ("kConcate",)
+    confs: ClassVar[tuple[str, ...]] = ("concate_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    output_names: ClassVar[tuple[str, ...]] = ("data", "label")
     rereads = ""
 
+    @classmethod
+    def carries_labels(cls, conf: LayerProto) -> bool:
+        return conf.concate_conf.concate_dim == 0
+
     def infer(self) -> tuple[Spec, ...]:
+        labels = [spec for spec in self.inputs if spec.dtype == INT]
+        self.count = len(self.inputs) - len(labels) if 2 * len(labels) == len(self.inputs) else len(self.inputs)
         if not self.inputs:
             raise fault(self, "at least one source", "none", "name them with srclayers", "srclayers")
-        specs, self.axis = [numbers(self, k) for k in range(len(self.inputs))], self.conf.concate_conf.concate_dim
-        if not 0 < self.axis < specs[0].rank:
-            hint = "axis 0 is the batch, whose rows keep their number through the net"
+        specs, self.axis = [numbers(self, k, least=1) for k in range(self.count)], self.conf.concate_conf.concate_dim
+        if not 0 <= self.axis < specs[0].rank:
             got, at = str(self.axis), ("concate_conf", "concate_dim")
-            raise fault(self, f"concate_dim from 1 to {specs[0].rank - 1}", got, hint, *at)
+            raise fault(self, f"concate_dim from 0 to {specs[0].rank - 1}", got, "0 is the batch", *at)
+        self.makes_rows = self.axis == 0 and self.count > 1
+        return tuple(self._joined(group) for group in (specs, labels) if group)
+
+    def _joined(self, specs: Sequence[Spec]) -> Spec:
+        """What ``specs`` are side by side; raises ConfigError if they differ on another axis."""
         for k, spec in enumerate(specs):
             if self._rest(spec) != self._rest(specs[0]):
                 expected = f"a source like {specs[0].shape} on every axis but {self.axis}"
                 raise fault(self, expected, str(spec.shape), "make the sources match", "srclayers", k)
-        widths = [spec.shape[self.axis] for spec in specs]
+        widths, first = [spec.shape[self.axis] for spec in specs], specs[0].shape
         self.starts = list(accumulate(widths, initial=0))
-        first = specs[0].shape
-        return (Spec((*first[: self.axis], sum(widths), *first[self.axis + 1 :])),)
+        return Spec((*first[: self.axis], sum(widths), *first[self.axis + 1 :]), specs[0].dtype)
+
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        return (region, *((region[0], *spec.whole[1:]) for spec in self.outputs[1:]))
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        boxes = [intersect(region, self._place(k, spec.whole, 1)) for k, spec in enumerate(self.inputs)]
+        outputs = self.outputs_of(region)
+        wholes = [self._place(k, spec.whole, 1) for k, spec in enumerate(self.inputs)]
+        boxes = [intersect(outputs[k // self.count], whole) for k, whole in enumerate(wholes)]
         return Needs(tuple(None if box is None else self._place(k, box, -1) for k, box in enumerate(boxes)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return chain(*(kernels.copy(part, call.x[k]) for k, part in self._parts(call, call.y[0])))
+        return chain(*(kernels.copy(part, call.x[k]) for k, part in self._parts(call, call.y)))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        gradients = [(wanted(call.dx, k), part) for k, part in self._parts(call, call.dy[0])]
+        gradients = [(wanted(call.dx, k), part) for k, part in self._parts(call, call.dy[:1])]
         return chain(*(kernels.copy(dx, part) for dx, part in gradients if dx is not None))
 
-    def _parts(self, call: Call, array: Array) -> list[tuple[int, Array]]:
-        """The views of ``array``, which holds the output's region, that the touched sources fill."""
-        touched = [(k, need) for k, need in enumerate(call.needs.inputs) if need is not None]
-        return [(k, array[relative(self._place(k, need, 1), call.region)]) for k, need in touched]
+    def _parts(self, call: Call, arrays: Sequence[Array]) -> list[tuple[int, Array]]:
+        """The views of ``arrays``, which hold the outputs of the part, that the touched sources fill."""
+        regions = self.outputs_of(call.region)
+        touched = [(k, k // self.count, need) for k, need in enumerate(call.needs.inputs) if need is not None]
+        return [
+            (k, arrays[j][relative(self._place(k, need, 1), regions[j])]) for k, j, need in touched if j < len(arrays)
+        ]
 
     def _place(self, k: int, region: Region, sign: int) -> Region:
-        """Moves a region of source ``k`` into the output (``sign`` 1) or back (-1)."""
-        (lo, hi), shift = region[self.axis], sign * self.starts[k]
-        return (*region[: self.axis], (lo + shift, hi + shift), *region[self.axis + 1 :])
+        """Moves a region of input ``k`` into the output that has it (``sign`` 1) or back (-1)."""
+        return moved(region, self.axis, sign * self.starts[k % self.count])
 
     def _rest(self, spec: Spec) -> tuple[int, ...]:
         return (*spec.shape[: self.axis], *spec.shape[self.axis + 1 :])

@@ -33,6 +33,7 @@ class Convolution(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
+    confs: ClassVar[tuple[str, ...]] = ("convolution_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
     halves: ClassVar[bool] = True
     rereads = "x"

@@ -20,6 +20,7 @@ class Crop(Layer):
     """Input (batch, ...), output (batch, *shape): the elements from ``start`` on; -1 crops both ends alike."""
 
     types: ClassVar[tuple[str, ...]] = ("kCrop",)
+    confs: ClassVar[tuple[str, ...]] = ("crop_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         source = one_source(self)

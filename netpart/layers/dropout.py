@@ -24,6 +24,7 @@ class Dropout(Layer):
     """Inverted dropout. Which elements go depends on (seed, name, step, global element) only, never on the cut."""
 
     types: ClassVar[tuple[str, ...]] = ("kDropout",)
+    confs: ClassVar[tuple[str, ...]] = ("dropout_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = ""
     reuse = (Reuse.OVER, Reuse.OVER)

@@ -24,6 +24,7 @@ class Embedding(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kEmbedding",)
+    confs: ClassVar[tuple[str, ...]] = ("embedding_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         (source,), conf = sources(self, "the tokens"), self.conf.embedding_conf

@@ -26,6 +26,7 @@ class GlobalPooling(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kGlobalPooling",)
+    confs: ClassVar[tuple[str, ...]] = ("globalpooling_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = ""
 

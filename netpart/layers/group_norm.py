@@ -17,6 +17,7 @@ class GroupNorm(Normalisation):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kGroupNorm",)
+    confs: ClassVar[tuple[str, ...]] = ("norm_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         source, at = one_source(self), ("norm_conf", "groups")

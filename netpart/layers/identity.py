@@ -1,7 +1,7 @@
 """kSplit, kBridgeSrc and kBridgeDst written by hand: the source itself.
 
 netpart inserts its own where a tensor has several readers or crosses workers; written in a conf they
-only place a copy, which re-shards a tensor when their cut differs from their source's.
+only place a copy, which re-shards a tensor when their cut differs from their source's. Labels go with their rows.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Op, chain
-from netpart.layers.checks import one_source
+from netpart.layers.checks import numbers, sources
 from netpart.layers.layer import Layer, MemoryOrder, Reuse
 from netpart.layers.part import Call, Needs
 from netpart.layers.weights import wanted
-from netpart.spec import Region, Spec
+from netpart.spec import INT, Region, Spec
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
+    from netpart.proto.job_pb2 import LayerProto
 
 
 @final
@@ -24,18 +25,29 @@ class Identity(Layer):
     """y = x."""
 
     types: ClassVar[tuple[str, ...]] = ("kSplit", "kBridgeSrc", "kBridgeDst")
+    confs: ClassVar[tuple[str, ...]] = ("split_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    output_names: ClassVar[tuple[str, ...]] = ("data", "label")
     rereads = ""
     reuse = (Reuse.SAME, Reuse.SAME)
 
+    @classmethod
+    def carries_labels(cls, conf: LayerProto) -> bool:
+        return True
+
     def infer(self) -> tuple[Spec, ...]:
-        return (one_source(self, least=1),)
+        if len(self.inputs) != 2 or self.inputs[1].dtype != INT:
+            sources(self, "the input")
+        return (numbers(self, least=1), *self.inputs[1:])
+
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        return (region, *((region[0], *spec.whole[1:]) for spec in self.outputs[1:]))
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        return Needs((region,))
+        return Needs(self.outputs_of(region))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return kernels.copy(call.y[0], call.x[0])
+        return chain(*(kernels.copy(y, x) for y, x in zip(call.y, call.x, strict=True)))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted(call.dx, 0)

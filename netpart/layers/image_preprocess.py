@@ -26,6 +26,7 @@ class ImagePreprocess(Layer):
     (top left), as SINGA does. Which square depends on (seed, name, step, global row) only; no gradient."""
 
     types: ClassVar[tuple[str, ...]] = ("kImagePreprocess",)
+    confs: ClassVar[tuple[str, ...]] = ("rgbimage_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.rgbimage_conf

@@ -25,6 +25,7 @@ class InnerProduct(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
+    confs: ClassVar[tuple[str, ...]] = ("innerproduct_conf",)
     halves: ClassVar[bool] = True
     rereads = "x"
     fuses: ClassVar[bool] = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.decode import Decode
 from netpart.data.record import decode_record
@@ -24,7 +24,7 @@ class Label(Parser):
     def infer(self) -> tuple[Spec, ...]:
         return (Spec((self.records().rows,), INT),)
 
-    def decoder(self) -> Decode:
+    def decoder(self, dtype: DTypeLike) -> Decode:
         def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
             return np.empty(0, np.uint8), decode_record(value).label
 

@@ -85,6 +85,8 @@ class Layer(ABC):
 
     types: ClassVar[tuple[str, ...]] = ()
     """LayerType names that this class implements."""
+    confs: ClassVar[tuple[str, ...]] = ()
+    """Fields of LayerProto that say how it computes, as a job writes them; a job that has another one is refused."""
     metrics: tuple[str, ...] = ()
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
     classes: int = 0
@@ -108,6 +110,8 @@ class Layer(ABC):
     """What backward reads again: "x" its inputs, "y" its outputs; parameters and ``aux`` always."""
     reuse: tuple[Reuse, Reuse] = (Reuse.NONE, Reuse.NONE)
     """How forward and backward may reuse memory."""
+    makes_rows: bool = False
+    """True if its rows are not those of its sources, one by one: it needs a mini-batch whole, not in micro-batches."""
     inner: ClassVar[str] = ""
     """What the inner layer of an expansion is called, before the layer's own name."""
 
@@ -141,6 +145,17 @@ class Layer(ABC):
     def wants(cls, k: int) -> str:
         """Which named output of source ``k`` this layer reads ("data", or "label" of an input layer)."""
         return "data"
+
+    @classmethod
+    def carries_labels(cls, conf: LayerProto) -> bool:
+        """True if it also reads the labels of its sources, if all have some, behind these, and passes them on."""
+        return False
+
+    @property
+    def rows(self) -> int:
+        """Rows of what it reads, or of its output if it reads none; 0 of records."""
+        shape = next((spec.shape for spec in (*self.inputs[:1], self.output) if spec.shape), (0,))
+        return shape[0]
 
     def check_data(self, phase: int = 1) -> None:  # noqa: B027 - most layers read nothing
         """Opens what the layer will read in ``phase`` (1 training, 2 validation, 4 testing).

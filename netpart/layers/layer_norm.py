@@ -18,6 +18,7 @@ class LayerNorm(Normalisation):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kLayerNorm", "kRMSNorm")
+    confs: ClassVar[tuple[str, ...]] = ("norm_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.job_pb2 import LayerType

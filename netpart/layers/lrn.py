@@ -24,6 +24,7 @@ class LRN(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kLRN", "kCudnnLRN")
+    confs: ClassVar[tuple[str, ...]] = ("lrn_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 
     def infer(self) -> tuple[Spec, ...]:

@@ -21,6 +21,7 @@ class Matmul(Layer):
     """y = a b of sources (batch, ..., rows, columns), each perhaps transposed; cut on its inputs, parts are addends."""
 
     types: ClassVar[tuple[str, ...]] = ("kMatmul",)
+    confs: ClassVar[tuple[str, ...]] = ("matmul_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         sources(self, "the left matrices", "the right matrices")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, final
 
+from numpy.typing import DTypeLike
+
 from netpart.data.decode import Decode, record_shape
 from netpart.data.mnist_format import mnist_decoder, mnist_shape
 from netpart.data.rows import RowReader
@@ -23,6 +25,7 @@ class Mnist(Parser):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kMnist",)
+    confs: ClassVar[tuple[str, ...]] = ("mnist_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = self.records(), self.conf.mnist_conf
@@ -31,8 +34,8 @@ class Mnist(Parser):
         self.size = at_least(self, 0, conf.resize, "mnist_conf", "resize") or self._stored(source)
         return (Spec((source.rows, self.size, self.size)),)
 
-    def decoder(self) -> Decode:
-        return mnist_decoder(self.conf.mnist_conf.norm_a, self.conf.mnist_conf.norm_b, self.size)
+    def decoder(self, dtype: DTypeLike) -> Decode:
+        return mnist_decoder(self.conf.mnist_conf.norm_a, self.conf.mnist_conf.norm_b, self.size, dtype)
 
     def read(self, reader: RowReader, step: int, lo: int, hi: int, out: Any) -> None:
         reader.read(step, lo, hi, out, None)

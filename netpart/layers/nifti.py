@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, final
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.change import NODES, Change, Changes
 from netpart.data.nifti import Scan
@@ -28,6 +29,7 @@ class NiftiInput(RowInput):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kNiftiInput",)
+    confs: ClassVar[tuple[str, ...]] = ("nifti_conf",)
     field = "nifti_conf"
 
     def sample(self) -> Shape:
@@ -58,7 +60,7 @@ class NiftiInput(RowInput):
     def check_labels(self, classes: int) -> None:
         self.table(classes)
 
-    def open(self, batch: int, seed: int, phase: int) -> RowSource:
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf, table = self.conf.nifti_conf, self.table()
         order = philox.key(seed, self.name, "shuffle")
         scans = Scans(
@@ -69,6 +71,7 @@ class NiftiInput(RowInput):
             order=(lambda epoch: philox.permutation(order, epoch, len(table))) if conf.shuffle else None,
             changes=self.changes(seed, phase) if phase == TRAIN else None,
             room=conf.cache_mib << 20,
+            dtype=dtype,
         )
         return Prefetched(scans) if conf.prefetching else scans
 

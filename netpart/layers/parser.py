@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import DTypeLike
+
 from netpart.data.decode import Decode
 from netpart.data.rows import RowReader
 from netpart.kernels.op import Array, Op
@@ -22,8 +24,8 @@ class Parser(Layer):
     """Reads a kShardData; a subclass decodes one value and says which of the two results it outputs."""
 
     @abstractmethod
-    def decoder(self) -> Decode:
-        """What turns the bytes of a record into elements and label."""
+    def decoder(self, dtype: DTypeLike) -> Decode:
+        """What turns the bytes of a record into elements and label, which are computed with in ``dtype``."""
 
     @abstractmethod
     def read(self, reader: RowReader, step: int, lo: int, hi: int, out: Any) -> None:
@@ -49,7 +51,7 @@ class Parser(Layer):
         def fill(out: Array) -> None:
             records = call.x[0][0]
             if id(records) not in readers:
-                readers[id(records)] = records.reader(self.decoder())
+                readers[id(records)] = records.reader(self.decoder(kernels.dtype))
             self.read(readers[id(records)], records.step, lo, hi, out)
 
         return kernels.feed(call.y[:1], fill)

@@ -28,6 +28,7 @@ class Pooling(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kPooling", "kCPooling", "kCudnnPool")
+    confs: ClassVar[tuple[str, ...]] = ("pooling_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = ""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, final
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from netpart.data.decode import record_decoder, record_shape
 from netpart.data.mean import read_mean, read_std
 from netpart.data.source import RowSource
@@ -18,6 +21,7 @@ class RecordInput(RowInput):
     """Rows are (element - mean) / std in the shape of store_conf, or of the first record."""
 
     types: ClassVar[tuple[str, ...]] = ("kRecordInput",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf",)
     field = "store_conf"
 
     def sample(self) -> Shape:
@@ -30,7 +34,7 @@ class RecordInput(RowInput):
         with layer_store(self, "kvfile") as store:
             return len(store)
 
-    def open(self, batch: int, seed: int, phase: int) -> RowSource:
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         store = layer_store(self, "kvfile")
         return store_rows(self, store, record_decoder(self.output.shape[1:]), self._file, batch, seed)
 

@@ -14,6 +14,7 @@ class ReLU(Elementwise):
     """Rectified linear units."""
 
     types: ClassVar[tuple[str, ...]] = ("kReLU",)
+    confs: ClassVar[tuple[str, ...]] = ("relu_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         self.slope = self.conf.relu_conf.negative_slope

@@ -29,6 +29,7 @@ class Reshape(Layer):
     """Input (batch, ...), output (batch, *shape) or, flattened, (batch, features)."""
 
     types: ClassVar[tuple[str, ...]] = ("kReshape", "kFlatten")
+    confs: ClassVar[tuple[str, ...]] = ("reshape_conf",)
     rereads = ""
     reuse = (Reuse.SAME, Reuse.SAME)
 
@@ -37,6 +38,9 @@ class Reshape(Layer):
 
         source = one_source(self)
         flat = self.conf.type == LayerType.kFlatten
+        if flat and self.conf.HasField("reshape_conf"):
+            hint = "remove it, or write type: kReshape"
+            raise fault(self, "no conf, as kFlatten reads none", "reshape_conf", hint, "reshape_conf")
         shape = (source.shape[0], *((prod(source.shape[1:]),) if flat else self._shape(source)))
         self.groups = groups(source.shape, shape)
         return (Spec(shape),)

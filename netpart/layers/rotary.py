@@ -26,6 +26,7 @@ class Rotary(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kRotary",)
+    confs: ClassVar[tuple[str, ...]] = ("rotary_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         source = one_source(self, least=3)

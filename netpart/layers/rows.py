@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from netpart.data.source import RowSource
 from netpart.kernels.op import Clock, Op
 from netpart.layers.checks import fault, sources
@@ -34,8 +37,9 @@ class RowInput(Layer):
         """Shape of one row; may open the data if the conf does not say."""
 
     @abstractmethod
-    def open(self, batch: int, seed: int, phase: int) -> RowSource:
-        """The source of the rows of mini-batches of ``batch``; raises DataError where it cannot be used."""
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
+        """The source of the rows of mini-batches of ``batch``, which are computed with in ``dtype``; raises DataError
+        where it cannot be used."""
 
     def records(self) -> int | None:
         """Rows of one pass over the data; None where they have no end. May open the data."""
@@ -70,15 +74,15 @@ class RowInput(Layer):
         return (region, region[:1])[: len(self.outputs)]
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        source, first = self._source(call), call.first_row
+        source, first = self._source(kernels, call), call.first_row
         (lo, hi), box = (first + end for end in call.region[0]), call.region[1:]
         return kernels.feed(
             [*call.y, None][:2], lambda data, label: source.read(call.clock.step, lo, hi, data, label, box)
         )
 
-    def _source(self, call: Call) -> RowSource:
+    def _source(self, kernels: Kernels, call: Call) -> RowSource:
         # A worker's micro-batches share its clock: they share one reader and its cache, other workers do not.
         if id(call.clock) not in self._open:
             rows = call.rows or self.output.shape[0]
-            self._open[id(call.clock)] = call.clock, self.open(rows, call.seed, call.phase)
+            self._open[id(call.clock)] = call.clock, self.open(rows, call.seed, call.phase, kernels.dtype)
         return self._open[id(call.clock)][1]

@@ -43,6 +43,7 @@ class ShardData(Layer):
     """Its output has shape () and counts the records in Spec.rows; every worker with a parser reads its own."""
 
     types: ClassVar[tuple[str, ...]] = ("kShardData",)
+    confs: ClassVar[tuple[str, ...]] = ("sharddata_conf",)
     is_input: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:

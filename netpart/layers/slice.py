@@ -1,31 +1,76 @@
-"""kSlice written by hand: refused, as a layer has one output for all its readers and a slice has several."""
+"""kSlice: one of the equal parts of its source along slice_dim; each of its readers reads another.
+
+The i-th layer of the job that names a kSlice reads its part number i, whatever is computed where. (In SINGA the order
+of access decided.) A net has a layer of this type for each part that is read, all with the same cut.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn, final
+from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Op
-from netpart.layers.checks import fault
-from netpart.layers.layer import Layer
+from netpart.kernels.op import Op, chain
+from netpart.layers.checks import at_least, fault, numbers, sources
+from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Call, Needs
-from netpart.spec import Region, Spec
+from netpart.layers.weights import wanted
+from netpart.spec import INT, Region, Spec, moved
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+    from netpart.proto.job_pb2 import LayerProto
 
 
 @final
 class Slice(Layer):
-    """Raises ConfigError: in SINGA, which reader got which slice depended on the order of access."""
+    """Input (..., num_slices · n, ...), output (..., n, ...): elements number · n to (number + 1) · n of an axis.
+
+    If the source is an input layer with labels, a slice has those of its rows.
+    """
 
     types: ClassVar[tuple[str, ...]] = ("kSlice",)
+    confs: ClassVar[tuple[str, ...]] = ("slice_conf",)
+    memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    output_names: ClassVar[tuple[str, ...]] = ("data", "label")
+    rereads = ""
+    number: int = 0
+    """Which part it is."""
+
+    @classmethod
+    def carries_labels(cls, conf: LayerProto) -> bool:
+        return True
 
     def infer(self) -> tuple[Spec, ...]:
-        self._refuse()
+        if len(self.inputs) != 2 or self.inputs[1].dtype != INT:
+            sources(self, "the input")
+        spec, conf = numbers(self, 0, least=1), self.conf.slice_conf
+        self.axis, parts = conf.slice_dim, at_least(self, 1, conf.num_slices, "slice_conf", "num_slices")
+        if not 0 <= self.axis < spec.rank:
+            got, at = str(self.axis), ("slice_conf", "slice_dim")
+            raise fault(self, f"slice_dim from 0 to {spec.rank - 1}", got, "0 is the batch", *at)
+        if spec.shape[self.axis] % parts:
+            got, hint = f"{parts} of {spec.shape[self.axis]}", f"the shape of its source is {spec.shape}"
+            raise fault(self, "slices of equal extent", got, hint, "slice_conf", "num_slices")
+        self.makes_rows = self.axis == 0 and parts > 1
+        return tuple(self._part(spec) for spec in self.inputs)
+
+    def _part(self, spec: Spec) -> Spec:
+        """What a slice has of an input: of labels, too, those of its rows."""
+        if spec.dtype == INT and self.axis:
+            return spec
+        extent = spec.shape[self.axis] // self.conf.slice_conf.num_slices
+        return Spec((*spec.shape[: self.axis], extent, *spec.shape[self.axis + 1 :]), spec.dtype)
+
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        return (region, *((region[0], *spec.whole[1:]) for spec in self.outputs[1:]))
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        self._refuse()
+        shift = self.number * self.output.shape[self.axis]
+        data, *labels = self.outputs_of(region)
+        return Needs((moved(data, self.axis, shift), *(moved(b, 0, 0 if self.axis else shift) for b in labels)))
 
-    def forward(self, kernels: object, call: Call) -> Op:
-        self._refuse()
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        return chain(*(kernels.copy(y, x) for y, x in zip(call.y, call.x, strict=True)))
 
-    def _refuse(self) -> NoReturn:
-        hint = "remove it and let its readers name its source: netpart inserts slices where a cut needs them"
-        raise fault(self, "no kSlice in a conf", "one", hint, "type")
+    def backward(self, kernels: Kernels, call: Call) -> Op:
+        dx = wanted(call.dx, 0)
+        return chain() if dx is None else kernels.copy(dx, call.dy[0])

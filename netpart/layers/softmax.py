@@ -21,6 +21,7 @@ class Softmax(Layer):
     """exp(x) / sum exp(x) over each of num_softmax_per_instance groups of (batch, features)."""
 
     types: ClassVar[tuple[str, ...]] = ("kSoftmax", "kCudnnSoftmax")
+    confs: ClassVar[tuple[str, ...]] = ("softmax_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         source, at = one_source(self), ("softmax_conf", "num_softmax_per_instance")

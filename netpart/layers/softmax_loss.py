@@ -32,6 +32,7 @@ class SoftmaxLoss(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSoftmaxLoss", "kCudnnSoftmaxLoss")
+    confs: ClassVar[tuple[str, ...]] = ("softmaxloss_conf",)
     metrics: tuple[str, ...] = ("loss", "accuracy")
     is_loss: ClassVar[bool] = True
     inner: ClassVar[str] = "blocks"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from netpart.data.decode import Decode
 from netpart.data.rows import RowReader
 from netpart.data.store import open_store
+from netpart.errors import DataError
 from netpart.kernels import philox
 from netpart.layers.checks import at_least, fault
 from netpart.layers.layer import Layer
@@ -58,9 +59,14 @@ def store_rows(layer: Layer, store: Store, decode: Decode, read_file: ReadFile, 
 
 
 def _scaling(layer: Layer, purpose: str, value: float, read_file: ReadFile) -> Any:
-    path = getattr(layer.conf.store_conf, f"{purpose}_file")
+    at = "store_conf", f"{purpose}_file"
+    path = getattr(layer.conf.store_conf, at[-1])
     if path:
-        return read_file(data_path(layer, path, "store_conf", f"{purpose}_file"), purpose)
+        try:
+            return read_file(data_path(layer, path, *at), purpose)
+        except DataError as error:
+            error.at = at
+            raise
     if purpose == "std" and value <= 0:
         raise fault(layer, "a positive std_value", f"{value:g}", "leave it out", "store_conf", "std_value")
     return value

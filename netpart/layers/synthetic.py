@@ -5,6 +5,9 @@ from __future__ import annotations
 from math import inf
 from typing import ClassVar, final
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from netpart.data.repeated import repeated
 from netpart.data.source import RowSource
 from netpart.data.synthetic import Synthetic
@@ -24,12 +27,13 @@ class SyntheticInput(RowInput):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticInput",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
     field = "store_conf"
 
     def sample(self) -> Shape:
         return check_synthetic(self)
 
-    def open(self, batch: int, seed: int, phase: int) -> RowSource:
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
         rows = Synthetic(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
         return repeated(rows, conf.batches)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import ClassVar, final
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from netpart.data.repeated import repeated
 from netpart.data.source import RowSource
 from netpart.data.synthetic_masks import SyntheticMasks as Rows
@@ -19,6 +22,7 @@ class SyntheticMasks(RowInput):
     """Outputs data (batch, channels, ...) and label (batch, places), int. shape is that of store_conf."""
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticMasks",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
     field = "store_conf"
 
     def infer(self) -> tuple[Spec, ...]:
@@ -36,7 +40,7 @@ class SyntheticMasks(RowInput):
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         return region, (region[0], *self.outputs[1].whole[1:])
 
-    def open(self, batch: int, seed: int, phase: int) -> RowSource:
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
         rows = Rows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
         return repeated(rows, conf.batches)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, final
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from netpart.data.repeated import repeated
 from netpart.data.source import RowSource
 from netpart.data.synthetic_tokens import SyntheticTokens as Rows
@@ -18,6 +21,7 @@ class SyntheticTokens(RowInput):
     """Outputs data and label (batch, positions), int, below ``classes``. The shape of store_conf is the positions."""
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticTokens",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
     field = "store_conf"
 
     def infer(self) -> tuple[Spec, ...]:
@@ -33,7 +37,7 @@ class SyntheticTokens(RowInput):
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         return region, region
 
-    def open(self, batch: int, seed: int, phase: int) -> RowSource:
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.synthetic_conf
         window = self.output.shape[1]
         rows = Rows(window, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))

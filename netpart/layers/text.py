@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar, final
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from netpart.data.corpus import Corpus, text_files
 from netpart.data.source import RowSource
 from netpart.data.text_windows import TextWindows, spans
@@ -25,6 +28,7 @@ class TextInput(RowInput):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kTextInput",)
+    confs: ClassVar[tuple[str, ...]] = ("text_conf",)
     field = "text_conf"
 
     def infer(self) -> tuple[Spec, ...]:
@@ -46,7 +50,7 @@ class TextInput(RowInput):
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         return region, region
 
-    def open(self, batch: int, seed: int, phase: int) -> RowSource:
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf, key = self.conf.text_conf, philox.key(seed, self.name, "window")
         places = self.folder, Path()
         corpus = Corpus([file for name in conf.files for file in text_files(name, conf.suffix, places)])

@@ -20,6 +20,7 @@ class Transpose(Layer):
     """Axis i of the output is axis ``order[i]`` of the input; axis 0, the batch, stays."""
 
     types: ClassVar[tuple[str, ...]] = ("kTranspose",)
+    confs: ClassVar[tuple[str, ...]] = ("transpose_conf",)
     rereads = ""
 
     def infer(self) -> tuple[Spec, ...]:

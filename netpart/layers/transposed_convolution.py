@@ -39,6 +39,7 @@ class TransposedConvolution(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kTransposedConvolution",)
+    confs: ClassVar[tuple[str, ...]] = ("convolution_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
     halves: ClassVar[bool] = True
     rereads = "x"

@@ -25,6 +25,7 @@ class Upsampling(Layer):
     """Input (batch, channels, one to three spatial axes); output i lies at (i + 0.5) / factor - 0.5."""
 
     types: ClassVar[tuple[str, ...]] = ("kUpsampling",)
+    confs: ClassVar[tuple[str, ...]] = ("upsampling_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import UpsamplingProto

@@ -8,12 +8,10 @@ from itertools import chain
 from netpart.graph.graph import LAYER
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
-from netpart.graph.scheme import AS_WRITTEN, scheme_name
+from netpart.graph.ready import untrained
+from netpart.graph.unheeded import unheeded
 from netpart.plan.balance import uneven
-from netpart.plan.partition import is_written
 from netpart.plan.write import planned_for
-from netpart.proto.job_pb2 import JobProto, Schedule
-from netpart.proto.phase import in_phase
 from netpart.proto.reader import Job
 from netpart.units import counted
 
@@ -36,22 +34,6 @@ def recut(job: Job, workers: int) -> Iterator[str]:
         )
 
 
-def unheeded(job: JobProto) -> Iterator[str]:
-    """What a job asks for and little follows from: a scheme where every cut is written, stages or an order of one
-    piece."""
-    scheme, net = scheme_name(job), job.neuralnet
-    if scheme == "PIPELINE" and net.micro_batches <= 1 and net.schedule != Schedule.DELAYED:
-        yield "one stage works at a time, as there is one micro-batch; cut the mini-batch with --micro-batches 4, say"
-    if scheme != AS_WRITTEN and all(is_written(layer) for layer in net.layer if in_phase(layer, "train")):
-        own = "a partition_dim, location, cut or shard of its own"
-        yield f"scheme {scheme} places nothing, as every layer has {own}; take those away where it is to decide"
-    if job.cluster.nworker_groups > 1 and job.cluster.nworkers_per_procs > 1:
-        kept = "each keeps its own and they are averaged" if job.cluster.nserver_groups != 1 else "servers keep them"
-        yield f"nworkers_per_procs shares no parameters in memory: every worker is a process of its own, and {kept}"
-    if net.schedule == Schedule.GPIPE and net.micro_batches <= 1:
-        yield "schedule GPIPE orders micro-batches, and there is one; cut the mini-batch with --micro-batches 4, say"
-
-
 def fallbacks(partition: Partition) -> Iterator[str]:
     """Cuts that a layer could not take, of those it inherits and those of a scheme."""
     taken = {"whole": "is whole", "batch": "is cut on the batch"}
@@ -72,8 +54,7 @@ def idle(partition: Partition) -> Iterator[str]:
 def unread(partition: Partition) -> Iterator[str]:
     """Layers, or parts of layers, that compute what nobody reads, and a net that nothing trains."""
     net = partition.graph.net
-    if not any(node.layer.is_loss for node in net.nodes):
-        yield "no layer is a loss, so nothing is trained; add a kSoftmaxLoss or kEuclideanLoss"
+    yield from (f"{error.line()}; `netpart run` refuses the job" for error in untrained(partition))
     dead = unread_layers(net)
     for node in dead:
         yield f"{node.name}: nobody reads it in training; remove it, or say include: kTest"

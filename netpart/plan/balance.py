@@ -8,6 +8,8 @@ from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.graph.passes.cuts import ranges
 from netpart.plan.cuts import axis_name, axis_sizes, sizes_text
+from netpart.proto.cut_pb2 import CutProto
+from netpart.proto.phase import is_for
 
 UNEVEN = 1.25
 """How far the largest part may exceed the mean."""
@@ -50,7 +52,8 @@ def option(partition: Partition, node: Node, axis: int, sizes: list[int], even: 
     """The field that decides about the sizes of a cut, set so that they become ``even``."""
     listed = ",".join(map(str, even))
     for i, cut in enumerate(node.conf.cut):
-        if cut.HasField("axis") and cut.axis == axis and cut.sizes:
+        along = cut.over == CutProto.AXIS and cut.axis == axis
+        if along and cut.sizes and is_for(cut, partition.graph.net.phase):
             return f"{key(partition, node)}.cut[{i}].sizes={listed}"
     if axis == 0 and (rows := batch_sizes(node)) is not None and rows[1] == sizes:
         return f"{key(partition, node)}.{rows[0]}.batchsize={listed}"
@@ -64,9 +67,8 @@ def hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
     if axis != 0 or len(inputs) != 1 or partition.job.neuralnet.micro_batches > 1:
         return f"cut it into fewer parts: {sum(sizes)} on {len(sizes)} cannot be even"
     name, (field, _) = inputs[0]
-    return (
-        f"{sum(sizes)} on {len(sizes)} cannot be even, but --set {name}.{field}.batchsize={max(sizes) * len(sizes)} can"
-    )
+    rows = max(sizes) * len(sizes) * partition.graph.net.rows // sum(sizes)
+    return f"{sum(sizes)} on {len(sizes)} cannot be even, but --set {name}.{field}.batchsize={rows} can"
 
 
 def batch_sizes(node: Node) -> tuple[str, list[int]] | None:

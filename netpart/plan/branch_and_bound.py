@@ -22,18 +22,19 @@ def branch_and_bound(problem: Knapsacks, limit: float, start: Plan | None = None
 
 
 class Search:
-    """Places partitions, the largest first, on every device that could still lead to a better plan."""
+    """Places partitions, the largest first, on every device that could still lead to a better plan. Loads and rooms
+    are whole numbers."""
 
     def __init__(self, problem: Knapsacks, until: float, start: Plan | None) -> None:
         self.problem, self.until, self.late, self.nodes = problem, until, False, 0
         self.order = [int(i) for i in np.argsort(-problem.loads, kind="stable")]
-        self.loads = [float(problem.loads[i]) for i in self.order]
+        self.loads = [problem.whole_loads[i] for i in self.order]
         self.rest = [sum(self.loads[i:]) for i in range(len(self.loads) + 1)]
-        self.room: list[float] = problem.room.tolist()
-        self.speeds: list[float] = problem.speeds.tolist()
-        self.worth: list[float] = (1 / problem.capacities).tolist()
+        self.room, unit = problem.whole_room, problem.unit
+        self.speeds: list[float] = (problem.speeds / unit).tolist()
+        self.worth: list[float] = (unit / problem.capacities).tolist()
         self.small_first = [int(j) for j in np.argsort(problem.capacities, kind="stable")]
-        self.load = [0.0] * len(self.room)
+        self.load = [0] * len(self.room)
         self.count = [0] * len(self.room)
         self.plan = np.zeros(len(self.loads), np.int64)
         self.best = start

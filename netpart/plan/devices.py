@@ -64,6 +64,10 @@ class Devices:
             raise ConfigError("--workers", f"at most the {counted(len(self), 'device')}", str(workers), hint)
         return replace(self, devices=self.devices[:workers])
 
+    def of(self, workers: Sequence[int]) -> Devices:
+        """Those of some workers."""
+        return replace(self, devices=tuple(self.devices[worker] for worker in workers))
+
     def relative(self) -> Devices:
         """The same with speeds as multiples of the fastest: for work in seconds of that one."""
         fastest = max(self.speeds)

@@ -21,12 +21,13 @@ Members = np.ndarray[Any, np.dtype[np.bool_]]
 
 @dataclass(frozen=True, eq=False)
 class Downsets:
-    """Down-sets by size: ``members[c, l]`` says that c holds layer l. Of each: work, parameter bytes, and bytes of
-    the outputs that are read outside it. ``all`` is False if there were more than MOST."""
+    """Down-sets by size: ``members[c, l]`` says that c holds layer l. Of each: work, bytes of parameters, of outputs,
+    and of those outputs that are read outside it. ``all`` is False if there were more than MOST."""
 
     members: Members
     work: Floats
     parameters: Floats
+    activation: Floats
     crossing: Floats
     all: bool
 
@@ -40,21 +41,23 @@ class Downsets:
 
 
 def downsets(profile: NetProfile) -> Downsets:
-    """Every down-set of ``profile`` but the empty one; of nets with too many, the beginnings of the order."""
+    """Every down-set of ``profile``, from the empty one to all layers; of nets with too many, the beginnings of the
+    order."""
     count = len(profile.layers)
     found = enumerated(profile)
     complete = found is not None
-    masks = found if found is not None else [(1 << i) - 1 for i in range(1, count + 1)]
+    masks = [0, *(found if found is not None else ((1 << i) - 1 for i in range(1, count + 1)))]
     members = np.array([[mask >> i & 1 for i in range(count)] for mask in masks], dtype=bool)
     work = np.array([layer.work for layer in profile.layers])
     parameters = np.array([layer.parameters for layer in profile.layers])
     crossing = members & np.array([[is_read_outside(profile, i, mask) for i in range(count)] for mask in masks])
     activation = np.array([layer.activation for layer in profile.layers])
-    return Downsets(members, members @ work, members @ parameters, crossing @ activation, complete)
+    held = members @ work, members @ parameters, members @ activation
+    return Downsets(members, *held, crossing @ activation, complete)
 
 
 def enumerated(profile: NetProfile) -> list[int] | None:
-    """All down-sets as bit masks, the smaller first; None if there are more than MOST."""
+    """All down-sets but the empty one as bit masks, the smaller first; None if there are more than MOST."""
     needs = [sum(1 << s for s in set(sources)) for sources in profile.sources]
     level, found = {0}, list[int]()
     while level:

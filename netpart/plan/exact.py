@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from netpart.errors import ConfigError, NetpartError
 from netpart.plan.branch_and_bound import MOST, branch_and_bound
-from netpart.plan.knapsacks import PROFIT, Floats, Knapsacks, Plan
+from netpart.plan.knapsacks import CLOSE, PROFIT, Floats, Knapsacks, Plan
 
 UNITS = 1 << 32
-"""What all loads together are as whole numbers: CP-SAT knows no others."""
+"""What CP-SAT, which knows whole numbers alone, counts the objective in: a profit of 1, or the shortest makespan."""
+MOST_WORTH = 2.0
+"""At which what no partition is worth is cut off: one that is worth more does not fit."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ def exact(problem: Knapsacks, limit: float, start: Plan | None = None) -> Proof:
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        got, hint = "no OR-Tools", "pip install netpart[plan], or make fewer --partitions"
+        got, hint = "no OR-Tools", "pip install 'netpart[plan]', or make fewer --partitions"
         raise ConfigError("EXACT", f"OR-Tools for more than {MOST} partitions", got, hint) from None
     return by_cp_sat(problem, limit, start, cp_model)
 
@@ -59,10 +62,13 @@ def infeasible() -> ConfigError:
 
 
 def by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: Any) -> Proof:
-    """``exact`` by CP-SAT; the closed-form bound is given to it, so that a plan that reaches it is proved at once."""
+    """``exact`` by CP-SAT; the closed-form bound is given to it, so that a plan that reaches it is proved at once.
+
+    It is given the loads and rooms by which a plan is legal or not, so what it proves of them is so.
+    """
     model, solver = cp.CpModel(), cp.CpSolver()
     on = allocation(model, problem, start)
-    goal(model, problem, on, whole_loads(problem))
+    goal(model, problem, on)
     solver.parameters.max_time_in_seconds = limit
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
@@ -75,36 +81,28 @@ def by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: Any) -> 
     if not plans:
         raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; give more --limit")
     plan = max(plans, key=problem.fitness)
-    return Proof(plan, proved_bound(problem, problem.value(plan), status == cp.OPTIMAL, solver.best_objective_bound))
+    return Proof(plan, proved_bound(problem, problem.value(plan), solver.best_objective_bound))
 
 
-def proved_bound(problem: Knapsacks, value: float, optimal: bool, found: float) -> float:
+def proved_bound(problem: Knapsacks, value: float, found: float) -> float:
     """The better of the closed form and what CP-SAT proved, in the units of the objective.
 
-    CP-SAT counts in whole numbers: its optimum is that of the problem to nine digits.
+    Each partition's worth, or seconds, is rounded down: of a profit, what it proved may be a unit more for each.
     """
-    if optimal:
-        return value
     if problem.objective == PROFIT:
-        return max(value, min(problem.bound, found / UNITS))
+        return max(value, min(problem.bound, (found + len(problem.loads)) / UNITS))
     return min(value, max(problem.bound, found / UNITS * problem.bound))
-
-
-def whole_loads(problem: Knapsacks) -> list[int]:
-    """The loads as whole numbers, rounded up."""
-    return [int(p) for p in np.ceil(problem.loads / problem.loads.sum() * UNITS)]
 
 
 def allocation(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[Any]]:
     """x_ij of equation 4 with constraints (6) to (8), and at least one partition each."""
-    loads = whole_loads(problem)
-    room = (problem.room / problem.loads.sum() * UNITS).astype(int)
+    loads, room = problem.whole_loads, problem.whole_room
     devices = range(len(room))
     on = [[model.new_bool_var(f"{i} on {j}") for j in devices] for i in range(len(loads))]
     for row in on:
         model.add_exactly_one(row)
     for j in devices:
-        model.add(sum(p * row[j] for p, row in zip(loads, on, strict=True)) <= int(room[j]))
+        model.add(sum(p * row[j] for p, row in zip(loads, on, strict=True)) <= room[j])
         model.add_at_least_one(row[j] for row in on)
     if start is not None:
         for i, row in enumerate(on):
@@ -113,13 +111,16 @@ def allocation(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[
     return on
 
 
-def goal(model: Any, problem: Knapsacks, on: list[list[Any]], loads: list[int]) -> None:
-    """Equation 5, or the makespan as a multiple of its bound."""
+def goal(model: Any, problem: Knapsacks, on: list[list[Any]]) -> None:
+    """Equation 5, or the makespan as a multiple of its bound.
+
+    What no plan can do holds for devices that are filled to a share CLOSE above their capacity, too.
+    """
     if problem.objective == PROFIT:
-        worth: Floats = problem.loads[:, None] / problem.capacities[None, :]
+        worth: Floats = np.minimum(problem.loads[:, None] / problem.capacities[None, :], MOST_WORTH)
         coefficients = np.floor(worth * UNITS).astype(int)
         total = sum(int(c) * x for row, cs in zip(on, coefficients, strict=True) for x, c in zip(row, cs, strict=True))
-        model.add(total <= int(np.ceil(problem.bound * UNITS)))
+        model.add(total <= ceil(problem.bound * (1 + CLOSE) * UNITS))
         model.maximize(total)
         return
     seconds = problem.loads[:, None] / problem.speeds[None, :] / problem.bound

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ OBJECTIVES = (PROFIT, MAKESPAN)
 CLOSE = 1e-9
 """Shares of a capacity, or of a value, that are no difference."""
 
+WHOLE = 1 << 50
+"""What all loads together are as whole numbers. Sums of whole numbers do not depend on their order, so who adds them up
+one by one and who proves what none can hold mean the same by a legal plan."""
+
 
 @dataclass(frozen=True, eq=False)
 class Knapsacks:
@@ -45,14 +50,33 @@ class Knapsacks:
         """What fits into each device, rounding forgiven."""
         return self.capacities * (1 + CLOSE)
 
+    @property
+    def unit(self) -> float:
+        """The load that the whole numbers count."""
+        return float(self.loads.sum() or 1.0) / WHOLE
+
+    @cached_property
+    def whole_loads(self) -> list[int]:
+        """The loads as whole numbers."""
+        return [round(load) for load in (self.loads / self.unit).tolist()]
+
+    @cached_property
+    def whole_room(self) -> list[int]:
+        """What fits into each device, in the same units; all loads do where there is room for more."""
+        return [ceil(room) for room in np.minimum(self.room / self.unit, 2 * WHOLE).tolist()]
+
     def on_devices(self, plan: Plan) -> Floats:
         """The load of each device."""
         return np.bincount(plan, self.loads, len(self.capacities)).astype(np.float64)
 
     def is_legal(self, plan: Plan) -> bool:
         """True if (6) to (8) hold and no device is idle."""
-        counts = np.bincount(plan, minlength=len(self.capacities))
-        return len(counts) == len(self.capacities) and bool(counts.all() and (self.on_devices(plan) <= self.room).all())
+        held, used = [0] * len(self.capacities), set(plan.tolist())
+        if used != set(range(len(held))):
+            return False
+        for device, load in zip(plan.tolist(), self.whole_loads, strict=True):
+            held[device] += load
+        return all(load <= room for load, room in zip(held, self.whole_room, strict=True))
 
     def profit(self, plan: Plan) -> float:
         """z of equation 5."""
@@ -101,7 +125,7 @@ class Knapsacks:
         if partitions < devices:
             got, hint = str(partitions), f"make --partitions {devices} or more, or take fewer devices"
             raise ConfigError("partitions", f"one for each of {devices} devices at least", got, hint)
-        if self.loads.sum() > self.room.sum():
+        if sum(self.whole_loads) > sum(self.whole_room):
             got, hint = f"{self.loads.sum():.6g}", "give the devices more --slack"
             raise ConfigError("partitions", f"loads that sum to {self.capacities.sum():.6g} at most", got, hint)
         self.check_one_by_one()
@@ -109,14 +133,14 @@ class Knapsacks:
     def check_one_by_one(self) -> None:
         """Raises ConfigError if the k largest loads do not fit, each on a device of its own, or the m smallest do."""
         largest, room = float(self.loads.max()), float(self.room.max())
-        if largest > room:
+        if max(self.whole_loads) > max(self.whole_room):
             hint = "make more --partitions, or give the devices more --slack"
             raise ConfigError(
                 f"partition {int(self.loads.argmax())}", f"a load of at most {room:.6g}", f"{largest:.6g}", hint
             )
-        smallest = np.sort(self.loads)[: len(self.capacities)]
-        for load, capacity in zip(smallest, np.sort(self.room), strict=True):
-            if load > capacity:
+        whole = zip(sorted(self.whole_loads), sorted(self.whole_room), strict=False)
+        for load, capacity, (needed, held) in zip(np.sort(self.loads), np.sort(self.room), whole, strict=False):
+            if needed > held:
                 hint = "make more --partitions, or leave the smallest device out"
                 raise ConfigError("devices", f"capacities of at least {load:.6g}", f"{capacity:.6g}", hint)
 

@@ -153,12 +153,6 @@ def averages(partition: Partition, number: int, width: int) -> Iterator[Entry]:
         yield from messages("average of the groups", AVERAGE, averaged(cluster, number, elements, width), width)
 
 
-def replicas_summed(graph: Graph) -> int:
-    """Elements that the all-reduces of replicas' gradients move."""
-    groups = [part for part in graph.parts if part.live and part.members and part is part.members[0]]
-    return sum(2 * (len(part.members) - 1) * size(part.region) for part in groups)
-
-
 def messages(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[Entry]:
     """Every message of a collective."""
     for index, m in enumerate(found.schedule):

@@ -6,7 +6,8 @@ and then one for each edge,
     node2 -- ReLU() -- forward_compute_time=4.4, backward_compute_time=5.6, activation_size=1.6e9, parameter_size=0.0
     <tab>node1 -- node2
 
-in milliseconds for a mini-batch and in bytes; or it is made from a job (``netpart.plan.loads``).
+in milliseconds for a mini-batch and in bytes; or it is made from a job (``netpart.plan.loads``). A layer of several
+outputs lists the bytes of each, as in activation_size=[6291456.0; 131072.0]; together they are its activation.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 
 from netpart.errors import ConfigError, Position
@@ -25,7 +27,7 @@ Edge = tuple[int, int]
 
 NODE = re.compile(r"(?P<name>\S+) -- (?P<kind>.*) -- (?P<figures>forward_compute_time=.*)")
 EDGE = re.compile(r"\t(?P<source>\S+) -- (?P<target>\S+)")
-FIGURE = re.compile(r"(\w+)=([^\s,]+)")
+FIGURE = re.compile(r"(\w+)=(\[[^\]]*\]|[^\s,]+)")
 FIGURES = ("forward_compute_time", "backward_compute_time", "activation_size", "parameter_size")
 MILLI = 1e-3
 
@@ -104,11 +106,19 @@ def read_layer(line: str, position: Position) -> LayerProfile:
     try:
         if found is None:
             raise KeyError("NAME -- TYPE -- FIGURES")
-        forward, backward, activation, parameters = (float(figures[name]) for name in FIGURES)
+        forward, backward, activation, parameters = (total(figures[name]) for name in FIGURES)
     except (KeyError, ValueError) as error:
         expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {error}"
         raise ConfigError("profile", expected, repr(line[:60]), hint, position=position) from None
     return LayerProfile(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
+
+
+def total(text: str) -> float:
+    """The number that ``text`` is, or the sum of those that it lists: ``[1.5; 2.5]``. Raises ValueError for others."""
+    numbers = [float(number) for number in text.removeprefix("[").removesuffix("]").split(";")]
+    if not all(isfinite(number) and number >= 0 for number in numbers):
+        raise ValueError(f"{text!r}, a number of 0 or more is expected")
+    return sum(numbers)
 
 
 def named_edges(

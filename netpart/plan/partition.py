@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError
+from netpart.errors import ConfigError, Faults
 from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import PHASES, Partition, partition_job
-from netpart.graph.passes.place import follow_readers
-from netpart.graph.passes.placer import Fallback, LayerPlacer
-from netpart.graph.scheme import AS_WRITTEN, refuse_stages, scheme_name, set_scheme
+from netpart.graph.passes.place import follow_readers, place_node
+from netpart.graph.passes.placer import Fallback
+from netpart.graph.scheme import AS_WRITTEN, is_written, override_cuts, refuse_stages, scheme_name, set_scheme
 from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.pipeline import balanced, pipeline, staged
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
-
-if TYPE_CHECKING:
-    from netpart.proto.job_pb2 import LayerProto
 
 
 def partition(
@@ -71,11 +67,17 @@ def partition_by(
     return result
 
 
-def with_scheme(job: JobProto, text: str) -> JobProto:
-    """A copy of ``job`` that asks for the scheme ``text``; raises ConfigError as ``known_scheme`` does."""
+def with_scheme(job: JobProto, text: str | None, override: bool = False) -> JobProto:
+    """A copy of ``job`` that asks for the scheme ``text``, if any; which replaces the cuts of layers with ``override``.
+
+    Raises ConfigError as ``known_scheme`` and ``override_cuts`` do.
+    """
     copy = JobProto()
     copy.CopyFrom(job)
-    set_scheme(copy, text)
+    if text is not None:
+        set_scheme(copy, text)
+    if override:
+        override_cuts(copy)
     return copy
 
 
@@ -106,34 +108,32 @@ class SchemePlacer:
         self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
 
     def __call__(self, net: Net) -> list[Placement]:
-        placements = self.scheme(net, self.workers)
+        placements, faults = self.scheme(net, self.workers), Faults()
         for node in net.nodes:
             if is_written(node.conf) and node.layer.output.dtype != RECORD:
-                placements[node.index] = self.written(net, node)
+                with faults.noted():
+                    placements[node.index] = self.written(net, node)
                 continue
             if node.conf.sum_gradient:
                 placements[node.index] = replace(placements[node.index], sum_gradient=True)
             if self.name != "SEQUENTIAL":
                 self.note(node, placements[node.index])
+        faults.refuse()
+        for node in net.nodes:
+            placements[node.index] = placements[self.model(net, node).index]
         follow_readers(net, placements)
         return placements
 
+    def model(self, net: Net, node: Node) -> Node:
+        """The layer that ``node`` is placed like: the first slice of a kSlice, whose others the job cannot place."""
+        return next(n for n in net.nodes if n.at == node.at) if node.inserted else node
+
     def written(self, net: Net, node: Node) -> Placement:
         """The placement that the conf of ``node`` asks for."""
-        rows = self.full_rows(net.phase)
-        try:
-            return LayerPlacer(node, self.job.neuralnet, self.workers, rows, net.phase).place([])
-        except ConfigError as error:
-            error.at = node.at + (error.at or ())
-            raise
+        return place_node(node, self.job.neuralnet, self.workers, self.full_rows(net.phase), net.phase, [])
 
     def note(self, node: Node, placement: Placement) -> None:
         """Remembers a layer that some workers get nothing of: it has too few rows or neurons."""
         busy = len(placement.workers)
         if busy < self.share:
             self.fallbacks.append(Fallback(node.name, self.name, f"is cut over {busy} of {self.share} workers"))
-
-
-def is_written(conf: LayerProto) -> bool:
-    """True if the user cut or placed the layer."""
-    return conf.HasField("partition_dim") or any((conf.location, conf.cut, conf.shard))

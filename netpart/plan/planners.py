@@ -14,7 +14,7 @@ from netpart.plan.local_search import polished
 from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.data import data_by_speed
 from netpart.plan.schemes.data_then import data_then
-from netpart.plan.schemes.on_workers import on_workers
+from netpart.plan.schemes.on_workers import among, on_workers
 from netpart.plan.stages import best_pipeline
 from netpart.plan.task import Task
 
@@ -26,21 +26,30 @@ VARIANTS = 32
 class Layout:
     """What a planner decided. ``pipelined``: it is a pipeline, which micro-batches keep busy. ``plan`` is the group of
     devices of each block, if it was those that it placed. Of ``variants`` one is taken instead if it is predicted to be
-    faster."""
+    faster, or if it fits the devices alone. ``workers`` are those of the task that it was made for."""
 
     scheme: Scheme
     pipelined: bool = False
     plan: Plan | None = None
     variants: tuple[Scheme, ...] = ()
+    workers: tuple[int, ...] = ()
+
+    def on(self, workers: tuple[int, ...]) -> Layout:
+        """The same with ``workers`` in place of workers 0, 1, ..."""
+        schemes = [among(scheme, workers) for scheme in (self.scheme, *self.variants)]
+        return replace(self, scheme=schemes[0], variants=tuple(schemes[1:]), workers=workers)
 
 
 Planner = Callable[[Task], Layout]
 
 
 def one_worker(task: Task) -> Layout:
-    """Everything on the fastest device."""
+    """Everything on the fastest device, or on one of another kind."""
     fastest = int(np.argmax(task.devices.speeds))
-    return Layout(on_workers({layer.name: (fastest,) for layer in task.profile.layers}))
+    kinds = {device: worker for worker, device in reversed(list(enumerate(task.devices.devices)))}
+    others = sorted(kinds[device] for device in kinds.keys() - {task.devices.devices[fastest]})
+    alone = [on_workers({layer.name: (worker,) for layer in task.profile.layers}) for worker in (fastest, *others)]
+    return Layout(alone[0], variants=tuple(alone[1:]))
 
 
 def by_scheme(name: str, task: Task) -> Layout:
@@ -70,7 +79,7 @@ def stages(task: Task, straight: bool = False) -> Layout:
         for layer in task.profile.layers
     )
     bandwidth = task.devices.between(range(len(task.devices))).bandwidth
-    found = best_pipeline(replace(task.profile, layers=layers), len(task.devices), bandwidth, straight)
+    found = best_pipeline(replace(task.profile, layers=layers), len(task.devices), bandwidth, straight=straight)
     order = np.argsort(-np.asarray(task.devices.speeds), kind="stable").tolist()
     of_layer: dict[str, tuple[int, ...]] = {}
     for stage in found.stages:

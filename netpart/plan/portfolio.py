@@ -12,10 +12,10 @@ from typing import Any
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
-from netpart.graph.scheme import OF_PIPELINE
-from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES, Plan
-from netpart.plan.partition import is_written, partition, partition_by
-from netpart.plan.planners import DATA, ONE, PLANNERS, Layout
+from netpart.graph.scheme import OF_PIPELINE, is_written
+from netpart.plan.knapsacks import MAKESPAN, OBJECTIVES
+from netpart.plan.partition import partition, partition_by
+from netpart.plan.planners import DATA, ONE, PLANNERS, Layout, Planner
 from netpart.plan.predict import memory, predict
 from netpart.plan.proposal import SECONDS, Placed, Proposal, Row, merged, placed, worth
 from netpart.plan.schemes import Scheme
@@ -45,6 +45,7 @@ class Portfolio:
         several = [m for m in SHARES if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.needs: dict[Placed, tuple[int, ...]] = {}
+        self.tasks = {tuple(range(len(task.devices))): task}
         self.proposals = merged(self.propose())
 
     @property
@@ -73,11 +74,15 @@ class Portfolio:
             raise ConfigError("--take", "a plan of the table", got, f"the planners are {', '.join(PLANNERS)}")
         return found
 
-    def allocated(self, objective: str) -> Plan | None:
-        """The device of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
+    def allocated(self, objective: str) -> list[tuple[int, ...]] | None:
+        """The workers of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
         wanted = MAKESPAN if objective == SECONDS else objective
-        plans = [(worth(p.row, wanted), p.layout.plan) for p in self.proposals if p.layout is not None]
-        return min((pair for pair in plans if pair[1] is not None), key=itemgetter(0), default=(0.0, None))[1]
+        layouts = [(worth(p.row, wanted), p.layout) for p in self.proposals if p.layout and p.layout.plan is not None]
+        layout = min(layouts, key=itemgetter(0), default=(0.0, None))[1]
+        if layout is None or layout.plan is None:
+            return None
+        groups = self.task_of(layout.workers).groups
+        return [tuple(layout.workers[device] for device in groups[group]) for group in layout.plan]
 
     def propose(self) -> Iterator[Proposal]:
         """What each planner proposes, and the job as it is written if it says how it is cut."""
@@ -86,12 +91,39 @@ class Portfolio:
             cut = partial(partition, self.written.proto, len(self.task.devices), self.written.folder)
             yield self.fitted(self.tried(AS_WRITTEN, self.written, cut))
         for name, planner in PLANNERS.items():
-            try:
-                layout = planner(self.task)
-            except NetpartError as error:
-                yield Proposal(Row(name, refused=str(error)), self.job)
-                continue
-            yield self.proposal(name, layout)
+            yield self.planned(name, planner)
+
+    def planned(self, name: str, planner: Planner) -> Proposal:
+        """What a planner proposes for all devices. If some have no room for it and others have more, what it proposes
+        for these, if that fits."""
+        workers = tuple(range(len(self.task.devices)))
+        first = found = self.proposed(name, planner, workers)
+        while found.row.refused and (roomier := self.roomier(found.row, workers)):
+            workers, found = roomier, self.proposed(name, planner, roomier)
+        return first if found.row.refused else found
+
+    def roomier(self, row: Row, workers: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of ``workers`` that have room for what ``row`` needs there; none unless one has more than the others. A
+        single one is no choice but that of another planner."""
+        have = [device.memory for device in self.task.devices.devices]
+        lacking = {worker for worker, need in enumerate(row.memory) if need > have[worker]}
+        rest = tuple(worker for worker in workers if worker not in lacking)
+        more = lacking and max(have[w] for w in workers) > max(have[w] for w in lacking)
+        return rest if more and 1 < len(rest) < len(workers) else ()
+
+    def proposed(self, name: str, planner: Planner, workers: tuple[int, ...]) -> Proposal:
+        """What a planner proposes for the devices of ``workers``."""
+        try:
+            layout = planner(self.task_of(workers))
+        except NetpartError as error:
+            return Proposal(Row(name, refused=str(error)), self.job)
+        return self.proposal(name, layout.on(workers))
+
+    def task_of(self, workers: tuple[int, ...]) -> Task:
+        """The task for the devices of ``workers``."""
+        if workers not in self.tasks:
+            self.tasks[workers] = replace(self.task, devices=self.task.devices.of(workers))
+        return self.tasks[workers]
 
     def proposal(self, name: str, layout: Layout) -> Proposal:
         """The fastest variant of a layout and number of micro-batches that fits the devices; if none does, the fastest
@@ -120,7 +152,9 @@ class Portfolio:
         told = predict(found, self.task.devices, self.rates)
         gap, micro_batches = told.seconds / self.bound - 1, len(found.phases["train"])
         recompute = found.job.neuralnet.recompute
-        return Proposal(Row(name, micro_batches, recompute, told.seconds, gap, told.moved), job, found)
+        workers = tuple(sorted({worker for placement in found.graph.placements for worker in placement.workers}))
+        row = Row(name, micro_batches, recompute, told.seconds, gap, told.moved, workers=workers)
+        return Proposal(row, job, found)
 
     def fitted(self, proposal: Proposal) -> Proposal:
         """A proposal with its memory; refused if a device has less."""
@@ -147,11 +181,11 @@ class Portfolio:
         """The two objectives of an allocation of blocks, with the gap to what is known to bound them."""
         if layout.plan is None:
             return {}
-        found: dict[str, Any] = {}
+        found, task = dict[str, Any](), self.task_of(layout.workers)
         for objective in OBJECTIVES:
-            problem = self.task.problem(objective)
+            problem = task.problem(objective)
             value = problem.value(layout.plan)
-            found[objective] = value, problem.gap(value, self.task.bound(objective))
+            found[objective] = value, problem.gap(value, task.bound(objective))
         return found
 
 

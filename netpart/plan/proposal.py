@@ -24,8 +24,8 @@ class Row:
 
     ``recompute``: activations are computed again, as there is no room to hold them.
 
-    ``refused`` says why it cannot be taken. ``profit`` and ``makespan`` are those of an allocation of blocks with their
-    gaps to what is proved.
+    ``workers`` have a part in it. ``refused`` says why it cannot be taken. ``profit`` and ``makespan`` are those of an
+    allocation of blocks with their gaps to what is proved.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Row:
     gap: float = float("inf")
     moved: int = 0
     memory: tuple[int, ...] = ()
+    workers: tuple[int, ...] = ()
     refused: str = ""
     profit: tuple[float, float] | None = None
     makespan: tuple[float, float] | None = None

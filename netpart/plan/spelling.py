@@ -13,8 +13,8 @@ from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.graph.passes.listed import listed
 from netpart.graph.passes.placer import LayerPlacer
+from netpart.graph.scheme import is_written
 from netpart.plan.cuts import axis_sizes
-from netpart.plan.partition import is_written
 from netpart.proto.cut_pb2 import CutProto, Remainder
 from netpart.proto.job_pb2 import LayerProto, NetProto
 from netpart.proto.phase import PHASES
@@ -74,13 +74,13 @@ def spell(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: in
     """
     if places[0].node.layer.output.dtype == RECORD:
         return conf
-    for candidate in candidates(conf, places, workers):
+    for candidate in candidates(conf, places, net, workers):
         if all(place.is_said_by(candidate, net, workers) for place in places):
             return candidate
     raise NetpartError(f"{conf.name}: expected one placement for all micro-batches, got several; use micro_batches: 1")
 
 
-def candidates(conf: LayerProto, places: Sequence[Wanted], workers: int) -> Iterator[LayerProto]:
+def candidates(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
     """Texts that may say ``places``, the simple ones first; the last lists every shard."""
     model = max(places, key=lambda place: place.rows)
     if is_written(conf):
@@ -94,6 +94,7 @@ def candidates(conf: LayerProto, places: Sequence[Wanted], workers: int) -> Iter
         base.ClearField("sum_gradient")
     yield from short(base, model.placement, workers)
     yield from grids(base, model)
+    yield from phased(base, places, net, workers)
     yield enumerated(base, places)
 
 
@@ -122,6 +123,22 @@ def grids(base: LayerProto, model: Wanted) -> Iterator[LayerProto]:
             yield conf
 
 
+def phased(base: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
+    """``cut`` blocks for each phase, with the locations in the first of them."""
+    conf = with_fields(base, None, [])
+    for phase in dict.fromkeys(place.phase for place in places):
+        own = [place for place in places if place.phase == phase]
+        grid = (each for each in grids(base, max(own, key=lambda place: place.rows)) if not each.HasField("remainder"))
+        found = next((c for c in grid if c.cut and all(p.is_said_by(c, net, workers) for p in own)), None)
+        if found is None:
+            return
+        found.cut[0].location.extend(found.location)
+        for cut in found.cut:
+            cut.phase = PHASES[phase]
+        conf.cut.extend(found.cut)
+    yield conf
+
+
 def directions(placement: Placement) -> list[Direction]:
     """What a grid with these shards is cut on: axes, inputs, copies."""
     found = [(CutProto(axis=axis), sizes) for axis, sizes in axis_sizes(placement).items()]
@@ -129,7 +146,7 @@ def directions(placement: Placement) -> list[Direction]:
     if len(terms) > 1:
         found.append((CutProto(over=CutProto.INPUT), [hi - lo for lo, hi in terms]))
     copies = max(map(len, placement.classes.values()))
-    return [*found, (CutProto(over=CutProto.REPLICA), [1] * copies)] if copies > 1 else found
+    return found if found and copies == 1 else [*found, (CutProto(over=CutProto.REPLICA), [1] * copies)]
 
 
 def block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:

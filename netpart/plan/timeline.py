@@ -29,7 +29,8 @@ class Event(NamedTuple):
     """What ``worker`` did in ``step`` from ``start`` to ``end``, in seconds of one clock for all.
 
     ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else ();
-    its mini-batch began ``delay`` steps earlier.
+    its mini-batch began ``delay`` steps earlier. ``micro`` is the micro-batch that is computed, -1 where a step has but
+    one.
     """
 
     worker: int
@@ -39,6 +40,7 @@ class Event(NamedTuple):
     end: float
     channel: Key = ()
     delay: int = 0
+    micro: int = -1
 
     @property
     def verb(self) -> str:

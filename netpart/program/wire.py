@@ -22,12 +22,11 @@ OUT = 3
 
 
 def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
-    """The most that messages on their way in and out can take, in bytes.
+    """The most that messages on their way in and out can take of this worker's memory, in bytes.
 
-    With ``slots`` every channel of every phase has memory for what may be on its way, which sender and receiver both
-    see and both count, but for what is written where it belongs, or read where it lies: one of them has that anyhow.
-    Else messages are frames: those that leave are shared by all channels of one size, and as many arrive as may be
-    ahead.
+    With ``slots`` every channel of every phase has memory for what may be on its way, which its receiver has, or its
+    sender if the message stays there; but for what is written where it belongs, or read where it lies. Else messages
+    are frames: those that leave are shared by all channels of one size, and as many arrive as may be ahead.
     """
     phases = program.phases.values()
     if slots:
@@ -40,18 +39,32 @@ def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
 
 
 def slot_bytes(program: WorkerProgram, phase: Program) -> int:
-    """Bytes of the slots of all channels of ``phase`` that begin or end here."""
-    total = 0
-    for i in phase.instructions:
-        if isinstance(i, Send | Receive):
-            total += (AHEAD + i.lag) * view_bytes(program, i.source if isinstance(i, Send) else i.target)
+    """Bytes of the slots that this worker has for channels of ``phase``."""
+    receives = (i for i in phase.instructions if isinstance(i, Receive))
+    total = sum((AHEAD + i.lag) * view_bytes(program, i.target) for i in receives)
     for start in phase.collectives:
-        total += ahead(start.exchange, start.channel.way) * sum(
-            sent + received for sent, received in message_bytes(program, start)
-        )
-        total -= ahead(start.exchange, start.channel.way) * sum(
-            view_bytes(program, view) for _, view in (*overwritten(program, start), *left(program, start))
-        )
+        most, place = ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
+        elsewhere = {index for index, _ in overwritten(program, start)}
+        elsewhere |= start.exchange.staying if program.kernels.runs_on == "cpu" else set()  # a GPU has slots of its own
+        arriving = (i for i, m in enumerate(start.exchange.messages) if m.target == place and i not in elsewhere)
+        total += most * sum(message_bytes(program, start, index) for index in arriving)
+        kept = dict(staying(program, start)).keys() - dict(left(program, start)).keys()
+        total += sum(message_bytes(program, start, index) for index in kept)
+    return total
+
+
+def mapped_bytes(program: WorkerProgram) -> int:
+    """Bytes of its peers' memory that this worker sees where they share it: slots that it writes, what it writes where
+    it belongs, and what it reads where it lies. They are in its address space, but not its own."""
+    total = 0
+    for phase in program.phases.values():
+        sends = (i for i in phase.instructions if isinstance(i, Send))
+        total += sum((AHEAD + i.lag) * view_bytes(program, i.source) for i in sends)
+        for start in phase.collectives:
+            found, place = start.exchange, start.exchange.place(program.worker)
+            there = {i for i, m in enumerate(found.messages) if (m.target if i in found.staying else m.source) == place}
+            most = ahead(found, start.channel.way)
+            total += most * sum(message_bytes(program, start, index) for index in there)
     return total
 
 
@@ -59,7 +72,8 @@ def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
     """Payload bytes of every message that ``phase`` sends."""
     sizes = {view_bytes(program, i.source) for i in phase.instructions if isinstance(i, Send)}
     for start in phase.collectives:
-        sizes |= {sent for sent, _ in message_bytes(program, start)}
+        place, messages = start.exchange.place(program.worker), start.exchange.messages
+        sizes |= {message_bytes(program, start, index) for index, m in enumerate(messages) if m.source == place}
     return sizes
 
 
@@ -69,27 +83,21 @@ def ahead(found: Exchange, way: Way = Way.REDUCE) -> int:
     return REDUCE_AHEAD if reduces and found.algorithm != SWAP else AHEAD
 
 
-def message_bytes(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, int]]:
-    """Payload bytes that each message of a collective sends and receives here."""
-    found, place, item = (
-        start.exchange,
-        start.exchange.place(program.worker),
-        item_size(start.dtype, program.float_size),
-    )
-    for m in found.messages:
-        nbytes = found.elements(m.blocks) * item
-        if place in (m.source, m.target):
-            yield nbytes * (m.source == place), nbytes * (m.target == place)
+def message_bytes(program: WorkerProgram, start: CollectiveStart, index: int) -> int:
+    """Payload bytes of a message of a collective."""
+    elements = start.exchange.elements(start.exchange.schedule[index].blocks)
+    return elements * item_size(start.dtype, program.float_size)
 
 
 def received_bytes(program: WorkerProgram, phase: Program) -> int:
     """The most that may wait to be taken in ``phase``."""
     received = (i for i in phase.instructions if isinstance(i, Receive))
-    bridges = sum((AHEAD + i.lag) * view_bytes(program, i.target) for i in received)
-    return bridges + sum(
-        ahead(start.exchange, start.channel.way) * sum(received for _, received in message_bytes(program, start))
-        for start in phase.collectives
-    )
+    total = sum((AHEAD + i.lag) * view_bytes(program, i.target) for i in received)
+    for start in phase.collectives:
+        most, place = ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
+        coming = (index for index, m in enumerate(start.exchange.messages) if m.target == place)
+        total += most * sum(message_bytes(program, start, index) for index in coming)
+    return total
 
 
 def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:

@@ -265,14 +265,16 @@ class TraceProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., what: _Optional[_Iterable[_Union[TracedProto, _Mapping]]] = ..., index: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[float]] = ..., end: _Optional[_Iterable[float]] = ..., memory: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak_at: _Optional[str] = ...) -> None: ...
 
 class TracedProto(_message.Message):
-    __slots__ = ("name", "channel", "delay")
+    __slots__ = ("name", "channel", "delay", "micro")
     NAME_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     DELAY_FIELD_NUMBER: _ClassVar[int]
+    MICRO_FIELD_NUMBER: _ClassVar[int]
     name: str
     channel: _containers.RepeatedScalarFieldContainer[int]
     delay: int
-    def __init__(self, name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ..., delay: _Optional[int] = ...) -> None: ...
+    micro: int
+    def __init__(self, name: _Optional[str] = ..., channel: _Optional[_Iterable[int]] = ..., delay: _Optional[int] = ..., micro: _Optional[int] = ...) -> None: ...
 
 class HeldProto(_message.Message):
     __slots__ = ("name", "bytes")

@@ -22,21 +22,22 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from netpart.proto import phase_pb2 as netpart_dot_proto_dot_phase__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17netpart/proto/cut.proto\x12\x07netpart\"\xab\x01\n\x08\x43utProto\x12\x0e\n\x04\x61xis\x18\x01 \x01(\x05H\x00\x12&\n\x04over\x18\x02 \x01(\x0e\x32\x16.netpart.CutProto.OverH\x00\x12\r\n\x05parts\x18\x03 \x01(\x05\x12\r\n\x05sizes\x18\x04 \x03(\x05\x12\x10\n\x08location\x18\x05 \x03(\x05\"(\n\x04Over\x12\x08\n\x04\x41XIS\x10\x00\x12\t\n\x05INPUT\x10\x01\x12\x0b\n\x07REPLICA\x10\x02*\x05\x08\x65\x10\xc9\x01\x42\x06\n\x04what*!\n\tRemainder\x12\x08\n\x04LAST\x10\x00\x12\n\n\x06SPREAD\x10\x01*\x92\x01\n\x06Scheme\x12\x0e\n\nAS_WRITTEN\x10\x00\x12\x0e\n\nSEQUENTIAL\x10\x01\x12\t\n\x05NAIVE\x10\x02\x12\x12\n\x0eGATHER_SCATTER\x10\x03\x12\x0c\n\x08\x41LTSPLIT\x10\x04\x12\x0e\n\nCOLUMN_ROW\x10\x05\x12\x08\n\x04\x44\x41TA\x10\x06\x12\x13\n\x0fONE_WEIRD_TRICK\x10\x07\x12\x0c\n\x08PIPELINE\x10\x08')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17netpart/proto/cut.proto\x12\x07netpart\x1a\x19netpart/proto/phase.proto\"\xca\x01\n\x08\x43utProto\x12\x0e\n\x04\x61xis\x18\x01 \x01(\x05H\x00\x12&\n\x04over\x18\x02 \x01(\x0e\x32\x16.netpart.CutProto.OverH\x00\x12\r\n\x05parts\x18\x03 \x01(\x05\x12\r\n\x05sizes\x18\x04 \x03(\x05\x12\x10\n\x08location\x18\x05 \x03(\x05\x12\x1d\n\x05phase\x18\x06 \x01(\x0e\x32\x0e.netpart.Phase\"(\n\x04Over\x12\x08\n\x04\x41XIS\x10\x00\x12\t\n\x05INPUT\x10\x01\x12\x0b\n\x07REPLICA\x10\x02*\x05\x08\x65\x10\xc9\x01\x42\x06\n\x04what*!\n\tRemainder\x12\x08\n\x04LAST\x10\x00\x12\n\n\x06SPREAD\x10\x01*\x92\x01\n\x06Scheme\x12\x0e\n\nAS_WRITTEN\x10\x00\x12\x0e\n\nSEQUENTIAL\x10\x01\x12\t\n\x05NAIVE\x10\x02\x12\x12\n\x0eGATHER_SCATTER\x10\x03\x12\x0c\n\x08\x41LTSPLIT\x10\x04\x12\x0e\n\nCOLUMN_ROW\x10\x05\x12\x08\n\x04\x44\x41TA\x10\x06\x12\x13\n\x0fONE_WEIRD_TRICK\x10\x07\x12\x0c\n\x08PIPELINE\x10\x08')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'netpart.proto.cut_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_REMAINDER']._serialized_start=210
-  _globals['_REMAINDER']._serialized_end=243
-  _globals['_SCHEME']._serialized_start=246
-  _globals['_SCHEME']._serialized_end=392
-  _globals['_CUTPROTO']._serialized_start=37
-  _globals['_CUTPROTO']._serialized_end=208
-  _globals['_CUTPROTO_OVER']._serialized_start=153
-  _globals['_CUTPROTO_OVER']._serialized_end=193
+  _globals['_REMAINDER']._serialized_start=268
+  _globals['_REMAINDER']._serialized_end=301
+  _globals['_SCHEME']._serialized_start=304
+  _globals['_SCHEME']._serialized_end=450
+  _globals['_CUTPROTO']._serialized_start=64
+  _globals['_CUTPROTO']._serialized_end=266
+  _globals['_CUTPROTO_OVER']._serialized_start=211
+  _globals['_CUTPROTO_OVER']._serialized_end=251
 # @@protoc_insertion_point(module_scope)

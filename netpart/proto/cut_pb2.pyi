@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+from netpart.proto import phase_pb2 as _phase_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf.internal import python_message as _python_message
@@ -37,7 +38,7 @@ ONE_WEIRD_TRICK: Scheme
 PIPELINE: Scheme
 
 class CutProto(_message.Message):
-    __slots__ = ("axis", "over", "parts", "sizes", "location")
+    __slots__ = ("axis", "over", "parts", "sizes", "location", "phase")
     Extensions: _python_message._ExtensionDict
     class Over(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
@@ -52,9 +53,11 @@ class CutProto(_message.Message):
     PARTS_FIELD_NUMBER: _ClassVar[int]
     SIZES_FIELD_NUMBER: _ClassVar[int]
     LOCATION_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
     axis: int
     over: CutProto.Over
     parts: int
     sizes: _containers.RepeatedScalarFieldContainer[int]
     location: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, axis: _Optional[int] = ..., over: _Optional[_Union[CutProto.Over, str]] = ..., parts: _Optional[int] = ..., sizes: _Optional[_Iterable[int]] = ..., location: _Optional[_Iterable[int]] = ...) -> None: ...
+    phase: _phase_pb2.Phase
+    def __init__(self, axis: _Optional[int] = ..., over: _Optional[_Union[CutProto.Over, str]] = ..., parts: _Optional[int] = ..., sizes: _Optional[_Iterable[int]] = ..., location: _Optional[_Iterable[int]] = ..., phase: _Optional[_Union[_phase_pb2.Phase, str]] = ...) -> None: ...

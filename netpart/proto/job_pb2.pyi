@@ -6,6 +6,7 @@ from netpart.proto import input_pb2 as _input_pb2
 from netpart.proto import layer_pb2 as _layer_pb2
 from netpart.proto import neuron_pb2 as _neuron_pb2
 from netpart.proto import param_pb2 as _param_pb2
+from netpart.proto import phase_pb2 as _phase_pb2
 from netpart.proto import record_pb2 as _record_pb2
 from netpart.proto import updater_pb2 as _updater_pb2
 from google.protobuf.internal import containers as _containers
@@ -34,7 +35,6 @@ from netpart.proto.input_pb2 import MnistProto as MnistProto
 from netpart.proto.input_pb2 import RGBImageProto as RGBImageProto
 from netpart.proto.layer_pb2 import ShardProto as ShardProto
 from netpart.proto.layer_pb2 import LayerProto as LayerProto
-from netpart.proto.layer_pb2 import Phase as Phase
 from netpart.proto.layer_pb2 import UnrollConnType as UnrollConnType
 from netpart.proto.layer_pb2 import LayerType as LayerType
 from netpart.proto.neuron_pb2 import ActivationProto as ActivationProto
@@ -67,6 +67,7 @@ from netpart.proto.param_pb2 import UniformProto as UniformProto
 from netpart.proto.param_pb2 import GaussianProto as GaussianProto
 from netpart.proto.param_pb2 import InitMethod as InitMethod
 from netpart.proto.param_pb2 import ParamType as ParamType
+from netpart.proto.phase_pb2 import Phase as Phase
 from netpart.proto.record_pb2 import RecordProto as RecordProto
 from netpart.proto.record_pb2 import Record as Record
 from netpart.proto.record_pb2 import BlobProto as BlobProto
@@ -101,17 +102,6 @@ COLUMN_ROW: _cut_pb2.Scheme
 DATA: _cut_pb2.Scheme
 ONE_WEIRD_TRICK: _cut_pb2.Scheme
 PIPELINE: _cut_pb2.Scheme
-kUnknown: _layer_pb2.Phase
-kTrain: _layer_pb2.Phase
-kVal: _layer_pb2.Phase
-kTest: _layer_pb2.Phase
-kPositive: _layer_pb2.Phase
-kNegative: _layer_pb2.Phase
-kForward: _layer_pb2.Phase
-kBackward: _layer_pb2.Phase
-kLoss: _layer_pb2.Phase
-kDeploy: _layer_pb2.Phase
-kAggGrad: _layer_pb2.Phase
 kUnrollOneToOne: _layer_pb2.UnrollConnType
 kUnrollOneToAll: _layer_pb2.UnrollConnType
 kUnrollFirstToLast: _layer_pb2.UnrollConnType
@@ -201,6 +191,17 @@ kUniformSqrtFanInOut: _param_pb2.InitMethod
 kUserInit: _param_pb2.InitMethod
 kParam: _param_pb2.ParamType
 kUser: _param_pb2.ParamType
+kUnknown: _phase_pb2.Phase
+kTrain: _phase_pb2.Phase
+kVal: _phase_pb2.Phase
+kTest: _phase_pb2.Phase
+kPositive: _phase_pb2.Phase
+kNegative: _phase_pb2.Phase
+kForward: _phase_pb2.Phase
+kBackward: _phase_pb2.Phase
+kLoss: _phase_pb2.Phase
+kDeploy: _phase_pb2.Phase
+kAggGrad: _phase_pb2.Phase
 kSGD: _updater_pb2.UpdaterType
 kAdaGrad: _updater_pb2.UpdaterType
 kRMSProp: _updater_pb2.UpdaterType

@@ -4,6 +4,7 @@ from netpart.proto import cut_pb2 as _cut_pb2
 from netpart.proto import input_pb2 as _input_pb2
 from netpart.proto import neuron_pb2 as _neuron_pb2
 from netpart.proto import param_pb2 as _param_pb2
+from netpart.proto import phase_pb2 as _phase_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf.internal import python_message as _python_message
@@ -12,20 +13,6 @@ from google.protobuf import message as _message
 from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
-
-class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    kUnknown: _ClassVar[Phase]
-    kTrain: _ClassVar[Phase]
-    kVal: _ClassVar[Phase]
-    kTest: _ClassVar[Phase]
-    kPositive: _ClassVar[Phase]
-    kNegative: _ClassVar[Phase]
-    kForward: _ClassVar[Phase]
-    kBackward: _ClassVar[Phase]
-    kLoss: _ClassVar[Phase]
-    kDeploy: _ClassVar[Phase]
-    kAggGrad: _ClassVar[Phase]
 
 class UnrollConnType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -112,17 +99,6 @@ class LayerType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kRNNDummy: _ClassVar[LayerType]
     kSum: _ClassVar[LayerType]
     kUserLayer: _ClassVar[LayerType]
-kUnknown: Phase
-kTrain: Phase
-kVal: Phase
-kTest: Phase
-kPositive: Phase
-kNegative: Phase
-kForward: Phase
-kBackward: Phase
-kLoss: Phase
-kDeploy: Phase
-kAggGrad: Phase
 kUnrollOneToOne: UnrollConnType
 kUnrollOneToAll: UnrollConnType
 kUnrollFirstToLast: UnrollConnType
@@ -215,9 +191,9 @@ class ShardProto(_message.Message):
     worker: int
     region: _containers.RepeatedScalarFieldContainer[int]
     term: _containers.RepeatedScalarFieldContainer[int]
-    phase: Phase
+    phase: _phase_pb2.Phase
     rows: int
-    def __init__(self, worker: _Optional[int] = ..., region: _Optional[_Iterable[int]] = ..., term: _Optional[_Iterable[int]] = ..., phase: _Optional[_Union[Phase, str]] = ..., rows: _Optional[int] = ...) -> None: ...
+    def __init__(self, worker: _Optional[int] = ..., region: _Optional[_Iterable[int]] = ..., term: _Optional[_Iterable[int]] = ..., phase: _Optional[_Union[_phase_pb2.Phase, str]] = ..., rows: _Optional[int] = ...) -> None: ...
 
 class LayerProto(_message.Message):
     __slots__ = ("name", "srclayers", "param", "include", "exclude", "type", "user_type", "share_src_blobs", "unroll_len", "unroll_index", "unroll_conn_type", "shift", "partition_dim", "partition_id", "num_partitions", "store_conf", "lmdbdata_conf", "mnist_conf", "rgbimage_conf", "sharddata_conf", "char_rnn_conf", "onehot_conf", "synthetic_conf", "text_conf", "nifti_conf", "activation_conf", "convolution_conf", "dropout_conf", "dummy_conf", "innerproduct_conf", "lrn_conf", "pooling_conf", "rbm_conf", "relu_conf", "softmax_conf", "gru_conf", "embedding_conf", "bm_conf", "reshape_conf", "transpose_conf", "globalpooling_conf", "upsampling_conf", "norm_conf", "matmul_conf", "attention_conf", "rotary_conf", "crop_conf", "softmaxloss_conf", "argsort_conf", "concate_conf", "slice_conf", "split_conf", "rnn_dummy_conf", "location", "cut", "remainder", "shard", "sum_gradient")
@@ -283,8 +259,8 @@ class LayerProto(_message.Message):
     name: str
     srclayers: _containers.RepeatedScalarFieldContainer[str]
     param: _containers.RepeatedCompositeFieldContainer[_param_pb2.ParamProto]
-    include: _containers.RepeatedScalarFieldContainer[Phase]
-    exclude: _containers.RepeatedScalarFieldContainer[Phase]
+    include: _containers.RepeatedScalarFieldContainer[_phase_pb2.Phase]
+    exclude: _containers.RepeatedScalarFieldContainer[_phase_pb2.Phase]
     type: LayerType
     user_type: str
     share_src_blobs: bool
@@ -338,4 +314,4 @@ class LayerProto(_message.Message):
     remainder: _cut_pb2.Remainder
     shard: _containers.RepeatedCompositeFieldContainer[ShardProto]
     sum_gradient: bool
-    def __init__(self, name: _Optional[str] = ..., srclayers: _Optional[_Iterable[str]] = ..., param: _Optional[_Iterable[_Union[_param_pb2.ParamProto, _Mapping]]] = ..., include: _Optional[_Iterable[_Union[Phase, str]]] = ..., exclude: _Optional[_Iterable[_Union[Phase, str]]] = ..., type: _Optional[_Union[LayerType, str]] = ..., user_type: _Optional[str] = ..., share_src_blobs: bool = ..., unroll_len: _Optional[int] = ..., unroll_index: _Optional[int] = ..., unroll_conn_type: _Optional[_Iterable[_Union[UnrollConnType, str]]] = ..., shift: _Optional[_Iterable[int]] = ..., partition_dim: _Optional[int] = ..., partition_id: _Optional[int] = ..., num_partitions: _Optional[int] = ..., store_conf: _Optional[_Union[_input_pb2.StoreProto, _Mapping]] = ..., lmdbdata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., mnist_conf: _Optional[_Union[_input_pb2.MnistProto, _Mapping]] = ..., rgbimage_conf: _Optional[_Union[_input_pb2.RGBImageProto, _Mapping]] = ..., sharddata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., char_rnn_conf: _Optional[_Union[_input_pb2.CharRNNProto, _Mapping]] = ..., onehot_conf: _Optional[_Union[_input_pb2.OnehotProto, _Mapping]] = ..., synthetic_conf: _Optional[_Union[_input_pb2.SyntheticProto, _Mapping]] = ..., text_conf: _Optional[_Union[_input_pb2.TextProto, _Mapping]] = ..., nifti_conf: _Optional[_Union[_input_pb2.NiftiProto, _Mapping]] = ..., activation_conf: _Optional[_Union[_neuron_pb2.ActivationProto, _Mapping]] = ..., convolution_conf: _Optional[_Union[_neuron_pb2.ConvolutionProto, _Mapping]] = ..., dropout_conf: _Optional[_Union[_neuron_pb2.DropoutProto, _Mapping]] = ..., dummy_conf: _Optional[_Union[_neuron_pb2.DummyProto, _Mapping]] = ..., innerproduct_conf: _Optional[_Union[_neuron_pb2.InnerProductProto, _Mapping]] = ..., lrn_conf: _Optional[_Union[_neuron_pb2.LRNProto, _Mapping]] = ..., pooling_conf: _Optional[_Union[_neuron_pb2.PoolingProto, _Mapping]] = ..., rbm_conf: _Optional[_Union[_neuron_pb2.RBMProto, _Mapping]] = ..., relu_conf: _Optional[_Union[_neuron_pb2.ReLUProto, _Mapping]] = ..., softmax_conf: _Optional[_Union[_neuron_pb2.SoftmaxProto, _Mapping]] = ..., gru_conf: _Optional[_Union[_neuron_pb2.GRUProto, _Mapping]] = ..., embedding_conf: _Optional[_Union[_neuron_pb2.EmbeddingProto, _Mapping]] = ..., bm_conf: _Optional[_Union[_neuron_pb2.BMProto, _Mapping]] = ..., reshape_conf: _Optional[_Union[_neuron_pb2.ReshapeProto, _Mapping]] = ..., transpose_conf: _Optional[_Union[_neuron_pb2.TransposeProto, _Mapping]] = ..., globalpooling_conf: _Optional[_Union[_neuron_pb2.GlobalPoolingProto, _Mapping]] = ..., upsampling_conf: _Optional[_Union[_neuron_pb2.UpsamplingProto, _Mapping]] = ..., norm_conf: _Optional[_Union[_neuron_pb2.NormProto, _Mapping]] = ..., matmul_conf: _Optional[_Union[_neuron_pb2.MatmulProto, _Mapping]] = ..., attention_conf: _Optional[_Union[_neuron_pb2.AttentionProto, _Mapping]] = ..., rotary_conf: _Optional[_Union[_neuron_pb2.RotaryProto, _Mapping]] = ..., crop_conf: _Optional[_Union[_neuron_pb2.CropProto, _Mapping]] = ..., softmaxloss_conf: _Optional[_Union[_neuron_pb2.SoftmaxLossProto, _Mapping]] = ..., argsort_conf: _Optional[_Union[_neuron_pb2.ArgSortProto, _Mapping]] = ..., concate_conf: _Optional[_Union[_connection_pb2.ConcateProto, _Mapping]] = ..., slice_conf: _Optional[_Union[_connection_pb2.SliceProto, _Mapping]] = ..., split_conf: _Optional[_Union[_connection_pb2.SplitProto, _Mapping]] = ..., rnn_dummy_conf: _Optional[_Union[_connection_pb2.RNNDummyProto, _Mapping]] = ..., location: _Optional[_Iterable[int]] = ..., cut: _Optional[_Iterable[_Union[_cut_pb2.CutProto, _Mapping]]] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., shard: _Optional[_Iterable[_Union[ShardProto, _Mapping]]] = ..., sum_gradient: bool = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., srclayers: _Optional[_Iterable[str]] = ..., param: _Optional[_Iterable[_Union[_param_pb2.ParamProto, _Mapping]]] = ..., include: _Optional[_Iterable[_Union[_phase_pb2.Phase, str]]] = ..., exclude: _Optional[_Iterable[_Union[_phase_pb2.Phase, str]]] = ..., type: _Optional[_Union[LayerType, str]] = ..., user_type: _Optional[str] = ..., share_src_blobs: bool = ..., unroll_len: _Optional[int] = ..., unroll_index: _Optional[int] = ..., unroll_conn_type: _Optional[_Iterable[_Union[UnrollConnType, str]]] = ..., shift: _Optional[_Iterable[int]] = ..., partition_dim: _Optional[int] = ..., partition_id: _Optional[int] = ..., num_partitions: _Optional[int] = ..., store_conf: _Optional[_Union[_input_pb2.StoreProto, _Mapping]] = ..., lmdbdata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., mnist_conf: _Optional[_Union[_input_pb2.MnistProto, _Mapping]] = ..., rgbimage_conf: _Optional[_Union[_input_pb2.RGBImageProto, _Mapping]] = ..., sharddata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., char_rnn_conf: _Optional[_Union[_input_pb2.CharRNNProto, _Mapping]] = ..., onehot_conf: _Optional[_Union[_input_pb2.OnehotProto, _Mapping]] = ..., synthetic_conf: _Optional[_Union[_input_pb2.SyntheticProto, _Mapping]] = ..., text_conf: _Optional[_Union[_input_pb2.TextProto, _Mapping]] = ..., nifti_conf: _Optional[_Union[_input_pb2.NiftiProto, _Mapping]] = ..., activation_conf: _Optional[_Union[_neuron_pb2.ActivationProto, _Mapping]] = ..., convolution_conf: _Optional[_Union[_neuron_pb2.ConvolutionProto, _Mapping]] = ..., dropout_conf: _Optional[_Union[_neuron_pb2.DropoutProto, _Mapping]] = ..., dummy_conf: _Optional[_Union[_neuron_pb2.DummyProto, _Mapping]] = ..., innerproduct_conf: _Optional[_Union[_neuron_pb2.InnerProductProto, _Mapping]] = ..., lrn_conf: _Optional[_Union[_neuron_pb2.LRNProto, _Mapping]] = ..., pooling_conf: _Optional[_Union[_neuron_pb2.PoolingProto, _Mapping]] = ..., rbm_conf: _Optional[_Union[_neuron_pb2.RBMProto, _Mapping]] = ..., relu_conf: _Optional[_Union[_neuron_pb2.ReLUProto, _Mapping]] = ..., softmax_conf: _Optional[_Union[_neuron_pb2.SoftmaxProto, _Mapping]] = ..., gru_conf: _Optional[_Union[_neuron_pb2.GRUProto, _Mapping]] = ..., embedding_conf: _Optional[_Union[_neuron_pb2.EmbeddingProto, _Mapping]] = ..., bm_conf: _Optional[_Union[_neuron_pb2.BMProto, _Mapping]] = ..., reshape_conf: _Optional[_Union[_neuron_pb2.ReshapeProto, _Mapping]] = ..., transpose_conf: _Optional[_Union[_neuron_pb2.TransposeProto, _Mapping]] = ..., globalpooling_conf: _Optional[_Union[_neuron_pb2.GlobalPoolingProto, _Mapping]] = ..., upsampling_conf: _Optional[_Union[_neuron_pb2.UpsamplingProto, _Mapping]] = ..., norm_conf: _Optional[_Union[_neuron_pb2.NormProto, _Mapping]] = ..., matmul_conf: _Optional[_Union[_neuron_pb2.MatmulProto, _Mapping]] = ..., attention_conf: _Optional[_Union[_neuron_pb2.AttentionProto, _Mapping]] = ..., rotary_conf: _Optional[_Union[_neuron_pb2.RotaryProto, _Mapping]] = ..., crop_conf: _Optional[_Union[_neuron_pb2.CropProto, _Mapping]] = ..., softmaxloss_conf: _Optional[_Union[_neuron_pb2.SoftmaxLossProto, _Mapping]] = ..., argsort_conf: _Optional[_Union[_neuron_pb2.ArgSortProto, _Mapping]] = ..., concate_conf: _Optional[_Union[_connection_pb2.ConcateProto, _Mapping]] = ..., slice_conf: _Optional[_Union[_connection_pb2.SliceProto, _Mapping]] = ..., split_conf: _Optional[_Union[_connection_pb2.SplitProto, _Mapping]] = ..., rnn_dummy_conf: _Optional[_Union[_connection_pb2.RNNDummyProto, _Mapping]] = ..., location: _Optional[_Iterable[int]] = ..., cut: _Optional[_Iterable[_Union[_cut_pb2.CutProto, _Mapping]]] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., shard: _Optional[_Iterable[_Union[ShardProto, _Mapping]]] = ..., sum_gradient: bool = ...) -> None: ...

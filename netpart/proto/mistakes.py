@@ -16,6 +16,7 @@ from netpart.proto.job_pb2 import JobProto
 from netpart.proto.positions import END, Token, tokens
 
 _UNKNOWN_FIELD = re.compile(r'has no field named "([^"]*)"')
+_EXTENSION = re.compile(r'^Extension "([^"]*)" not registered')
 _TWICE = re.compile(r'should not have multiple "([^"]*)"')
 _BOTH = re.compile(r'Field "([^"]*)" is specified along with field "([^"]*)"')
 _UNCLOSED = re.compile(r'Expected "[}>]"')
@@ -106,6 +107,8 @@ def explain(place: Place, message: str) -> ConfigError:
     """Picks the words for a mistake at ``place`` about which protobuf said ``message``."""
     if found := _UNKNOWN_FIELD.search(message):
         return unknown_field(place, found[1])
+    if found := _EXTENSION.match(message):
+        return unknown_extension(place, found[1])
     if found := _TWICE.search(message):
         return ConfigError(place.who(), f"one {found[1]}", "a second one", "remove one of them")
     if found := _BOTH.search(message):
@@ -128,6 +131,12 @@ def unknown_field(place: Place, name: str) -> ConfigError:
     expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
     hint = belongs_outside(place, name) or belongs_inside(place, name) or nearest_field(name, known)
     return ConfigError(place.who(), expected, repr(name), hint)
+
+
+def unknown_extension(place: Place, name: str) -> ConfigError:
+    """An extension, ``[package.name]``, that no package has registered: the conf of a layer of somebody else."""
+    hint = "install the package whose layer it is for (docs/writing-a-layer.md), or remove it"
+    return ConfigError(place.who(), "a field, or an extension that a package has registered", f"[{name}]", hint)
 
 
 def belongs_outside(place: Place, name: str) -> str:
@@ -171,10 +180,14 @@ def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigErr
     return ConfigError(who, kind(field), got, message)
 
 
-def missing_field(job: JobProto) -> ConfigError | None:
-    """The error for the first required field that ``job`` does not set."""
-    missing = cast(Any, job).FindInitializationErrors()
-    return absent(job, field_path(missing[0])) if missing else None
+def is_extension(error: ParseError) -> bool:
+    """True if the text has an extension that nobody has registered."""
+    return bool(_EXTENSION.match(_PREFIX.sub("", str(error))))
+
+
+def missing_fields(job: JobProto) -> list[ConfigError]:
+    """The errors for the required fields that ``job`` does not set."""
+    return [absent(job, field_path(path)) for path in cast(Any, job).FindInitializationErrors()]
 
 
 def absent(job: JobProto, path: FieldPath) -> ConfigError:

@@ -5,6 +5,7 @@ data@test.store_conf.path=digits.bin    the layer of that name that is kept in a
 updater.learning_rate.base_lr=0.1       a field of the job
 conv1.location=0,1,2                    a repeated field: replaces all elements
 fc1.param[0].init.std=0.1               one element; the index after the last adds one
+conv1.partition_dim=                    without a value: clears the field, list, element or block
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
@@ -116,11 +117,13 @@ class Override:
         return self.wrong("a layer or a field of the job", repr(first), hint)
 
     def set(self, target: Target, steps: list[str]) -> list[FieldPath]:
-        """Walks ``steps`` from ``target`` and sets the last; returns the paths set or added on the way."""
+        """Walks ``steps`` from ``target``, sets or clears the last; returns the paths set or added on the way."""
         paths: list[FieldPath] = []
         for step in steps[:-1]:
             target = self.descend(target, *self.step(target, step), paths)
         field, index = self.step(target, steps[-1])
+        if not self.value:
+            return [self.clear(target, field, index)]
         if field.message_type:
             hint = f"go on with one of its fields: {', '.join(field.message_type.fields_by_name)}"
             raise self.wrong("a field that holds a value", f"{field.name}, a block", hint)
@@ -144,8 +147,10 @@ class Override:
         if not is_repeated(field):
             raise self.wrong(f"{field.name} without an index", f"[{index}]", f"{field.name} has one value")
         count = len(getattr(target.message, field.name))
-        if index > count:
-            raise self.wrong(f"an index up to {count}", f"[{index}]", f"{field.name} has {count} elements")
+        most = count if self.value else count - 1
+        if index > most:
+            expected = f"an index up to {most}" if most >= 0 else "an element that is there"
+            raise self.wrong(expected, f"[{index}]", f"{field.name} has {count} elements")
 
     def descend(self, target: Target, field: FieldDescriptor, index: int | None, paths: list[FieldPath]) -> Target:
         """The block that ``field`` of the target holds; adds an element for the index after the last."""
@@ -162,6 +167,15 @@ class Override:
             paths.append(at)
         return Target(child[index], at)
 
+    def clear(self, target: Target, field: FieldDescriptor, index: int | None) -> FieldPath:
+        """Makes the field as if it had not been written; an element goes from its list."""
+        at: FieldPath = (*target.at, field.name)
+        if index is not None:
+            del getattr(target.message, field.name)[index]
+        elif field in (known for known, _ in target.message.ListFields()):  # clearing makes a block that is not there
+            target.message.ClearField(cast(Any, field.name))
+        return at
+
     def assign(self, target: Target, field: FieldDescriptor, index: int | None) -> FieldPath:
         at: FieldPath = (*target.at, field.name)
         if not is_repeated(field):
@@ -169,7 +183,7 @@ class Override:
             return at
         elements = getattr(target.message, field.name)
         if index is None:
-            elements[:] = [self.read(field, v.strip()) for v in self.value.split(",")] if self.value else []
+            elements[:] = [self.read(field, v.strip()) for v in self.value.split(",")]
             return at
         elements[index : index + 1] = [self.read(field, self.value)]
         return (*at, index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.errors import ConfigError, FieldPath
-from netpart.proto.job_pb2 import LayerProto, NetProto, Phase
+from netpart.proto.job_pb2 import CutProto, LayerProto, NetProto, Phase, ShardProto
 
 PHASES = {"train": Phase.kTrain, "val": Phase.kVal, "test": Phase.kTest}
 """Name of a phase on the command line -> its value in ``include`` and ``exclude``."""
@@ -21,6 +21,11 @@ def in_phase(layer: LayerProto, phase: str, at: FieldPath = ()) -> bool:
     if layer.include:
         return PHASES[phase] in layer.include
     return PHASES[phase] not in layer.exclude
+
+
+def is_for(block: CutProto | ShardProto, phase: str) -> bool:
+    """True if a cut or shard counts in ``phase``: one that names none counts in all."""
+    return not block.HasField("phase") or block.phase == PHASES[phase]
 
 
 def check_phases(net: NetProto) -> None:

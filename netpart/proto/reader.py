@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import metadata
 from pathlib import Path
 from typing import TypeVar
 
 from google.protobuf import text_format
 
-from netpart.errors import ConfigError, DataError, FieldPath, Position
+from netpart.errors import ConfigError, Faults, FieldPath, JobError, Position
 from netpart.proto.counts import check_counts
 from netpart.proto.fields import descriptor, nearest
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.mistakes import diagnose, missing_field
+from netpart.proto.mistakes import is_extension, missing_fields
 from netpart.proto.override import apply
 from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import positions
+from netpart.proto.slips import slips
 
 _LONE_RETURN = re.compile("\r(?!\n)")
-Located = TypeVar("Located", bound=ConfigError | DataError)
+Located = TypeVar("Located", bound=JobError)
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,15 @@ class Job:
         return set_by or self._written.get(at)
 
     def explain(self, error: Located) -> Located:
-        """Fills in ``error.position`` from ``error.at`` and returns ``error``.
+        """Fills in ``position`` from ``at``, of ``error`` and of the faults found with it, and returns ``error``.
 
         A field that is not in the text is placed at the innermost block around it.
         """
-        if error.at is not None and error.position is None:
-            prefixes = (error.at[:n] for n in range(len(error.at), 0, -1))
-            found = (self.locate(prefix) for prefix in prefixes)
-            error.position = next(filter(None, found), Position(self.name, 1, 1))
+        for fault in error.faults:
+            if fault.at is not None and fault.position is None:
+                prefixes = (fault.at[:n] for n in range(len(fault.at), 0, -1))
+                found = (self.locate(prefix) for prefix in prefixes)
+                fault.position = next(filter(None, found), Position(self.name, 1, 1))
         return error
 
     @contextmanager
@@ -65,7 +68,7 @@ class Job:
         """Lets errors that leave the block say where in this job they are."""
         try:
             yield
-        except (ConfigError, DataError) as error:
+        except JobError as error:
             self.explain(error)
             raise
 
@@ -96,9 +99,9 @@ def loads(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job
 
 def _read(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
     try:
-        proto = text_format.Parse(text, JobProto())
-    except text_format.ParseError as error:
-        raise diagnose(error, text, name) from None
+        proto = parse(text)
+    except text_format.ParseError:
+        raise slips(text, name) from None
     job = Job(proto, path, name, text)
     try:
         job = Job(proto, path, name, text, apply(proto, overrides))
@@ -108,12 +111,35 @@ def _read(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> 
     return job
 
 
+def parse(text: str) -> JobProto:
+    """Reads protobuf text; extensions of other packages are registered where the text has some that are not yet.
+
+    Raises ParseError.
+    """
+    try:
+        return text_format.Parse(text, JobProto())
+    except text_format.ParseError as error:
+        if not is_extension(error):
+            raise
+        import_packages()
+        return text_format.Parse(text, JobProto())
+
+
+def import_packages() -> None:
+    """Imports the packages that bring layer types, for these register the extensions that they read."""
+    for entry in metadata.entry_points(group="netpart.layers"):
+        with suppress(Exception):  # one that cannot be imported is reported where its layer is built
+            entry.load()
+
+
 def check(proto: JobProto) -> None:
     """Raises ConfigError for what the schema demands and the text parser lets pass."""
-    if error := missing_field(proto):
-        raise error
-    check_phases(proto.neuralnet)
-    check_counts(proto)
+    faults = Faults()
+    faults.found += missing_fields(proto)
+    for demand in (partial(check_phases, proto.neuralnet), partial(check_counts, proto)):
+        with faults.noted():
+            demand()
+    faults.refuse()
 
 
 def read_bytes(path: Path) -> bytes:

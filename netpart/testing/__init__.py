@@ -35,10 +35,12 @@ def check_layer(
 
     A source is its Spec, or the shape of one that holds numbers, batch first; the type need not be registered.
     ``objective`` is that of a loss over its first metric, per row. Shapes cost time: extents up to 6 or so will do.
-    Raises LawBroken, an AssertionError, that says what the type did wrong; ValueError for a law that is none.
+    Raises LawBroken, an AssertionError, that says what the type did wrong; ConfigError for a conf that it does not
+    declare; ValueError for a law that is none.
     """
     from google.protobuf import text_format
 
+    from netpart.layers.foreign import foreign
     from netpart.proto.job_pb2 import LayerProto
     from netpart.spec import Spec
     from netpart.testing.cuts import random_cut
@@ -46,7 +48,10 @@ def check_layer(
 
     specs = tuple(source if isinstance(source, Spec) else Spec(source) for source in sources)
     user_type = "" if "type:" in conf else f'user_type: "{kind.types[0]}"'
-    layer = kind(text_format.Parse(f'name: "it" {user_type} {conf}', LayerProto()), specs)
+    proto = text_format.Parse(f'name: "it" {user_type} {conf}', LayerProto())
+    for error in foreign(kind, kind.__name__, proto):
+        raise error
+    layer = kind(proto, specs)
     held: dict[str, Callable[[Data, Cut, int], None]] = {
         "shape": lambda data, cut, seed: shape_law(layer, data),
         "cost": lambda data, cut, seed: cost_law(layer, data, cut),

@@ -27,7 +27,7 @@ def start() -> MPI.Intracomm:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         got = " ".join(str(error).split())
-        raise TransportError(f"expected mpi4py and a library of MPI, got: {got}; pip install netpart[mpi]") from None
+        raise TransportError(f"expected mpi4py and a library of MPI, got: {got}; pip install 'netpart[mpi]'") from None
     MPI.COMM_WORLD.Barrier()
     forget_names()
     return MPI.COMM_WORLD

@@ -12,7 +12,7 @@ from netpart.graph.net import Net, Node, Parameter
 from netpart.launch.ensemble import Ensemble
 from netpart.spec import FLOAT, INT
 from netpart.verify.difference import Difference, Values, difference, largest
-from netpart.verify.report import ACTIVATION, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, Comparison
+from netpart.verify.report import ACTIVATION, AVERAGE, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, Comparison
 from netpart.verify.terms import Terms
 
 Row = tuple[str, str, str, int, Difference, float]
@@ -32,6 +32,7 @@ class Bench:
         self.terms = Terms(cut.partition)
         self.before: dict[str, Values] = {}
         self.dtype = np.dtype(whole.dtype).name
+        self.averages = bool(whole.partition.job.updater.ema_decay)
 
     def play(self, steps: int) -> Iterator[Comparison]:
         """Initialises both, trains ``steps`` steps, plays one step of every other phase, and compares all along."""
@@ -87,13 +88,15 @@ class Bench:
                     yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
 
     def updated(self, net: Net) -> Iterator[Row]:
-        """Every parameter after the update."""
+        """Every parameter after the update, and its average where there is one."""
         steps = {name: difference(w, self.whole.parameter(name), self.dtype) for name, w in self.before.items()}
         self.terms.update({name: step.relative for name, step in steps.items()})
         for node in net.nodes:
             for p in owned(node):
-                apart, n = self.apart("parameter", p.name), self.terms.parameters[p.name]
-                yield PARAMETER, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
+                name, n = p.name.removeprefix(f"{node.name}/"), self.terms.parameters[p.name]
+                yield PARAMETER, node.name, name, n, *self.apart("parameter", p.name)
+                if self.averages:
+                    yield AVERAGE, node.name, name, n, *self.apart("average", p.name)
 
     def apart(self, what: str, *which: Any) -> tuple[Difference, float]:
         """How far the copies of a tensor that all ensembles know by the same name are from the uncut one, and how far

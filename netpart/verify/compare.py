@@ -16,6 +16,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
 from netpart.graph.uncut import uncut
 from netpart.kernels.choose import named
+from netpart.launch.begin import held_by
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
@@ -63,7 +64,7 @@ def compare(cut: Partition, whole: Partition, steps: int = 3) -> Report:
 
     Raises what ``verify`` does.
     """
-    check_ready(cut)
+    check_ready(cut, held_by(cut.job))
     kernels = choice(cut.job).name
     exact = None if cut.job.dtype == JobProto.FLOAT64 else Ensemble(widened(whole), keep=True)
     bench = Bench(Ensemble(cut, keep=True, kernels=named(kernels)), Ensemble(whole, keep=True), exact)

@@ -20,7 +20,7 @@ CANCELLATION = 16
 """How many times larger than a sum the magnitudes of its addends may be: the bound knows only the sum."""
 
 ACTIVATION, GRADIENT, METRIC = "activation", "gradient", "metric"
-PARAMETER_GRADIENT, PARAMETER = "parameter gradient", "parameter"
+PARAMETER_GRADIENT, PARAMETER, AVERAGE = "parameter gradient", "parameter", "average"
 
 CLASSES = BITWISE, REORDERED, ROUNDING, SEMANTIC = "bitwise", "reordered sum", "rounding", "semantic"
 """From the best to the worst."""

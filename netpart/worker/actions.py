@@ -45,7 +45,8 @@ class Running:
 class Action:
     """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; a graph may repeat
     what is ``captured``. ``touched`` is the memory of a GPU that it reads and writes, None if that is not known; of
-    ``scratch`` bytes it has those of its ``lane``. ``take`` brings what is received into ``array``."""
+    ``scratch`` bytes it has those of its ``lane``. ``take`` brings what is received into ``array``. ``micro`` is the
+    micro-batch that it computes, -1 where a step has but one."""
 
     kind: int
     name: str
@@ -59,6 +60,7 @@ class Action:
     touched: Spans | None = None
     scratch: int = 0
     lane: int = 0
+    micro: int = -1
 
 
 Turn = list[tuple[int, Action]]

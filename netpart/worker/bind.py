@@ -61,7 +61,8 @@ class Binder:
         communicators: Communicators | None = None,
     ) -> None:  # fmt: skip
         self.machine, self.kernels, self.metrics = machine, machine.kernels, metrics
-        program, self.arrays = machine.program.phases[phase], machine.arrays(phase, mini)
+        self.program = program = machine.program.phases[phase]
+        self.arrays = machine.arrays(phase, mini)
         self.layers = LayerCalls(machine, program, self.arrays, metrics)
         self.updates = Updates(machine, program, self.arrays, machine.arrays(phase, mini - 1))
         self.messages = Messages(machine, program, self.arrays, transport, communicators)
@@ -70,6 +71,8 @@ class Binder:
     def action(self, instruction: Instruction) -> Action:
         """One instruction, bound."""
         found = self.bound(instruction)
+        if isinstance(instruction, Forward | Backward) and len(self.program.micros) > 1:
+            found.micro = instruction.micro
         if self.kernels.device is not None and found.captured and found.kind == RUN:
             found.touched = tuple(self.touched(instruction))
         return found

@@ -76,7 +76,7 @@ class LayerCalls:
             aux=[self.array(view) for view in instruction.aux],
             metrics=self.metric_sums(instruction, len(layer.metrics)),
             owned=self.owned(part),
-            rows=self.program.micros[-1].rows[1],
+            rows=micro.graph.net.rows_of(layer, self.program.micros[-1].rows[1]),
             first_row=micro.rows[0],
             phase=self.code,
             seed=self.machine.seed,

@@ -13,7 +13,7 @@ from netpart.kernels.op import Array, Clock
 from netpart.program.arena import aligned
 from netpart.program.buffers import ALIAS, FIXED, Buffer, Order, View, item_size
 from netpart.program.program import WorkerProgram
-from netpart.program.wire import read_by_peers, wire_bytes, written_by_peers
+from netpart.program.wire import mapped_bytes, read_by_peers, wire_bytes, written_by_peers
 from netpart.spec import FLOAT, RECORD, Shape, extent
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
@@ -41,7 +41,8 @@ class Machine:
         self.dtype = np.float64 if program.float_size == 8 else np.float32
         self.kernels = program.kernels(xp, self.dtype, program.precision)
         self.clock = Clock()
-        self.wire_bytes = wire_bytes(program, transport is not None and transport.slots_for_all)
+        shares = transport is not None and transport.slots_for_all
+        self.wire_bytes, self.mapped_bytes = wire_bytes(program, shares), mapped_bytes(program) if shares else 0
         self.workspace_bytes = 0
         self.refuse_unless_fits(program.total_bytes)
         shared = self.shared(transport) if transport is not None and transport.xp is xp else {}
@@ -53,11 +54,7 @@ class Machine:
         self.fixed = {b: versions[0] for b, versions in self.versions.items()}
         self.memory = xp.empty(program.arena_bytes + ALIGN, np.uint8)
         self.poisoned = poison
-        slots = updater.states if updater else ()
-        self.state: list[dict[str, Array]] = [
-            {slot: self.zeros(view.buffer, extent(holding.home)) for slot in slots}
-            for holding, view in zip(program.holdings, program.parameters, strict=True)
-        ]
+        self.state = [self.begun_state(h) for h in range(len(program.holdings))]
 
     def shared(self, transport: Transport) -> dict[int, Array]:
         """The arrays of the buffers in which peers may write or read, in one piece of memory of ``transport``."""
@@ -72,6 +69,16 @@ class Machine:
             b: ordered(memory[start : start + nbytes].view(self.element(buffer.dtype)), buffer.shape, buffer.order)
             for (b, buffer), start, nbytes in zip(buffers.items(), starts, sizes, strict=False)
         }
+
+    def begun_state(self, h: int) -> dict[str, Array]:
+        """The updater's state of a holding. The average of a running statistic, which no updater moves, is that
+        itself: the same memory, so that it needs no update of its own."""
+        holding, view = self.program.holdings[h], self.program.parameters[h]
+        slots = self.updater.states if self.updater else ()
+        state = {slot: self.zeros(view.buffer, extent(holding.home)) for slot in slots}
+        if holding.parameter.spec.running is not None and AVERAGE in state:
+            state[AVERAGE] = self.fixed[view.buffer][boxed(self.program.at_home(view, h))]
+        return state
 
     def zeros(self, b: int, shape: Shape | None = None) -> Array:
         """Memory for a buffer, or of another ``shape`` that lies like it."""
@@ -106,7 +113,7 @@ class Machine:
 
     def free(self, held: int) -> int | None:
         """Bytes that it may allocate where it computes, besides the ``held`` ones; None if nobody says."""
-        return available_memory(held) if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
+        return available_memory(held, self.mapped_bytes) if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
 
     def element(self, dtype: str) -> Any:
         """NumPy dtype of a buffer."""

@@ -106,7 +106,8 @@ class Player:
             else:
                 yield from self.communicate(action, phase, number - delay, delay - late)
             if traced:
-                trace.note(PHRASES.get(action.kind, "") + action.name, started, action.channel, delay - late)
+                name = PHRASES.get(action.kind, "") + action.name
+                trace.note(name, started, action.channel, delay - late, action.micro)
         self.pace.tell(phase, number)
         self.marks.make()
         self.sequence[phase] = number + 1

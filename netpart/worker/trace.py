@@ -18,7 +18,7 @@ class Traced(NamedTuple):
     """What was done from ``start`` to ``end``, in seconds of this process's clock; ``name`` begins with a verb.
 
     ``channel`` is that of the message that it sent or received, for the mini-batch of ``delay`` steps before. What was
-    done meanwhile stands before it.
+    done meanwhile stands before it. ``micro`` is the micro-batch that is computed, -1 where a step has but one.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Traced(NamedTuple):
     end: float
     channel: Channel | None = None
     delay: int = 0
+    micro: int = -1
 
 
 class Trace:
@@ -36,7 +37,9 @@ class Trace:
         self.events: list[Traced] | None = None
         self.now: Callable[[], float] = perf_counter
 
-    def note(self, name: str, started: float, channel: Channel | None = None, delay: int = 0) -> None:
+    def note(
+        self, name: str, started: float, channel: Channel | None = None, delay: int = 0, micro: int = -1
+    ) -> None:  # fmt: skip
         """Keeps what ends now, if anything is to be kept."""
         if self.events is not None:
-            self.events.append(Traced(name, started, self.now(), channel, delay))
+            self.events.append(Traced(name, started, self.now(), channel, delay, micro))

@@ -30,13 +30,14 @@ class Updates:
         assert gradient is not None
         value = program.at_home(program.parameters[holding], holding)
         spec, w, g = self.spec(holding), self.arrays(value), self.arrays(program.at_home(gradient, holding))
+        before = None if program.copies(value.buffer) == 1 else self.before(value)
         if spec.running is not None:
-            return self.follow(spec.running, holding, w, g)
+            return self.follow(spec.running, holding, w, g, before)
         assert machine.updater is not None
         scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
         op = machine.kernels.update(machine.updater, w, g, state, scale, machine.clock, norm and self.arrays(norm))
-        return op if program.copies(value.buffer) == 1 else chain(machine.kernels.copy(w, self.before(value)), op)
+        return op if before is None else chain(machine.kernels.copy(w, before), op)
 
     def touched(self, update: Update) -> Iterator[Span]:
         """What an update touches beside its norm."""
@@ -52,12 +53,18 @@ class Updates:
     def spec(self, holding: int) -> ParamSpec:
         return self.machine.program.holdings[holding].parameter.spec
 
-    def follow(self, running: Following, holding: int, w: Array, g: Array) -> Op:
-        """Moves a running statistic by the moments of the mini-batch."""
+    def follow(self, running: Following, holding: int, w: Array, g: Array, before: Array | None) -> Op:
+        """Moves a running statistic by the moments of the mini-batch; its values are in ``before`` unless in ``w``."""
         if not running.mean:
-            return self.machine.kernels.follow_mean(w, g, running.keep)
-        centre, count = self.arrays(self.centre(running, holding)), self.program.micros[-1].rows[1] * running.elements
-        return self.machine.kernels.follow_variance(w, g, centre, running.keep, count)
+            return self.machine.kernels.follow_mean(w, g, running.keep, before)
+        centre, count = self.arrays(self.centre(running, holding)), self.rows(holding) * running.elements
+        return self.machine.kernels.follow_variance(w, g, centre, running.keep, count, before)
+
+    def rows(self, holding: int) -> int:
+        """Rows of a mini-batch as the layer sees them that owns a parameter."""
+        net, micro = self.program.micros[0].graph.net, self.program.micros[-1]
+        owner = self.machine.program.holdings[holding].parameter.name.rpartition("/")[0]
+        return net.rows_of(net.by_name[owner].layer, micro.rows[1])
 
     def centre(self, running: Following, holding: int) -> View:
         """Where the moments lie that those of a running variance are relative to."""

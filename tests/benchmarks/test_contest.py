@@ -66,8 +66,8 @@ def test_nets_are_chosen_by_name() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.peers
 def test_both_train_the_same(prepared: Prepared) -> None:
-    pytest.importorskip("torch")
     ours, theirs, together, threads = Timed(), Timed(), Timed(), Timed()
     netpart(prepared, ours, STEPS, 1, 1)
     with Peer("torch_train", 1, prepared.folder) as peer:
@@ -84,6 +84,7 @@ def test_both_train_the_same(prepared: Prepared) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.peers
 def test_what_the_machine_can_do() -> None:
     assert 1e8 < gemm(1, size=256) < 1e13
     assert 10 * MEBI < imported() < 500 * MEBI

@@ -153,9 +153,9 @@ def test_a_file_keeps_the_nets_of_the_same_place(cifar: Prepared, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.peers
 def test_all_of_it_without_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The losses of a net without dropout agree, or eager would have failed."""
-    pytest.importorskip("torch")
     path = tmp_path / "gpu.json"
     assert main(["--quick", "--device", "cpu", "--nets", "cifar", "-o", str(path)]) == 0
     found = json.loads(path.read_text())["nets"]["cifar"]
@@ -232,11 +232,11 @@ class Clockwork:
 @pytest.mark.slow
 @pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("name", ["gpt", "cifar"])
+@pytest.mark.peers
 def test_a_captured_step_learns_what_an_eager_one_does(
     name: str, ahead: bool, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """Warm-up, capture and replays keep the order of mini-batches, whichever way they are uploaded."""
-    pytest.importorskip("torch")
     from benchmarks.peers import torch_stepper
     from benchmarks.peers.torch_stepper import WARM_UP, Stepper
 
@@ -254,8 +254,8 @@ def test_a_captured_step_learns_what_an_eager_one_does(
 
 
 @pytest.mark.slow
+@pytest.mark.peers
 def test_channels_last_and_half_precision(cifar: Prepared) -> None:
-    pytest.importorskip("torch")
     from benchmarks.peers.torch_stepper import Stepper
 
     plain = Stepper(cifar.folder, "cpu", "float32", EAGER, "plain").play(STEPS)[1]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -31,13 +30,6 @@ WORKS = [
 TOLERANCE = 2e-5
 
 
-HERE = {MPI: Path(MPIEXEC).exists() and find_spec("mpi4py"), TORCH: find_spec("torch")}
-
-
-def needs(peer: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(not HERE[peer], reason=f"{peer} is not installed: make bench-schemes installs the peers")
-
-
 def losses(work: Work) -> list[float]:
     """Those of netpart on one worker."""
     heard: list[Event] = []
@@ -47,7 +39,6 @@ def losses(work: Work) -> list[float]:
     return [event.metrics["loss/loss"] for event in heard if isinstance(event, Measured) and event.phase == "train"]
 
 
-@needs(MPI)
 @pytest.mark.parametrize("work", WORKS, ids=str)
 def test_algorithm_2_over_mpi_is_naive(work: Work, tmp_path: Path) -> None:
     work = replace(work, start=str(tmp_path / "start.safetensors"))
@@ -68,14 +59,8 @@ def bench() -> Iterator[Bench]:
         yield made
 
 
-@pytest.mark.parametrize(
-    ("contender", "like"),
-    [
-        ("DATA", "DATA"),
-        pytest.param(MPI, "NAIVE", marks=needs(MPI)),
-        pytest.param(TORCH, "COLUMN_ROW", marks=needs(TORCH)),
-    ],
-)
+@pytest.mark.peers
+@pytest.mark.parametrize(("contender", "like"), [("DATA", "DATA"), (MPI, "NAIVE"), (TORCH, "COLUMN_ROW")])
 def test_a_bench_comes_to_the_same_loss_with_everybody(bench: Bench, contender: str, like: str) -> None:
     work = bench.prepare(WORKS[0])
     found, ours = bench.run(contender, work), bench.run(like, work)

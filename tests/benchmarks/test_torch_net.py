@@ -26,8 +26,8 @@ def by_netpart(name: str, folder: Path) -> list[float]:
 
 @pytest.mark.parametrize("layout", ["plain", "channels last"])
 @pytest.mark.parametrize("name", [*NETS, "resattnet18"])
+@pytest.mark.peers
 def test_pytorch_comes_to_the_same_losses(name: str, layout: str, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
     from benchmarks.peers.torch_trainer import Trainer
 
     prepared = prepare(smaller(ALL[name]), tmp_path, dropout=False)

@@ -50,13 +50,54 @@ def test_the_cure_of_a_warning_cures_it(job: Path, netpart: Netpart) -> None:
     assert "warning" not in netpart("check", job, "--workers", 3, "--set", cure).out
 
 
-def test_missing_data_does_not_hide_the_table(job: Path, netpart: Netpart) -> None:
-    text = JOB.replace("kSyntheticInput", "kRecordInput").replace("store_conf {", 'store_conf { path: "no.bin"')
-    job.write_text(f"test_steps: 1\n{text}")
+def reading(job: Path, path: str) -> None:
+    """Makes the job in ``job`` read its rows, in two phases, from a file."""
+    text = JOB.replace("kSyntheticInput", "kRecordInput").replace("    synthetic_conf { classes: 5 }\n", "")
+    job.write_text("test_steps: 1\n" + text.replace("store_conf {", f'store_conf {{ path: "{path}"'))
+
+
+def test_data_that_is_absent_is_a_warning(job: Path, netpart: Netpart) -> None:
+    reading(job, "no.bin")
+    answer = netpart("check", job)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines()[0].startswith("small: 4 layers on 1 worker, batch 8, ")
+    assert answer.out.count(f"warning: {job}:10:18: data: ") == 1, "once, though two phases read it"
+    assert "no.bin: expected a data file, got nothing there; " in answer.out
+    told = json.loads(netpart("check", job, "--json").out)
+    assert told["errors"] == []
+    assert [text.startswith(f"{job}:10:18: data: ") for text in told["warnings"]] == [True]
+    run = netpart("run", job)
+    assert run.code == 1
+    assert run.err.startswith(f"error: {job}:10:18: data: ")
+
+
+def test_data_that_is_wrong_is_an_error(job: Path, netpart: Netpart) -> None:
+    reading(job, "empty.bin")
+    (job.parent / "empty.bin").touch()
     answer = netpart("check", job)
     assert answer.code == 1
-    assert answer.out.splitlines()[0].startswith("small: 4 layers on 1 worker, batch 8, ")
-    assert answer.out.count(f"error: {job}:10:18: data: ") == 1, "once, though two phases read it"
+    assert answer.out.count(f"error: {job}:10:18: data: ") == 1
+    assert len(json.loads(netpart("check", job, "--json").out)["errors"]) == 1
+
+
+def test_a_checkpoint_holds_what_no_initialiser_fills(job: Path, netpart: Netpart) -> None:
+    where = "--workspace", job.parent / "ws"
+    assert netpart("run", job, "--launcher", "threads", "--steps", 0, *where).code == 0
+    saved = job.parent / "ws" / "checkpoint" / "step00000000.safetensors"
+    job.write_text(JOB.replace(" init { type: kUniform }", "").replace(" init { type: kConstant value: 0 }", ""))
+    bare = netpart("check", job)
+    assert (bare.code, bare.out.count("expected a way to fill the parameter")) == (2, 4)
+    start = "--set", f"checkpoint_path={saved}"
+    assert netpart("check", job, *start).code == 0
+    assert netpart("run", job, "--launcher", "threads", *where, *start).code == 0
+    assert netpart("verify", job, "--workers", 2, "--steps", 1, *start).code == 0
+    assert netpart("simulate", job, "--steps", 1, "--link", "1e-6,1e9", "--by", "flops", *start).code == 0
+    lost = netpart("verify", job, "--set", "checkpoint_path=no.safetensors")
+    assert lost.err.startswith("error: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint")
+    absent = netpart("check", job, "--set", "checkpoint_path=no.safetensors")
+    assert absent.code == 0
+    warning = "warning: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint, got No such file"
+    assert warning in absent.out
 
 
 def test_workers_that_would_wait_for_ever_are_refused(

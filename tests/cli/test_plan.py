@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -108,6 +109,17 @@ def test_what_has_no_room_is_refused_with_the_reason(job: Path, devices: Path, n
     assert "or give the devices more --slack" in answer.out
 
 
+def test_a_device_that_can_hold_the_net_alone_is_named(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    devices = tmp_path / "devices.conf"
+    devices.write_text(DEVICES.replace("flops: 1e6", "flops: 1e6 memory: 1000"))
+    answer = netpart("plan", job, "--devices", devices)
+    assert answer.code == 0
+    assert re.search(r"^\*  one worker on 1 ", answer.out, flags=re.MULTILINE)
+    assert re.search(r"^not .*data.*: needs .* on worker 0, which has 1000 B", answer.out, flags=re.MULTILINE)
+    found = json.loads(netpart("plan", job, "--devices", devices, "--json").out)
+    assert next(plan["workers"] for plan in found["plans"] if plan["name"] == found["best"]) == [1]
+
+
 def test_json_has_it_all(job: Path, devices: Path, netpart: Netpart) -> None:
     found = json.loads(netpart("plan", job, "--devices", devices, "--json", "--bandwidth", "1GB/s").out)
     assert [device["speed"] for device in found["devices"]] == [1e6, 5e5]
@@ -133,14 +145,35 @@ def test_gabra_is_drawn(job: Path, devices: Path, netpart: Netpart, tmp_path: Pa
 def test_a_profile_is_planned_for(netpart: Netpart) -> None:
     answer = netpart("plan", "--profile", PROFILES / "vgg16.txt", "--workers", 8, "--bandwidth", "1GB/s")
     assert answer.code == 0
-    assert answer.out.splitlines()[3].split()[:5] == ["*", "stages", "7-1", "103.8", "ms"]
+    assert answer.out.splitlines()[3].split()[:6] == ["*", "stages", "7-1", "0-7", "103.8", "ms"]
     as_json = netpart("plan", "--profile", PROFILES / "vgg16.txt", "--workers", 8, "--bandwidth", "1GB/s", "--json")
     assert json.loads(as_json.out)["plans"][0]["pipeline"]["seconds"] == pytest.approx(0.103833, abs=1e-6)
+
+
+def test_a_profile_is_planned_for_the_memory_of_devices(netpart: Netpart, tmp_path: Path) -> None:
+    devices = tmp_path / "devices.conf"
+    asked = ("plan", "--profile", PROFILES / "vgg16.txt", "--devices", devices)
+    text = 'cluster { device { name: "v100" count: 8 flops: 1 memory: %s } link { bandwidth: 1e9 } }'
+    devices.write_text(text % "4e9")
+    answer = netpart(*asked)
+    assert answer.code == 0
+    assert "not one worker: needs 15.2 GiB on each worker, which has 3.7 GiB" in answer.out
+    devices.write_text(text % "1e9")
+    refused = netpart(*asked)
+    assert refused.code == 1
+    assert refused.out.count("\nnot ") == 4
+    assert "expected a plan that the devices have room for, found none" in refused.err
+    plans = json.loads(netpart(*asked, "--json").out)["plans"]
+    assert all(plan["refused"] for plan in plans)
+    assert "one worker" in {plan["name"] for plan in plans}
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["job.conf", "--states", "2"], "--states: expected a --profile, got a JOB"),
+        (["--profile", "x", "--states", "many"], "expected a whole number from 0 to 9, got 'many'"),
+        (["--profile", "x", "--slack", "1"], "--slack: expected a JOB, got a --profile"),
         ([], "a JOB or a --profile, got neither"),
         (["job.conf", "--profile", "x"], "a JOB or a --profile, got both"),
         (["--profile", "x", "--group", "2"], "--group: expected a JOB, got a --profile"),

@@ -6,7 +6,7 @@ import pytest
 
 from netpart.cli.telling import line, matrix, sooner, staleness_text
 from netpart.launch.crowd import Crowd
-from netpart.launch.events import Staleness, Started
+from netpart.launch.events import Measured, Staleness, Started
 from netpart.launch.speedup import Speedup
 
 
@@ -36,6 +36,12 @@ def test_workers_that_have_more_threads_than_cores() -> None:
 def test_groups_and_servers_are_told_of() -> None:
     job = "net", 4, 10, 0, 32, ("cpu",) * 4, (1024,) * 4, "shm", "reference kernels", (1,) * 4
     assert line(Started(*job, "2 groups of 1 worker, 2 servers")).startswith("net: 2 groups of 1 worker, 2 servers on")
+
+
+@pytest.mark.parametrize("metrics", [{"loss/loss": 0.5, "loss/accuracy": 0.25}, {"a/loss": 1.0, "b/loss": 2.0}])
+def test_metrics_have_the_names_of_the_api(metrics: dict[str, float]) -> None:
+    told = line(Measured("test", 80, metrics, 1.0, 2.0, {}))
+    assert told == f"Test @ step 80  {', '.join(f'{name} = {value:.6f}' for name, value in metrics.items())}"
 
 
 def test_staleness_is_told_in_one_line_however_long_its_histogram() -> None:

@@ -135,6 +135,7 @@ def test_missing_data_is_told_with_the_way_to_get_it(job: Path, netpart: Netpart
         job.read_text()
         .replace("kSyntheticInput", "kRecordInput")
         .replace("store_conf {", 'store_conf { path: "no.bin"')
+        .replace("    synthetic_conf { classes: 5 }\n", "")
     )
     job.write_text(text)
     answer = netpart("verify", job, "--workers", 2)

@@ -294,6 +294,14 @@ def test_rounds(n: int) -> None:
     assert rounds(ALL_REDUCE, "ring") == 2 * (n - 1)
 
 
+def test_what_is_packed_keeps_both_ends_busy() -> None:
+    """Of two blocks that go on together, 2 GB, a core copies 5 in a second; alone they go as they are."""
+    link = Link(latency=0.0, overhead=0.0, bandwidth=1e15)
+    apart, together = (Message(0, 1, (0,)), Message(0, 1, (1,))), (Message(0, 1, (0, 1)),)
+    assert seconds(apart, [10**9] * 2, 2, link) == pytest.approx(0, abs=1e-3)
+    assert seconds(together, [10**9] * 2, 2, link) == pytest.approx(2 * 0.4, rel=1e-3)
+
+
 def test_a_ring_of_three_as_drawn() -> None:
     gather = schedule(ALL_GATHER, "ring", 3)
     assert gather[:3] == (Message(0, 1, (0,)), Message(1, 2, (1,)), Message(2, 0, (2,)))
@@ -307,12 +315,13 @@ def test_a_ring_of_three_as_drawn() -> None:
         (ALL_REDUCE, 64, 64, "doubling"),
         (ALL_REDUCE, 2, SWAPPED, SWAP),
         (ALL_REDUCE, 2, SWAPPED + 1, "direct"),
+        (ALL_REDUCE, 64, 1 << 22, "direct"),
         (BROADCAST, 8, 64, "direct"),
         (BROADCAST, 64, 64, "doubling"),
         (BROADCAST, 8, 1 << 26, "ring"),
     ],
 )
-def test_auto_goes_straight_among_few_in_few_rounds_among_many_and_in_a_pipeline_for_much(
+def test_auto_goes_straight_among_few_or_for_much_and_in_few_rounds_among_many(
     kind: str, n: int, nbytes: int, expected: str
 ) -> None:
     assert choose(kind, n, (nbytes,)) == expected

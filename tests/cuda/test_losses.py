@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.kernels.op import Array, Op, chain
-from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
+from tests.cuda.agreement import DTYPES, afresh, agree, complains, fast, play
 from tests.cuda.module import cupy
+from tests.kernels import surprise
 from tests.kernels.harness import normal, rubbish
 
 
@@ -37,6 +38,15 @@ def test_softmax_loss(
 
     y, dx = rubbish(*x.shape), rubbish(*x.shape)
     agree(both, x, label, owned, y, dx, dtype=dtype, metrics=np.arange(figures) + 0.5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("large", surprise.LARGE)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_loss_is_exact_however_large_scores_are(dtype: str, large: float, smoothing: float) -> None:
+    x, label = surprise.scores(large, dtype)
+    for each in (surprise.whole, surprise.cut):
+        surprise.check(each(fast(dtype), play, x, label, smoothing).get(), x, label, smoothing)
 
 
 @given(rows(), DTYPES)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from netpart.kernels.cuda.device import SOURCE, text
+from netpart.kernels.cuda.device import OPTIONS, SOURCE, text
 from netpart.kernels.cuda.fused_attention import CORES, FMA, FORWARD, GRADIENT
 from netpart.kernels.cuda.tiles import best, candidates
 
-OPTIONS = "-std=c++17", "-arch=sm_90", "--ptxas-options=-v"
+FOR_AN_H200 = "-arch=sm_90", "--ptxas-options=-v"
 SOURCES = sorted(path.name for path in Path(SOURCE).glob("*.cu"))
 REALS = pytest.mark.parametrize("real", ["float", pytest.param("double", marks=pytest.mark.slow)])
 USE = re.compile(
@@ -63,16 +63,20 @@ class Compiled:
 def nvrtc() -> ctypes.CDLL | None:
     """The library in the wheel nvidia-cuda-nvrtc, if that is installed."""
     try:
-        found = [file for file in files("nvidia-cuda-nvrtc") or [] if file.match("libnvrtc.so.*")]
+        held = files("nvidia-cuda-nvrtc") or []
     except PackageNotFoundError:
         return None
-    return ctypes.CDLL(str(found[0].locate())) if found else None
+    # That of CUDA 13.0 does not look beside itself for its other half, which is taken where it has been loaded.
+    found = [
+        str(file.locate()) for name in ("libnvrtc-builtins.so.*", "libnvrtc.so.*") for file in held if file.match(name)
+    ]
+    return [ctypes.CDLL(path) for path in found][-1] if found else None
 
 
 def compiled_by(library: ctypes.CDLL, source: str, real: str, *defines: str) -> Compiled:
     """``source``, compiled for an H200."""
     program = ctypes.c_void_p()
-    given = [*OPTIONS, f"-DREAL={real}", *(f"-D{one}" for one in defines)]
+    given = [*OPTIONS, *FOR_AN_H200, f"-DREAL={real}", *(f"-D{one}" for one in defines)]
     options = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"source.cu", 0, None, None)
 

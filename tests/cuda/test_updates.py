@@ -169,12 +169,14 @@ def test_a_captured_graph_follows_the_rate() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 20), DTYPES, st.sampled_from([0.0, 0.75, 1.0]), st.integers(1, 9))
-def test_running_statistics(channels: int, dtype: str, keep: float, count: int) -> None:
-    def bind(kernels: Kernels, mean: Array, variance: Array, first: Array, second: Array) -> Op:
+@given(st.integers(0, 20), DTYPES, st.sampled_from([0.0, 0.75, 1.0]), st.integers(1, 9), st.booleans())
+def test_running_statistics(channels: int, dtype: str, keep: float, count: int, delayed: bool) -> None:
+    def bind(kernels: Kernels, mean: Array, variance: Array, first: Array, second: Array, *before: Array) -> Op:
+        newest = before if delayed else (None, None)
         return chain(
-            kernels.follow_variance(variance, second, first, keep, count), kernels.follow_mean(mean, first, keep)
+            kernels.follow_variance(variance, second, first, keep, count, newest[1]),
+            kernels.follow_mean(mean, first, keep, newest[0]),
         )
 
-    arrays = [normal(i, channels) for i in range(4)]
+    arrays = [normal(i, channels) for i in range(6)]
     agree(bind, *arrays, dtype=dtype)

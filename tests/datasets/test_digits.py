@@ -101,6 +101,6 @@ def test_another_share_is_made_anew(tmp_path: Path) -> None:
 
 def test_without_scikit_learn_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(NetpartError, match=r"pip install netpart\[data\]"):
+    with pytest.raises(NetpartError, match=r"pip install 'netpart\[data\]'"):
         make_digits(tmp_path)
     assert not list(tmp_path.iterdir())

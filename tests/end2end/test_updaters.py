@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from netpart.errors import ConfigError, DataError
 from netpart.launch.events import Event, Measured
@@ -111,3 +111,38 @@ def test_averages_that_are_not_there(tmp_path: Path) -> None:
     path = tmp_path / "old" / "checkpoint" / "step00000012.safetensors"
     with pytest.raises(DataError, match=r"train with updater\.ema_decay to have them"):
         play(conf, 1, tmp_path / "new", f"checkpoint_path={path}", "updater.ema_start=true")
+
+
+NORM = """
+name: "norm" dtype: FLOAT64 train_steps: 6 test_steps: 1 seed: 2
+updater { type: kSGD ema_decay: 0.5 learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet {
+  layer { name: "data" type: kSyntheticInput store_conf { batchsize: 8 shape: 4 } synthetic_conf { classes: 3 } }
+  layer { name: "bn" type: kBM srclayers: "data" bm_conf { momentum: 0.5 }
+    param { init { type: kConstant value: 1 } } param { init { type: kConstant } } }
+  layer { name: "fc" type: kInnerProduct srclayers: "bn" innerproduct_conf { num_output: 3 }
+    param { init { type: kGaussian } } param { init { type: kConstant } } }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "fc" srclayers: "data" }
+}
+"""
+
+
+def normed(folder: Path, workspace: Path, *overrides: str) -> Tensors:
+    conf = folder / "norm.conf"
+    conf.write_text(NORM)
+    run(load(conf, overrides), 1, launcher="threads", workspace=workspace)
+    return saved(workspace, 6)
+
+
+def test_a_resumed_run_keeps_running_statistics_whatever_their_saved_averages_are(tmp_path: Path) -> None:
+    """Earlier checkpoints have as their averages what they had begun with."""
+    straight = normed(tmp_path, tmp_path / "straight")
+    assert np.array_equal(straight["bn/mean.average"], straight["bn/mean"])
+    normed(tmp_path, tmp_path / "run", "checkpoint_freq=3")
+    for each in (tmp_path / "run" / "checkpoint").glob("step00000006.*"):
+        each.unlink()
+    path = tmp_path / "run" / "checkpoint" / "step00000003.updater"
+    old = load_file(path)
+    old["bn/mean.average"] = np.zeros_like(old["bn/mean.average"])
+    save_file(old, path)
+    compare(normed(tmp_path, tmp_path / "run", "resume=true"), straight, 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.errors import ConfigError, DataError
+from netpart.errors import ConfigError, MissingData
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.ready import check_ready, faults
 from netpart.proto.reader import loads
@@ -33,20 +33,24 @@ def cut(text: str = JOB) -> Partition:
 
 def test_faults_of_all_phases_are_found_with_their_places() -> None:
     layer = ("neuralnet", "layer")
-    found = list(faults(cut(JOB.replace("base_lr: 0.1", "base_lr: -1"))))
+    found = faults(cut(JOB.replace("base_lr: 0.1", "base_lr: -1")))
     assert [(type(e), e.at) for e in found] == [
         (ConfigError, ("updater", "learning_rate", "base_lr")),
-        (DataError, (*layer, 0, "store_conf", "path")),
+        (MissingData, (*layer, 0, "store_conf", "path")),
         (ConfigError, (*layer, 3, "param", 0, "init", "low")),
-        (DataError, (*layer, 1, "sharddata_conf", "path")),
+        (ConfigError, (*layer, 3, "param", 1, "init", "type")),
+        (MissingData, (*layer, 1, "sharddata_conf", "path")),
     ]
     assert str(found[1]).startswith("data: train.bin: expected a data file, got nothing there")
     assert str(found[2]).startswith("ip.param[0].init.low: expected at most high: 1.0, got 2.0")
 
 
-def test_the_first_is_raised() -> None:
-    with pytest.raises(DataError, match=r"^data: train\.bin: "):
+def test_all_are_raised_at_once_those_of_the_job_first() -> None:
+    with pytest.raises(ConfigError, match=r"^ip\.param\[0\]\.init\.low: ") as raised:
         check_ready(cut())
+    assert raised.value.faults == (raised.value, *raised.value.also)
+    assert [type(fault) for fault in raised.value.also] == [ConfigError, MissingData, MissingData]
+    assert len(str(raised.value).splitlines()) == 4
 
 
 def test_a_vector_has_no_fan_in() -> None:

@@ -1,7 +1,4 @@
-"""SINGA 0.3's defects around partitioning, by the numbers of a survey of its source: none of them is here.
-
-B11, worker groups that hang when the first one ends, belongs to asynchronous training, which netpart has not.
-"""
+"""SINGA 0.3's defects around partitioning, by the numbers of a survey of its source: none of them is here."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from netpart.graph.graph import LAYER, SPLIT
 from netpart.graph.partition import partition_job
 from netpart.spec import whole
 from tests.graph.jobs import cut_and_uncut, data, job, layer, played, product
+from tests.laws.turns import Groups
 
 LOSS = layer("loss", "kSoftmaxLoss", "top", "data", more="partition_dim: 0")
 COLUMNS = "partition_dim: 1"
@@ -95,6 +93,18 @@ def test_b10_an_uncut_layer_stands_once_among_cut_ones(dim: int) -> None:
     ]
     cut, uncut = cut_and_uncut(conf, 3)
     assert np.allclose(cut.parameter("top/weight"), uncut.parameter("top/weight"), rtol=1e-13)
+
+
+@pytest.mark.parametrize("order", range(4))
+def test_b11_servers_serve_every_group_to_its_end(order: int) -> None:
+    """Of 7 steps the first of 3 groups has 3, the others 2: each is updated, whoever ends first."""
+    conf = job(data(), product("top", "data", 4), LOSS)
+    conf.train_steps = 7
+    conf.cluster.nworker_groups, conf.cluster.nservers_per_group = 3, 2
+    groups = Groups(conf, 1, order)
+    groups.run()
+    for rank in groups.cluster.keepers:
+        assert sorted(update.step for update in groups.applied[rank]) == list(range(7))
 
 
 def test_b12_workers_read_different_rows_of_one_batch() -> None:

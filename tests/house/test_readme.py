@@ -86,3 +86,9 @@ def test_the_verbs_it_lists_are_the_verbs_there_are() -> None:
 def test_what_it_says_is_missing_is_missing() -> None:
     """A type that arrives makes this fail: the README then has a line to move."""
     assert not {"kGRU", "kRBMVis", "kRBMHid"} & set(names())
+
+
+def test_it_counts_the_types_of_layers() -> None:
+    (count,) = re.findall(r"\[(\d+) types of layers\]", PAGE)
+    page = (ROOT / "docs" / "layers.md").read_text(encoding="utf-8")
+    assert int(count) == len(re.findall(r"^### k", page, flags=re.MULTILINE))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from netpart.errors import NetpartError
 from netpart.kernels.op import Array
 from netpart.kernels.reference import Kernels
+from tests.kernels import onednn, surprise
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
 Case = tuple[Array, Array, Array | None, int]
@@ -110,11 +111,24 @@ def test_a_label_that_is_no_class_is_reported(label: list[int], got: str) -> Non
             play(op)
 
 
-def test_an_impossible_label_costs_minus_log_of_the_smallest_number() -> None:
-    x, metrics = np.array([[1000, 0]], "float32"), np.zeros(2)
-    op = Kernels(np, "float32").softmax_loss(x, np.array([1], "int32"), np.empty_like(x), metrics, None, 1, 1.0)
-    play(op)
-    close(metrics[0], -log(np.finfo("float32").tiny), 1e-6)
+@pytest.mark.parametrize("topk", [1, 3])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("large", surprise.LARGE)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_loss_is_exact_however_large_scores_are(dtype: str, large: float, smoothing: float, topk: int) -> None:
+    """Also where the probability of the label has long become 0, whole and in blocks of classes alike."""
+    x, label = surprise.scores(large, dtype)
+    found = [each(Kernels(np, dtype), play, x, label, smoothing, topk) for each in (surprise.whole, surprise.cut)]
+    for metrics in found:
+        surprise.check(metrics, x, label, smoothing)
+    assert found[0][1] == found[1][1] == hits(x, label, None, topk)
+
+
+@onednn.needed
+@pytest.mark.parametrize("large", surprise.LARGE)
+def test_the_loss_is_exact_by_onednn(large: float) -> None:
+    x, label = surprise.scores(large, "float32")
+    surprise.check(surprise.whole(onednn.fast(), play, x, label, 0.1), x, label, 0.1)
 
 
 def test_a_diverged_net_hits_nothing() -> None:

@@ -99,13 +99,15 @@ def test_mpiexec_beside_this_python_comes_first(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "venv" / "mpiexec").unlink()
     assert mpiexec.find() == str(tmp_path / "elsewhere" / "mpiexec")
     (tmp_path / "elsewhere" / "mpiexec").unlink()
-    with pytest.raises(NetpartError, match=r"expected mpiexec beside .* in PATH, got none; pip install netpart\[mpi\]"):
+    with pytest.raises(
+        NetpartError, match=r"expected mpiexec beside .* in PATH, got none; pip install 'netpart\[mpi\]'"
+    ):
         mpiexec.find()
 
 
 def test_what_is_missing_is_named_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpiexec, "find_spec", lambda name: None)
-    with pytest.raises(NetpartError, match=r"expected mpi4py beside .* pip install netpart\[mpi\]"):
+    with pytest.raises(NetpartError, match=r"expected mpi4py beside .* pip install 'netpart\[mpi\]'"):
         run(load(mlp(tmp_path)), 2, launcher="mpi", workspace=tmp_path / "run")
 
 

@@ -129,7 +129,7 @@ def test_a_computation_longer_than_any_heartbeat_is_no_failure(tmp_path: Path, m
 
 
 def test_an_error_before_step_0_ends_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "available_memory", lambda held: 1 << 20)
+    monkeypatch.setattr(machine, "available_memory", lambda held, mapped: 1 << 20)
     with pytest.raises(
         MemoryRefused, match=r"^worker \d: before step 0, allocating memory: needs \d+ bytes .* but may"
     ):

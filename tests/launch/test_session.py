@@ -47,6 +47,7 @@ def test_a_session_has_only_what_its_outputs_depend_on_and_any_number_of_rows(jo
 def test_a_session_reads_no_data(job: Job) -> None:
     data = next(layer for layer in job.proto.neuralnet.layer if layer.name == "data" and 4 in layer.include)
     data.type, data.store_conf.path = LayerType.kRecordInput, "absent.bin"
+    data.ClearField("synthetic_conf")
     session = Session(job, ["fc1"])
     session.run({"data": np.zeros((1, 8))})
     assert session.value("fc1").shape == (1, 16)

@@ -13,6 +13,7 @@ from netpart.plan.timeline import STEP
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Channel, Way
 from netpart.proto.reader import load
+from netpart.resources import zoo_folder
 from netpart.worker.player import Player
 from netpart.worker.trace import Traced
 from tests.end2end.running import mlp
@@ -30,13 +31,28 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Profiled:
 def test_what_was_traced_arrives_by_the_clock_of_all() -> None:
     channel = Channel(1, Way.BUCKET, 0, 3, 2)
     traced = [Traced("send b", 1.0, 2.0, channel), Traced(STEP, 0.0, 3.0), Traced("send b", 4.0, 5.0, channel)]
+    traced.append(Traced("forward a", 5.0, 6.0, micro=2))
     message = encode(traced, 100.0)
     message.rank = 1
-    assert len(message.what) == 2
+    assert len(message.what) == 3
     assert list(decode(message)) == [
-        (1, 0, "send b", 101.0, 102.0, (1, Way.BUCKET, 0, 3, 2), 0), (1, 0, "step", 100.0, 103.0, (), 0),
-        (1, 1, "send b", 104.0, 105.0, (1, Way.BUCKET, 0, 3, 2), 0),
+        (1, 0, "send b", 101.0, 102.0, (1, Way.BUCKET, 0, 3, 2), 0, -1), (1, 0, "step", 100.0, 103.0, (), 0, -1),
+        (1, 1, "send b", 104.0, 105.0, (1, Way.BUCKET, 0, 3, 2), 0, -1),
+        (1, 1, "forward a", 105.0, 106.0, (), 0, 2),
     ]  # fmt: skip
+
+
+def test_of_a_pipeline_the_micro_batch_of_every_kernel_is_known() -> None:
+    job = load(
+        zoo_folder() / "schemes" / "five-layers.conf", ["neuralnet.scheme=PIPELINE", "neuralnet.micro_batches=3"]
+    )
+    events = profile(job, 2, 1, launcher="threads").timeline.events
+    micros = {kind: {e.micro for e in events if e.kind == kind} for kind in ("forward", "backward", "update", "talk")}
+    assert micros == {"forward": {0, 1, 2}, "backward": {0, 1, 2}, "update": {-1}, "talk": {-1}}
+
+
+def test_a_step_of_one_micro_batch_has_no_numbers(found: Profiled) -> None:
+    assert {event.micro for event in found.timeline.events} == {-1}
 
 
 def test_every_step_of_every_worker_is_there_without_the_first(found: Profiled) -> None:
@@ -92,3 +108,7 @@ def test_a_worker_without_work_has_a_memory_plan() -> None:
     """A mini-batch of one row leaves the second of two workers idle."""
     one_row = job(data(rows=1), product("top", "data", 4), layer("loss", "kSoftmaxLoss", "top", "data"))
     assert memory_plan(Player(compile_worker(partition_job(one_row, 2), 1), None)).peak_at == "nothing"
+
+
+def test_a_notebook_draws_the_median_step(found: Profiled) -> None:
+    assert f": the median of {STEPS} steps of " in found._repr_svg_()

@@ -209,9 +209,19 @@ def combination(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def slices(draw: st.DrawFn, name: str) -> Case:
+    """One part: a layer alone reads all of its source. Several are read by several layers of a net, as those of
+    ``sketch.py`` and of ``tests/graph/test_slices.py``."""
+    shape = draw(shapes(1))
+    return Case(
+        name, f"slice_conf {{ slice_dim: {draw(st.integers(0, len(shape) - 1))} num_slices: 1 }}", (Spec(shape),)
+    )
+
+
+@st.composite
 def concate(draw: st.DrawFn, name: str) -> Case:
     shape = draw(shapes())
-    axis, widths = draw(st.integers(1, len(shape) - 1)), draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    axis, widths = draw(st.integers(0, len(shape) - 1)), draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     specs = tuple(Spec((*shape[:axis], width, *shape[axis + 1 :])) for width in widths)
     return Case(name, f"concate_conf {{ concate_dim: {axis} }}", specs)
 
@@ -325,6 +335,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kTranspose": transpose("kTranspose"),
     "kGlobalPooling": global_pooling("kGlobalPooling"),
     "kConcate": concate("kConcate"),
+    "kSlice": slices("kSlice"),
     "kSplit": elementwise("kSplit"),
     "kBridgeSrc": elementwise("kBridgeSrc"),
     "kBridgeDst": elementwise("kBridgeDst"),
@@ -349,9 +360,6 @@ ALL = {**CASES, **HALVES}
 SYNTHETIC = ("kSyntheticInput", "kSyntheticMasks", "kSyntheticTokens")
 INPUTS = ("kCSVInput", "kLabel", "kMnist", "kNiftiInput", "kRecordInput", "kShardData", "kTextInput", *SYNTHETIC)
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
-
-REFUSED = ("kSlice",)
-"""Types that no conf may have."""
 
 NO_GRADIENT = ("kAccuracy", "kConfusion", "kImagePreprocess", "inner of kSoftmaxLoss")
 

@@ -179,6 +179,9 @@ def lrn(s: Sketch, source: str) -> str | None:
     return s.add(conf, source in s.tied)
 
 
+NORMS = [layer_type(name) for name in ("kLayerNorm", "kRMSNorm", "kGroupNorm", "kBM")]
+
+
 def norm(s: Sketch, source: str) -> str | None:
     conf, shape = s.conf(s.pick(["kLayerNorm", "kRMSNorm", "kGroupNorm"]), source), s.shape(source)
     conf.norm_conf.axis, conf.norm_conf.epsilon = s.number(1, len(shape) - 1), 0.1
@@ -294,6 +297,21 @@ def concate(s: Sketch, source: str) -> str | None:
     return s.add(conf, any(x in s.tied for x in conf.srclayers) or len(set(conf.srclayers)) < len(conf.srclayers))
 
 
+def slices(s: Sketch, source: str) -> str | None:
+    """Equal parts of an axis, each with a reader of its own; those of the batch are put together again."""
+    shape, conf = s.shape(source), s.conf("kSlice", source)
+    axis = s.number(0, len(shape) - 1)
+    parts = s.pick([n for n in (2, 3, 1) if shape[axis] % n == 0])
+    conf.slice_conf.slice_dim, conf.slice_conf.num_slices = axis, parts
+    s.add(conf, source in s.tied)
+    readers = [s.add(s.conf(s.pick(["kSplit", "kSTanh"]), conf.name), source in s.tied) for _ in range(parts)]
+    if axis or parts == 1:
+        return s.pick(readers)
+    joined = s.conf("kConcate", *s.draw(st.permutations(readers)))
+    joined.concate_conf.concate_dim = 0
+    return s.add(joined, source in s.tied)
+
+
 def reshape(s: Sketch, source: str) -> str | None:
     """Flat, transposed, or two neighbouring axes in one."""
     shape, conf = s.shape(source), s.conf(s.pick(["kFlatten", "kReshape", "kTranspose"]), source)
@@ -306,7 +324,8 @@ def reshape(s: Sketch, source: str) -> str | None:
 
 
 def global_pooling(s: Sketch, source: str) -> str | None:
-    if len(s.shape(source)) < 3:
+    """Not of what is normalised: its mean is 0 but for rounding, which would say what is predicted."""
+    if len(s.shape(source)) < 3 or s.layers[source].conf.type in NORMS:
         return None
     conf = s.conf("kGlobalPooling", source)
     conf.globalpooling_conf.pool = (
@@ -317,17 +336,19 @@ def global_pooling(s: Sketch, source: str) -> str | None:
 
 MAKERS: tuple[Maker, ...] = (
     convolution, convolution, convolution, pooling, pooling, inner_product, inner_product, lrn, lrn, activation,
-    dropout, softmax, identity, add, add, multiply, maximum, concate, concate,
+    dropout, softmax, identity, add, add, multiply, maximum, concate, concate, slices,
     reshape, global_pooling, enlarging, norm, norm, batch_norm, batch_norm, attention, attention,
 )  # fmt: skip
 
 
 def numbers(s: Sketch) -> list[str]:
-    """Layers that another may read and that are not too large yet."""
+    """Layers that any number of others may read, with the rows of the batch, and that are not too large yet."""
+    rows = next(iter(s.layers.values())).output.shape[0]
     return [
         name for name, layer in s.layers.items()
         if not layer.is_loss and not layer.metrics and layer.output.dtype == FLOAT
-        and size(layer.output.whole[1:]) <= MOST_ELEMENTS
+        and size(layer.output.whole[1:]) <= MOST_ELEMENTS and layer.output.shape[0] == rows
+        and layer.conf.type != layer_type("kSlice")
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.invariants import check_graph
+from netpart.plan.branch_and_bound import MOST
 from netpart.plan.devices import Device, Devices
 from netpart.plan.exact import exact
 from netpart.plan.gabra import gabra
@@ -63,6 +64,44 @@ def test_allocations_are_legal_and_exact_is_never_worse(problem: Knapsacks, seed
             continue
         assert problem.is_legal(plan)
         assert sign * problem.value(best) >= sign * problem.value(plan) - 1e-9 * abs(problem.value(plan))
+
+
+@st.composite
+def filled(draw: st.DrawFn, least: int, most: int) -> tuple[Knapsacks, Plan]:
+    """A problem whose devices one plan fills to the last bit, and that plan: with equal loads, or any."""
+    devices = draw(st.integers(1, 4))
+    count = draw(st.integers(max(devices, least), most))
+    plan = np.array([*range(devices), *draw(st.lists(st.integers(0, devices - 1), min_size=count, max_size=count))])
+    plan = plan[:count]
+    share = st.floats(1e-3, 1.0)
+    loads = [draw(share)] * count if draw(st.booleans()) else draw(st.lists(share, min_size=count, max_size=count))
+    capacities = np.bincount(plan, loads, devices).astype(float)
+    speeds = draw(st.lists(st.integers(1, 9), min_size=devices, max_size=devices))
+    return Knapsacks(np.array(loads), capacities, np.array(speeds, float), draw(st.sampled_from(OBJECTIVES))), plan
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "limit", "examples"), [(1, FEW, 20, 40), (MOST + 1, MOST + 8, 0.3, 10)], ids=["few", "many"]
+)
+def test_exact_never_says_that_there_is_no_plan_where_one_is_known(
+    least: int, most: int, limit: float, examples: int
+) -> None:
+    @settings(max_examples=examples)
+    @given(found=filled(least, most))
+    def holds(found: tuple[Knapsacks, Plan]) -> None:
+        problem, known = found
+        assert problem.is_legal(known)
+        for start in (None, known):
+            try:
+                proof = exact(problem, limit, start)
+            except ConfigError as error:
+                raise AssertionError(f"it says that there is none: {error}") from error
+            except NetpartError:
+                continue  # the time did not suffice
+            assert problem.is_legal(proof.plan)
+            assert start is None or problem.fitness(proof.plan) >= problem.fitness(known)
+
+    holds()
 
 
 @settings(max_examples=15)

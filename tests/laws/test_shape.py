@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from netpart.layers import layer_class, names
 from netpart.testing.laws import has_gradient, needs_law, shape_law
 from netpart.testing.play import make_data
-from tests.laws.cases import ALL, CASES, INPUTS, NO_GRADIENT, REFUSED
+from tests.laws.cases import ALL, CASES, INPUTS, NO_GRADIENT
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -33,7 +33,7 @@ def test_a_type_has_a_gradient_unless_the_table_says_otherwise(name: str, data: 
 
 
 def test_every_registered_type_is_on_a_table() -> None:
-    assert sorted([*CASES, *INPUTS, *REFUSED]) == list(names())
+    assert sorted([*CASES, *INPUTS]) == list(names())
 
 
 @pytest.mark.parametrize("name", names())

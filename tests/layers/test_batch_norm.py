@@ -39,8 +39,10 @@ def random_data(layer: BatchNorm) -> Data:
     return data
 
 
+@pytest.mark.peers
 def test_training_is_pytorchs_forward_and_backward() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     layer = batch_norm()
     data = random_data(layer)
     norm, x = oracle(torch, data), torch.from_numpy(data.x[0].copy()).requires_grad_()
@@ -52,8 +54,10 @@ def test_training_is_pytorchs_forward_and_backward() -> None:
         assert np.allclose(found, expected.numpy(), rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.peers
 def test_a_test_takes_the_running_statistics() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     layer = batch_norm(training=False)
     data = random_data(layer)
     y = oracle(torch, data).eval()(torch.from_numpy(data.x[0]))
@@ -61,8 +65,10 @@ def test_a_test_takes_the_running_statistics() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.peers
 def test_running_statistics_are_pytorchs(workers: int) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     ensemble = Ensemble(partition_job(normed("partition_dim: 0"), workers), keep=True)
     ensemble.initialise()
     norm = torch.nn.BatchNorm2d(4, momentum=0.1).double()

@@ -22,8 +22,10 @@ def loss_layer() -> SoftmaxLoss:
     return SoftmaxLoss(layer_proto("kSoftmaxLoss", conf), sources)
 
 
+@pytest.mark.peers
 def test_a_loss_at_every_position_is_pytorchs() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     layer = loss_layer()
     data = make_data(layer, 1)
     played = play(layer, data)

@@ -12,8 +12,10 @@ from tests.laws.cases import layer_proto, params
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.peers
 def test_it_is_pytorchs_forward_and_backward(groups: int) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     conf = f"num_filters: 8 groups: {groups} kernel: 3 stride: 2 pad: 1 output_pad: 1"
     text = f"convolution_conf {{ {conf} }} {params(2)}"
     layer = TransposedConvolution(layer_proto("kTransposedConvolution", text), (Spec((2, 4, 5, 3)),))

@@ -51,7 +51,8 @@ def losses(ensemble: Ensemble) -> list[float]:
 
 def by_torch(job: JobProto, net: Net) -> list[float]:
     """The losses of ``net`` from netpart's initial weights on the batches that netpart reads."""
-    torch = pytest.importorskip("torch")
+    import torch
+
     source = Ensemble(partition_job(job, 1, uncut=True), keep=True)
     source.initialise()
     names = [parameter.name for parameter in source.partition.parameters]

@@ -11,6 +11,8 @@ from netpart.proto.reader import load
 from tests.house.tree import ROOT
 from tests.oracle.harness import Weights, agree, by_torch, cut, prepared, uncut
 
+pytestmark = pytest.mark.peers
+
 HEADS = 8
 
 

@@ -11,6 +11,8 @@ from netpart.proto.reader import load
 from tests.house.tree import ROOT
 from tests.oracle.harness import Weights, agree, by_torch, cut, prepared, uncut
 
+pytestmark = pytest.mark.peers
+
 
 def small(name: str = "unet3d-small") -> JobProto:
     return prepared(load(ROOT / "graphs" / "unet" / f"{name}.conf").proto, rows=4, rate=0.02)

@@ -9,6 +9,7 @@ from netpart.plan.advice import advice
 from netpart.proto.reader import loads
 
 JOB = """
+train_steps: 1
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
 neuralnet {
   layer { name: "data" type: kSyntheticInput partition_dim: -1 store_conf { batchsize: 12 shape: 4 shape: 6 shape: 6 } }
@@ -103,7 +104,12 @@ def test_what_nobody_reads_is_told() -> None:
 
 def test_a_net_without_a_loss_is_told() -> None:
     text = JOB[: JOB.index('  layer { name: "loss"')] + "}"
-    assert "no layer is a loss, so nothing is trained; add a kSoftmaxLoss or kEuclideanLoss" in advice(cut(text=text))
+    assert any(told.startswith("neuralnet: expected a loss to train by, got none; ") for told in advice(cut(text=text)))
+
+
+def test_a_job_without_a_number_of_steps_is_told() -> None:
+    (told,) = advice(cut("partition_dim: 1", text=JOB.replace("train_steps: 1\n", "")))
+    assert told.startswith("train_steps: expected the number of training steps, got none; write train_steps: 1000")
 
 
 def test_a_part_that_nobody_reads_is_told() -> None:

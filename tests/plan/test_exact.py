@@ -57,7 +57,31 @@ def test_that_there_is_no_plan_is_proved() -> None:
         by_cp_sat(IMPOSSIBLE, 10, None, cp_model)
 
 
+@pytest.mark.parametrize(("loads", "devices"), [(21, 3), (24, 4), (30, 3), (33, 11), (49, 7), (12, 3)])
+def test_equal_loads_that_fill_equal_devices_have_a_plan(loads: int, devices: int) -> None:
+    pytest.importorskip("ortools")
+    problem = Knapsacks(np.ones(loads), np.full(devices, loads / devices), np.ones(devices))
+    found = exact(problem, 5.0)
+    assert problem.is_legal(found.plan)
+    assert np.bincount(found.plan).tolist() == [loads // devices] * devices
+    assert found.bound == pytest.approx(devices)
+
+
+def test_a_plan_is_legal_or_not_in_whatever_order_loads_are_added() -> None:
+    """A sum of these floats depends on their order."""
+    loads = np.array([0.1, 0.2, 0.3, 0.6])
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        problem = Knapsacks(loads[order], np.array([0.6, 0.6]), np.ones(2))
+        assert problem.is_legal(np.array([[0, 0, 0, 1][i] for i in order]))
+        assert not problem.is_legal(np.array([[0, 0, 1, 1][i] for i in order]))
+
+
+def test_work_that_is_none_has_a_plan() -> None:
+    problem = Knapsacks(np.zeros(3), np.ones(2), np.ones(2), "makespan")
+    assert problem.is_legal(np.array([0, 1, 1]))
+
+
 def test_without_or_tools_many_partitions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    with pytest.raises(ConfigError, match=r"pip install netpart\[plan\]"):
+    with pytest.raises(ConfigError, match=r"pip install 'netpart\[plan\]'"):
         exact(instance(1), 1)

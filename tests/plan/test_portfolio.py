@@ -9,6 +9,7 @@ import pytest
 
 from netpart.errors import MemoryRefused
 from netpart.graph.build import build_net
+from netpart.graph.partition import Partition
 from netpart.plan.devices import Device, Devices, alike
 from netpart.plan.loads import loads
 from netpart.plan.partition import partition, partition_by
@@ -71,6 +72,39 @@ def test_a_plan_is_what_its_row_says(portfolio: Portfolio) -> None:
     table = tabulate(best.partition)
     assert table.moved == best.row.moved
     assert tuple(worker.memory for worker in table.workers) == best.row.memory
+
+
+def kinds(*devices: Device) -> Devices:
+    return Devices(devices)
+
+
+def test_a_device_that_holds_the_net_alone_is_tried() -> None:
+    """The fastest has no room for any part of it."""
+    job = job_of("mlp/column-row")
+    devices = kinds(Device("fast", 10e9, 20e3), Device("big", 9e9, 8e9))
+    found = Portfolio(job, task_of(job, devices)).best().row
+    assert "one worker" in found.name
+    assert found.workers == (1,)
+    assert found.memory[0] == 0
+
+
+def test_what_a_device_has_no_room_for_is_planned_for_the_others() -> None:
+    job = job_of("mlp/column-row")
+    small, large = Device("small", 4e9, 20e3), Device("large", 2e9, 8e9)
+    found = Portfolio(job, task_of(job, kinds(large, small, large)))
+    rows = {name: row for row in found.rows for name in row.name.split(", ")}
+    assert rows["one worker"].workers == (0,)
+    assert rows["data"].workers == rows["data by speed"].workers == (0, 2)
+    assert all(row.memory[1] <= 20e3 for row in rows.values() if not row.refused)
+    assert {worker for workers in found.allocated("makespan") or () for worker in workers} == {0, 2}
+    planned = read(write_plan(found.named("data").job, cut(found, "data"), "a test", job.folder))
+    assert {w for layer in planned.proto.neuralnet.layer for w in layer.location} <= {0, 2}
+
+
+def cut(portfolio: Portfolio, name: str) -> Partition:
+    found = portfolio.named(name).partition
+    assert found is not None
+    return found
 
 
 def test_what_does_not_fit_is_not_taken(portfolio: Portfolio) -> None:

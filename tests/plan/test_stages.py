@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import ceil, inf
 from pathlib import Path
 from time import process_time
 
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.errors import ConfigError
+from netpart.errors import ConfigError, MemoryRefused
 from netpart.plan.net_profile import LayerProfile, NetProfile, read_profile
-from netpart.plan.stages import Pipeline, best_pipeline, data_parallel_seconds
+from netpart.plan.pipelines import memory
+from netpart.plan.stages import Pipeline, Room, best_pipeline, data_parallel_seconds
 
 PROFILES = Path(__file__).parents[1] / "data" / "pipedream"
 ORACLE = [
@@ -31,27 +33,32 @@ def chain(seed: int, length: int) -> NetProfile:
     return NetProfile(layers, tuple((i, i + 1) for i in range(length - 1)))
 
 
-def best_of_all(profile: NetProfile, workers: int, bandwidth: float) -> float:
-    """The seconds of the fastest pipeline: every last stage, before every pipeline of what is left."""
+def best_of_all(profile: NetProfile, workers: int, bandwidth: float, room: float = inf) -> float:
+    """The seconds of the fastest pipeline: every last stage, before every pipeline of what is left, of any number of
+    workers. With momentum no worker takes more than ``room``."""
     layers = profile.layers
 
     @cache
-    def seconds(end: int, left: int) -> float:
-        found = [float("inf")]
+    def seconds(end: int, behind: int, left: int) -> float:
+        if not end:
+            return 0.0 if not left else inf
+        found = [inf]
         for start in range(end):
             for replicas in range(1, left + 1):
                 work = sum(layer.work for layer in layers[start:end])
                 parameters = sum(layer.parameters for layer in layers[start:end])
+                activations = sum(layer.activation for layer in layers[start:end])
+                versions = ceil((behind + replicas) / replicas)
+                if versions * (parameters + activations / replicas) + 2 * parameters > room:
+                    continue
                 stage = (work + 4 * (replicas - 1) * parameters / (bandwidth * replicas)) / replicas
-                if start == 0:
-                    found.append(stage)
-                elif replicas < left:
-                    moves = [layers[start - 1].activation, layers[end - 1].activation if end < len(layers) else 0.0]
-                    stage = max(stage, 2 * max(moves) / (bandwidth * replicas))
-                    found.append(max(stage, seconds(start, left - replicas)))
+                moves = [layers[start - 1].activation if start else 0.0]
+                moves += [layers[end - 1].activation if end < len(layers) else 0.0]
+                stage = max(stage, 2 * max(moves) / (bandwidth * replicas))
+                found.append(max(stage, seconds(start, behind + replicas, left - replicas)))
         return min(found)
 
-    return seconds(len(layers), workers)
+    return min(seconds(len(layers), 0, used) for used in range(1, workers + 1))
 
 
 def priced(profile: NetProfile, pipeline: Pipeline, bandwidth: float) -> float:
@@ -80,6 +87,25 @@ def test_no_pipeline_of_a_chain_is_faster(seed: int, length: int, workers: int, 
     assert [i for stage in found.stages for i in stage.layers] == list(range(length))
 
 
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6), length=st.integers(1, 8), workers=st.integers(1, 5), bandwidth=st.floats(0.2, 20),
+    room=st.floats(5, 80),
+)  # fmt: skip
+def test_no_pipeline_that_fits_the_workers_is_faster(
+    seed: int, length: int, workers: int, bandwidth: float, room: float
+) -> None:
+    profile = chain(seed, length)
+    best = best_of_all(profile, workers, bandwidth, room)
+    if best == inf:
+        with pytest.raises(MemoryRefused, match="no cut into stages for"):
+            best_pipeline(profile, workers, bandwidth, Room(room))
+        return
+    found = best_pipeline(profile, workers, bandwidth, Room(room))
+    assert found.seconds == pytest.approx(best)
+    assert max(memory(profile, found)) <= room
+
+
 @pytest.mark.parametrize(("name", "workers", "replicas", "seconds"), ORACLE)
 def test_it_answers_as_pipedream_does(name: str, workers: int, replicas: str, seconds: float) -> None:
     profile = read_profile(PROFILES / f"{name}.txt")
@@ -106,7 +132,7 @@ def test_three_hundred_layers_on_sixteen_workers_take_less_than_a_second() -> No
 
 def test_straight_stages_have_one_replica_and_are_not_faster() -> None:
     profile = chain(2, 20)
-    straight, free = (best_pipeline(profile, 6, 5.0, straight) for straight in (True, False))
+    straight, free = (best_pipeline(profile, 6, 5.0, straight=straight) for straight in (True, False))
     assert {stage.replicas for stage in straight.stages} == {1}
     assert straight.seconds >= free.seconds
 

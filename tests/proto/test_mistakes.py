@@ -109,7 +109,11 @@ CASES = {
     ),
     "unknown extension": (
         LAYER % "[foo.bar] { }",
-        'c: expected protobuf text, got Extension "foo.bar" not registered',
+        "c: expected a field, or an extension that a package has registered, got [foo.bar]; install the package whose",
+    ),
+    "unknown extension after a string": (
+        LAYER % 'user_type: "kData" [data_conf] { path: "x" }',
+        "c: expected a field, or an extension that a package has registered, got [data_conf]; install the package",
     ),
     "required field": (
         LAYER % "innerproduct_conf { }",

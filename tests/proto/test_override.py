@@ -65,6 +65,24 @@ def test_repeated_fields(text: str, expected: list[int]) -> None:
     assert list(layer(CONV, text).location) == expected
 
 
+@pytest.mark.parametrize(
+    "field", ["type", "partition_dim", "location", "convolution_conf", "user_type", "share_src_blobs", "param"]
+)
+def test_no_value_clears_any_field(field: str) -> None:
+    given = (
+        "conv1.type=kReLU", "conv1.partition_dim=1", "conv1.convolution_conf.kernel=5", "conv1.user_type=kMine",
+        "conv1.share_src_blobs=true",
+    )  # fmt: skip
+    filled = {known.name for known, _ in layer(CONV, *given).ListFields()}
+    assert {known.name for known, _ in layer(CONV, *given, f"conv1.{field}=").ListFields()} == filled - {field}
+    assert field in filled
+
+
+def test_clearing_adds_nothing() -> None:
+    assert layer(CONV, "conv1.store_conf.path=") == layer(CONV)
+    assert [param.name for param in layer(CONV, "conv1.param[0]=").param] == [layer(CONV).param[1].name]
+
+
 def test_repeated_blocks_by_index() -> None:
     changed = layer(CONV, "conv1.param[1].init.std=0.5", "conv1.cut[0].axis=1", "conv1.cut[0].sizes=2,4")
     assert changed.param[1].init.std == 0.5
@@ -102,7 +120,8 @@ def test_later_overrides_win() -> None:
         ("conv1.window=3", "got 'window'; did you mean text_conf.window?"),
         ("conv1.partition_dim=x", "expected a whole number of 32 bits, got 'x'"),
         ("conv1.partition_dim=99999999999", "expected a whole number of 32 bits, got '99999999999'"),
-        ("seed@train.partition_dim=", "expected a whole number of 32 bits, got ''"),
+        ("conv1.param[2]=", "expected an index up to 1, got [2]; param has 2 elements"),
+        ("conv1.cut[0]=", "expected an element that is there, got [0]; cut has 0 elements"),
         ("conv1.type=kConvolutoin", "expected a value of LayerType, got 'kConvolutoin'; did you mean kConvolution"),
         ("updater.momentum=fast", "expected a number, got 'fast'"),
         ("conv1.location=0,b", "expected a whole number of 32 bits, got 'b'"),

@@ -19,6 +19,7 @@ TYPES = {
     FieldDescriptor.TYPE_INT32: "int32",
     FieldDescriptor.TYPE_UINT32: "uint32",
     FieldDescriptor.TYPE_FLOAT: "float",
+    FieldDescriptor.TYPE_DOUBLE: "float",
     FieldDescriptor.TYPE_BOOL: "bool",
     FieldDescriptor.TYPE_STRING: "string",
     FieldDescriptor.TYPE_BYTES: "bytes",

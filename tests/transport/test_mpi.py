@@ -135,7 +135,7 @@ def test_a_closed_transport_neither_sends_nor_receives(pair: tuple[MpiTransport,
 
 def test_without_mpi4py_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    with pytest.raises(TransportError, match=r"pip install netpart\[mpi\]"):
+    with pytest.raises(TransportError, match=r"pip install 'netpart\[mpi\]'"):
         start()
 
 

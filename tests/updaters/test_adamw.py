@@ -16,8 +16,10 @@ learning_rate { type: kFixed base_lr: 0.125 }
 """
 
 
+@pytest.mark.peers
 def test_ten_steps_are_those_of_pytorch() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     rule, random, clock = updater(text_format.Parse(CONF, UpdaterProto())), np.random.default_rng(1), Clock()
     w, g, norm = random.normal(size=(4, 3)), np.zeros((4, 3)), np.zeros(1)
     other = torch.nn.Parameter(torch.from_numpy(w.copy()))

@@ -148,8 +148,10 @@ PYTORCH = {
 
 @pytest.mark.parametrize("text", PYTORCH)
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.peers
 def test_rates_are_those_of_pytorch(text: str) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     rate = schedule(parsed(text))
     optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
     scheduler = PYTORCH[text](optimiser, torch.optim.lr_scheduler)

@@ -35,7 +35,8 @@ neuralnet {
 }
 """
 
-RECORDS = 'kRecordInput store_conf { path: "absent.bin"'
+SYNTHETIC = "kSyntheticInput store_conf { batchsize: 7 shape: 6 } synthetic_conf { classes: 3 }"
+RECORDS = 'kRecordInput store_conf { path: "absent.bin" batchsize: 7 shape: 6 }'
 
 
 def job_of(*overrides: str) -> JobProto:
@@ -174,7 +175,7 @@ def test_what_cannot_run_is_refused_before_anything_is_built(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="expected a way to fill the parameter"):
         verify(loads(JOB.replace("init { type: kUniform }", "", 1)).proto, 2)
     with pytest.raises(DataError, match=r"^data: .*absent\.bin: expected a data file"):
-        verify(loads(JOB.replace("kSyntheticInput store_conf {", RECORDS)).proto, 2)
+        verify(loads(JOB.replace(SYNTHETIC, RECORDS)).proto, 2)
 
 
 @pytest.mark.parametrize("name", ["mlp/column-row", "halo/conv-rows"])

@@ -12,7 +12,7 @@ import pytest
 from netpart.errors import MemoryRefused
 from netpart.launch.ensemble import Ensemble
 from netpart.program.compile import compile_worker
-from netpart.program.wire import AHEAD, OUT, wire_bytes
+from netpart.program.wire import AHEAD, OUT, mapped_bytes, wire_bytes
 from netpart.transport.memory import MemoryHub
 from netpart.worker import limits, machine
 from netpart.worker.limits import RESERVE
@@ -42,7 +42,8 @@ def test_messages_of_bridges() -> None:
     data, labels = 4 * 6 * 4, 4 * 4
     assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels)
     assert wire_bytes(compile_worker(cut, 1)) == AHEAD * (data + labels)
-    assert [wire_bytes(compile_worker(cut, w), slots=True) for w in (0, 1)] == [AHEAD * (data + labels)] * 2
+    assert [wire_bytes(compile_worker(cut, w), slots=True) for w in (0, 1)] == [0, AHEAD * (data + labels)]
+    assert [mapped_bytes(compile_worker(cut, w)) for w in (0, 1)] == [AHEAD * (data + labels), 0]
 
 
 def test_messages_of_rings() -> None:
@@ -52,7 +53,8 @@ def test_messages_of_rings() -> None:
     assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels + chunk) + weights
     assert wire_bytes(compile_worker(cut, 1)) == OUT * chunk + AHEAD * (data + labels) + weights
     sum_and_addend = 2 * chunk  # of the peer: what comes of the sum is written there, and the addend is read there
-    assert wire_bytes(compile_worker(cut, 0), slots=True) == AHEAD * (data + labels) + sum_and_addend
+    assert [wire_bytes(compile_worker(cut, w), slots=True) for w in (0, 1)] == [0, AHEAD * (data + labels)]
+    assert mapped_bytes(compile_worker(cut, 0)) == AHEAD * (data + labels) + sum_and_addend
 
 
 def test_one_worker_sends_nothing() -> None:
@@ -71,12 +73,12 @@ def test_the_plan_is_what_is_taken() -> None:
 def test_refused_by_one_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = partition(LENET, 2)
     need = compile_worker(cut, 0, 1).total_bytes + wire_bytes(compile_worker(cut, 0, 1)) + RESERVE
-    monkeypatch.setattr(machine, "available_memory", lambda held: need - 1)
+    monkeypatch.setattr(machine, "available_memory", lambda held, mapped: need - 1)
     with pytest.raises(
         MemoryRefused, match=rf"^worker 0: needs {need} bytes \(.*\) but may have {need - 1} \(.*cut the net"
     ):
         Ensemble(cut)
-    monkeypatch.setattr(machine, "available_memory", lambda held: 2 * need)
+    monkeypatch.setattr(machine, "available_memory", lambda held, mapped: 2 * need)
     assert len(MemoryHub(2)) == len(Ensemble(cut).players)
 
 
@@ -94,6 +96,9 @@ def test_no_more_than_the_host_or_its_container_has(tmp_path: Path, monkeypatch:
     assert limits.available_memory() == limits.host_memory() == 1000
     assert limits.available_memory(held=300) == 700
     assert limits.available_memory(held=1300) == 0
+    assert limits.available_memory(mapped=300) == 1000
+    monkeypatch.setattr(limits, "address_space", lambda: 900)
+    assert limits.available_memory(mapped=300) == 600
 
 
 def test_a_workspace_counts_with_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:

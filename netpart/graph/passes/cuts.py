@@ -47,9 +47,9 @@ class LayerCuts:
     ``full_rows`` are the rows of the whole mini-batch.
     """
 
-    def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int) -> None:
+    def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:
         self.node, self.layer, self.net_conf, self.full_rows = node, node.layer, conf, full_rows
-        self.location = list(node.conf.location)
+        self.location, self.phase = list(node.conf.location), phase
         self.parts = len(self.location) or workers
         """Parts of a cut that does not say how many."""
 
@@ -114,6 +114,8 @@ class LayerCuts:
     def check_sizes(self, sizes: list[int], parts: int, extent: int, at: FieldPath) -> None:
         if len(sizes) != parts or sum(sizes) != extent or min(sizes) < 1:
             hint = "every part needs at least 1"
+            if self.phase != "train":
+                hint = f"this is the {self.phase} net; with phase: kTrain a cut counts in training alone"
             expected = f"{parts} sizes that sum to {extent}"
             raise ConfigError(self.node.name, expected, f"{sizes}", hint, at=at)
 

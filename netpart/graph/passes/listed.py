@@ -10,7 +10,7 @@ from netpart.errors import ConfigError, FieldPath
 from netpart.graph.net import Node
 from netpart.graph.passes.cover import covers
 from netpart.layers.layer import INPUT
-from netpart.proto.phase import PHASES
+from netpart.proto.phase import is_for
 from netpart.spec import Placement, Region, Shard, intersect, size, whole
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class ListedShards:
         return placement
 
     def applies(self, block: ShardProto) -> bool:
-        phase = not block.HasField("phase") or block.phase == PHASES[self.phase]
-        return phase and (not block.HasField("rows") or block.rows == self.node.layer.output.shape[0])
+        rows = not block.HasField("rows") or block.rows == self.node.layer.output.shape[0]
+        return rows and is_for(block, self.phase)
 
     def shard(self, block: ShardProto, at: FieldPath) -> Shard:
         """One block as a shard; raises ConfigError for a worker or a box that there is not."""
@@ -71,15 +71,22 @@ class ListedShards:
         )
         if not fits:
             able = ", ".join(str(axis) for axis in axes if isinstance(axis, int)) or "none"
-            hint = f"list from and to of each axis; it may be cut on axes {able}"
+            hint = f"list from and to of each axis; it may be cut on axes {able}{self.limited}"
             raise self.wrong(f"a box in {listed(outer)}", str(list(bounds)), hint, at)
         return box
+
+    @property
+    def limited(self) -> str:
+        """A hint at ``phase``, where a shard of the training net counts in another net as well."""
+        if self.phase == "train":
+            return ""
+        return f"; this is the {self.phase} net, and a shard with phase: kTrain counts in training alone"
 
     def check_whole(self, placement: Placement) -> None:
         """Raises ConfigError unless every term's shards cover the output, and the terms tile the contraction."""
         layer = self.node.layer
         if not covers(placement, layer.output.whole):
-            hint = "add a shard with the rest"
+            hint = f"add a shard with the rest{self.limited}"
             raise self.wrong(f"shards that cover {listed(layer.output.whole)}", "a gap", hint, ("shard",))
         terms = [term for term in placement.terms if term is not None]
         if not terms and len(placement.terms) == 1:

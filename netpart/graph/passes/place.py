@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError
-from netpart.graph.net import Net
+from netpart.errors import ConfigError, Faults
+from netpart.graph.net import Net, Node
 from netpart.graph.passes.placer import Fallback, LayerPlacer
 from netpart.spec import RECORD, Placement, Shard
 
@@ -27,20 +27,29 @@ def place(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) 
 
     ``full_rows`` is the whole mini-batch when ``net`` is built for a micro-batch of it: whether a batch is
     long enough for its parts is asked of the whole, and parts of a micro-batch may come out empty.
-    Raises ConfigError for a cut that a layer does not allow, an axis shorter than its parts, a location
-    beyond the workers.
+    Raises ConfigError, for all layers at once, for a cut that a layer does not allow, an axis shorter than its
+    parts, a location beyond the workers.
     """
-    placed = Placed([], [])
+    placed, faults = Placed([], []), Faults()
     interned: dict[Placement, Placement] = {}
     for node in net.nodes:
-        try:
-            placement = LayerPlacer(node, conf, workers, full_rows or net.rows, net.phase).place(placed.fallbacks)
-        except ConfigError as error:
-            error.at = node.at + (error.at or ())
-            raise
-        placed.placements.append(interned.setdefault(placement, placement))
+        with faults.noted():
+            placement = place_node(node, conf, workers, full_rows or net.rows, net.phase, placed.fallbacks)
+            placed.placements.append(interned.setdefault(placement, placement))
+    faults.refuse()
     follow_readers(net, placed.placements)
     return placed
+
+
+def place_node(
+    node: Node, conf: NetProto, workers: int, full_rows: int, phase: str, fallbacks: list[Fallback]
+) -> Placement:
+    """Where the conf of ``node`` places it; raises ConfigError, located."""
+    try:
+        return LayerPlacer(node, conf, workers, full_rows, phase).place(fallbacks)
+    except ConfigError as error:
+        error.at = node.at + (error.at or ())
+        raise
 
 
 def follow_readers(net: Net, placements: list[Placement]) -> None:

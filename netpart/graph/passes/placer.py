@@ -1,7 +1,7 @@
 """LayerPlacer: the placement of one layer, from its short form or its long one.
 
 Short form: ``partition_dim`` and ``location``. Long form: ``cut`` blocks, several of which make a grid. What neither
-can say is listed shard by shard (``listed.py``).
+can say is listed shard by shard (``listed.py``). A cut that names a phase counts in that alone.
 A cut written on a layer is taken or refused; an inherited one that the layer cannot take falls back.
 """
 
@@ -16,10 +16,11 @@ from netpart.graph.net import Node
 from netpart.graph.passes.cuts import Cut, LayerCuts
 from netpart.graph.passes.listed import ListedShards
 from netpart.layers.layer import INPUT
+from netpart.proto.phase import is_for
 from netpart.spec import RECORD, Placement, Region, Shard, whole
 
 if TYPE_CHECKING:
-    from netpart.proto.job_pb2 import LayerProto, NetProto
+    from netpart.proto.job_pb2 import CutProto, LayerProto, NetProto
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class LayerPlacer:
         self.node, self.layer, self.net_conf, self.workers, self.phase = node, node.layer, conf, workers, phase
         self.conf: LayerProto = node.conf
         self.location = list(self.conf.location)
-        self.cuts = LayerCuts(node, conf, workers, full_rows)
+        self.cuts = LayerCuts(node, conf, workers, full_rows, phase)
 
     def place(self, fallbacks: list[Fallback]) -> Placement:
         placement = self.parts(fallbacks)
@@ -53,8 +54,9 @@ class LayerPlacer:
             return self.whole()
         if self.conf.shard:
             return self.shards()
-        if self.conf.cut:
-            return self.grid([self.cuts.of(c, i) for i, c in enumerate(self.conf.cut)], self.long_location())
+        if written := [(i, cut) for i, cut in enumerate(self.conf.cut) if is_for(cut, self.phase)]:
+            location = self.long_location([cut for _, cut in written])
+            return self.grid([self.cuts.of(cut, i) for i, cut in written], location)
         if len(self.location) == 1:
             return self.whole()
         if self.conf.HasField("partition_dim"):
@@ -94,9 +96,9 @@ class LayerPlacer:
         fallbacks.append(Fallback(self.node.name, axis, "whole"))
         return self.whole()
 
-    def long_location(self) -> list[int]:
+    def long_location(self, cuts: list[CutProto]) -> list[int]:
         """Workers of the grid's cells in row-major order: the layer's, or those of the one cut that has some."""
-        listed = [list(c.location) for c in self.conf.cut if c.location]
+        listed = [list(c.location) for c in cuts if c.location]
         if len(listed) + bool(self.location) > 1:
             hint = "write them once, in row-major order of the grid"
             raise ConfigError(self.node.name, "one list of locations", "several", hint, at=("cut",))

@@ -19,6 +19,8 @@ from netpart.kernels.op import Array
 SOURCE = Path(__file__).with_name("source")
 INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 REALS = {"float32": "float", "float64": "double"}
+OPTIONS = "-std=c++17", "--device-as-default-execution-space"
+"""For NVRTC; the second because that of CUDA 13.0 takes a generic lambda in a kernel for a function of the host."""
 TOLD = 128
 """Slots that one launch tells their values: these travel in its parameters, so no memory of the host is read later."""
 HERE = local()
@@ -139,7 +141,7 @@ def pinned(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
 @cache
 def module(xp: Any, file: str, real: str, defines: tuple[str, ...] = ()) -> Any:
     """``source/file`` compiled with REAL a ``real`` and ``defines``."""
-    return xp.RawModule(code=text(file), options=("-std=c++17", f"-DREAL={real}", *(f"-D{one}" for one in defines)))
+    return xp.RawModule(code=text(file), options=(*OPTIONS, f"-DREAL={real}", *(f"-D{one}" for one in defines)))
 
 
 @cache

@@ -28,12 +28,12 @@ class Losses(losses.Losses, Softmax):
         self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float,
         positions: int = 1, smoothing: float = 0.0,
     ) -> Op:  # fmt: skip
-        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log max(p_label, tiny) · scale, hits], the third in bits."""
+        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log p_label · scale, hits], the third in bits."""
         if not x.size:
             return NOTHING
         x_bn, y_bn, (rows, classes) = matrix(x, label.ndim), matrix(y, label.ndim), matrix(x, label.ndim).shape
-        values, tiny = Scratch((2, rows), np.float64), float(np.finfo(self.dtype).tiny)
-        args = rows, classes, topk, float(scale), float(smoothing), tiny, labels(self, classes)
+        values = Scratch((2, rows), np.float64)
+        args = rows, classes, topk, float(scale), float(smoothing), labels(self, classes)
         return self.launches(
             self.rows("losses.cu", "softmax_loss", rows, classes, x_bn, label, y_bn, values, *args),
             report(self, values, metrics, owned, positions),

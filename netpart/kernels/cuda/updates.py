@@ -29,7 +29,7 @@ ROW = np.dtype(
 )
 """struct Row of updates.cu."""
 FOLLOWING = np.dtype(
-    [(name, DTYPE) for name in ("w", "g", "centre")] + [("keep", "f8"), ("gain", "f8"), ("size", "i8")]
+    [(name, DTYPE) for name in ("w", "g", "before", "centre")] + [("keep", "f8"), ("gain", "f8"), ("size", "i8")]
 )
 """struct Following of following.cu."""
 CHUNK = 4096
@@ -109,18 +109,23 @@ class Updates(updates.Updates, Fast):
         row = np.array((*tensors, address, _rule(updater, scale), told, len(state) > own, w.size), ROW)
         return Op(Update(Table(self, FILE, name), row, (w, g, h, u, mean, norm)))
 
-    def follow_mean(self, w: Array, g: Array, keep: float) -> Op:
-        """w <- w + (1 - keep) g."""
-        return self._follow(w, g, None, keep, 1 - keep)
+    def follow_mean(self, w: Array, g: Array, keep: float, before: Array | None = None) -> Op:
+        """w <- before + (1 - keep) (w - before + g)."""
+        return self._follow(w, g, before, None, keep, 1 - keep)
 
-    def follow_variance(self, w: Array, g: Array, centre: Array, keep: float, count: int) -> Op:
-        """w <- keep w + (1 - keep) variance."""
-        return self._follow(w, g, centre, keep, (1 - keep) * count / max(1, count - 1))
+    def follow_variance(
+        self, w: Array, g: Array, centre: Array, keep: float, count: int, before: Array | None = None
+    ) -> Op:
+        """w <- keep before + (1 - keep) variance."""
+        return self._follow(w, g, before, centre, keep, (1 - keep) * count / max(1, count - 1))
 
-    def _follow(self, w: Array, g: Array, centre: Array | None, keep: float, gain: float) -> Op:
+    def _follow(
+        self, w: Array, g: Array, before: Array | None, centre: Array | None, keep: float, gain: float
+    ) -> Op:  # fmt: skip
         if w.size == 0:
             return NOTHING
-        found, arrays = np.zeros((), FOLLOWING), [a for a in (w, g, centre) if a is not None]
+        before = w if before is None else before
+        found, arrays = np.zeros((), FOLLOWING), [a for a in (w, g, before, centre) if a is not None]
         for field, view in zip(FOLLOWING.names or (), views(*arrays), strict=False):
             found[field] = view.value
         found["keep"], found["gain"], found["size"] = keep, gain, w.size

@@ -41,5 +41,18 @@ def over(node: Node, workers: Workers) -> Placement:
     """``node`` cut on the batch over ``workers``, as evenly as can be; whole on a single one."""
     if len(workers) == 1:
         return one(workers[0], node.layer.output)
-    placement = cut_on(node, BATCH, len(workers))
+    return taken_to(workers, cut_on(node, BATCH, len(workers)))
+
+
+def among(scheme: Callable[[Net, int], list[Placement]], workers: Workers) -> Callable[[Net, int], list[Placement]]:
+    """``scheme`` over ``workers``, as if there were no others."""
+
+    def placed(net: Net, count: int) -> list[Placement]:
+        return [taken_to(workers, placement) for placement in scheme(net, len(workers))]
+
+    return placed
+
+
+def taken_to(workers: Workers, placement: Placement) -> Placement:
+    """``placement`` with ``workers`` in place of workers 0, 1, ..."""
     return replace(placement, shards=tuple(replace(s, worker=workers[s.worker]) for s in placement.shards))

@@ -3,7 +3,7 @@
 
 // One of them: a variance if `centre`, the mean of the mini-batch, is something, else a mean.
 struct Following {
-    View w, g, centre;
+    View w, g, before, centre;
     double keep, gain;
     long long size;
 };
@@ -14,14 +14,16 @@ struct Work {
 };
 constexpr long long CHUNK = 4096;
 
-// A mean: w += gain · g. A variance: w = keep · w + gain · (g - centre²), which is at least 0.
+// `before` are the newest values, w those that forward read: the same ones but in a delayed pipeline. A mean, of which g
+// is less w: w = before + gain · (w - before + g). A variance: w = keep · before + gain · (g - centre²), at least 0.
 extern "C" __global__ void follow(const Following *rows, const Work *work) {
     const Work mine = work[blockIdx.x];
     const Following &row = rows[mine.row];
     const long long end = mine.start + CHUNK < row.size ? mine.start + CHUNK : row.size;
     for (long long i = mine.start + threadIdx.x; i < end; i += blockDim.x) {
         const REAL mean = row.centre.data ? at(row.centre, i) : REAL(0), moment = at(row.g, i) - mean * mean;
-        if (row.centre.data) at(row.w, i) = at(row.w, i) * REAL(row.keep) + (moment < 0 ? REAL(0) : moment) * REAL(row.gain);
-        else at(row.w, i) += moment * REAL(row.gain);
+        const REAL before = at(row.before, i);
+        if (row.centre.data) at(row.w, i) = before * REAL(row.keep) + (moment < 0 ? REAL(0) : moment) * REAL(row.gain);
+        else at(row.w, i) = before + (at(row.w, i) - before + moment) * REAL(row.gain);
     }
 }

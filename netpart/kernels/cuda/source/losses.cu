@@ -19,11 +19,11 @@ extern "C" __global__ void report(
     if (bits && threadIdx.x == 0) metrics[slots] = metrics[0] * 1.4426950408889634;
 }
 
+// -log p of the label: how far its score is below the largest, and the logarithm of the sum of exp(x - largest).
 extern "C" __global__ void softmax_loss(
     const real* x, const int* label, real* y, double* values, long long rows, long long classes, long long topk,
-    double scale, double smoothing, double tiny, int* wrong
+    double scale, double smoothing, int* wrong
 ) {
-    const real least = (real)tiny;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         const real* from = x + row * classes;
         real* to = y + row * classes;
@@ -31,21 +31,21 @@ extern "C" __global__ void softmax_loss(
         const int wanted = label[row];
         const bool known = wanted >= 0 && wanted < classes;
         if (!known && threadIdx.x == 0) complain(wrong, wanted);
-        const real picked = known ? exp(from[wanted] - peak.top) / peak.sum : no_number();
+        const real picked = known ? from[wanted] : no_number();
         int beaten = 0;
-        real logs = 0;
+        real below = 0;
         for (long long c = threadIdx.x; c < classes; c += blockDim.x) {
-            const real p = exp(from[c] - peak.top) / peak.sum;
-            to[c] = p;
-            beaten += beats(picked, wanted, p, c);
-            if (smoothing) logs += log(p < least ? least : p);
+            const real score = from[c];
+            to[c] = exp(score - peak.top) / peak.sum;
+            beaten += beats(picked, wanted, score, c);
+            if (smoothing) below += peak.top - score;
         }
         beaten = block_sum(beaten);
-        if (smoothing) logs = block_sum(logs);
+        if (smoothing) below = block_sum(below);
         if (threadIdx.x) continue;
-        real found = log(picked < least ? least : picked);
-        if (smoothing) found = found * (real)(1 - smoothing) + logs * (real)(smoothing / classes);
-        values[row] = found * (real)-scale;
+        real found = peak.top - picked;
+        if (smoothing) found = found * (real)(1 - smoothing) + below * (real)(smoothing / classes);
+        values[row] = (found + log(peak.sum)) * (real)scale;
         values[rows + row] = beaten > classes - topk;
     }
 }

@@ -30,7 +30,7 @@ extern "C" __global__ void class_blocks(
         real exps = 0, total = 0;
         for (long long c = threadIdx.x; c < count; c += blockDim.x) {
             exps += exp(scores[c] - top);
-            total += scores[c];
+            total += top - scores[c];
         }
         exps = block_sum(exps);
         total = block_sum(total);
@@ -57,9 +57,10 @@ extern "C" __global__ void class_loss(
         }
         for (int k = 0; k < blocks; ++k) {
             const real* block = known + k * figures;
+            const long long width = (k + 1) * classes / blocks - k * classes / blocks;
             norm += block[EXPS] * exp(block[TOP] - peak);
             score += block[SCORE];
-            total += block[TOTAL];
+            if (smoothing) total += block[TOTAL] + (peak - block[TOP]) * (real)width;
         }
         const int wanted = label[row];
         const bool labelled = wanted >= 0 && wanted < classes;
@@ -73,8 +74,9 @@ extern "C" __global__ void class_loss(
                 const real other = known[k * figures + TOP + t];
                 behind += other < score || (other == score && known[k * figures + TOP + topk + t] >= wanted);
             }
-        if (smoothing) score = score * (real)(1 - smoothing) + total * (real)(smoothing / classes);
-        values[row] = labelled ? (log(norm) + peak - score) * (real)scale : no_number();
+        real found = peak - score;
+        if (smoothing) found = found * (real)(1 - smoothing) + total * (real)(smoothing / classes);
+        values[row] = labelled ? (found + log(norm)) * (real)scale : no_number();
         values[rows + row] = labelled && behind > (blocks - 1) * topk;
     }
 }

@@ -1,0 +1,73 @@
+"""Titles of fields, moved to where no arrow crosses them: Graphviz lets arrows run through the room that it keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from itertools import pairwise
+
+from netpart.draw.letters import width
+
+Point = tuple[float, float]
+
+FIELD = re.compile(r'(<g id="[^"]*" class="cluster">\n<title>cluster_worker_\d+</title>\n<path [^>]*? d="([^"]*)"/>\n)'
+                   r'(<text [^>]*? x=")[-\d.]+(" y="([-\d.]+)" font-size="([\d.]+)">([^<]*)</text>\n)')  # fmt: skip
+EDGE = re.compile(r'<g id="[^"]*" class="edge">.*?</g>\n', re.DOTALL)
+PATH = re.compile(r'<path [^>]*? d="([^"]*)"')
+LABEL = re.compile(r'<text text-anchor="(\w+)" x="([-\d.]+)" y="([-\d.]+)" font-size="([\d.]+)"[^>]*>([^<]*)</text>')
+NUMBERS = re.compile(r"([-\d.]+),([-\d.]+)")
+PIECES = 12
+"""Straight pieces that a curve is taken for."""
+MARGIN, ROOM = 10, 4
+"""Pixels between a title and the sides of its field, and between it and an arrow."""
+
+
+def placed(svg: str) -> str:
+    """``svg`` as Graphviz writes it, each title at the leftmost place of its line where nothing crosses it."""
+    crossing = [box for edge in EDGE.findall(svg) for box in boxes(edge)]
+    return FIELD.sub(lambda field: moved(field, crossing), svg)
+
+
+Box = tuple[float, float, float, float]
+"""Left, right, top, bottom."""
+
+
+def boxes(edge: str) -> Iterator[Box]:
+    """The boxes that hold the pieces of an arrow, and its label."""
+    for path in PATH.findall(edge):
+        for (x, y), (to_x, to_y) in pairwise(points(path)):
+            yield min(x, to_x), max(x, to_x), min(y, to_y), max(y, to_y)
+    for anchor, x, y, size, text in LABEL.findall(edge):
+        wide = width(unescape(text), float(size))
+        left = float(x) - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+        yield left, left + wide, float(y) - float(size), float(y)
+
+
+def points(path: str) -> Iterator[Point]:
+    """Points on a path of cubic curves."""
+    found = [(float(x), float(y)) for x, y in NUMBERS.findall(path)]
+    yield from found[:1]
+    for i in range(0, len(found) - 3, 3):
+        yield from (along(found[i : i + 4], (k + 1) / PIECES) for k in range(PIECES))
+
+
+def along(curve: list[Point], t: float) -> Point:
+    """The point of a cubic curve at ``t``, from 0 to 1."""
+    weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+    x, y = (sum(w * point[axis] for w, point in zip(weights, curve, strict=True)) for axis in (0, 1))
+    return x, y
+
+
+def moved(field: re.Match[str], crossing: list[Box]) -> str:
+    """A field whose title stands where nothing crosses it, or where it stood if there is no such place."""
+    before, path, start, end, y, size, text = field.groups()
+    line, xs = float(y), [x for x, _ in points(path)]
+    half = width(unescape(text), float(size)) / 2 + ROOM
+    in_line = [
+        (left, right) for left, right, top, bottom in crossing if top < line + ROOM and bottom > line - float(size)
+    ]
+    tries = [min(xs) + MARGIN + half, *sorted(right + half for _, right in in_line)]
+    free = (x for x in tries if all(right <= x - half or left >= x + half for left, right in in_line))
+    found = next((x for x in free if tries[0] <= x <= max(xs) - MARGIN - half), tries[0])
+    return before + start.replace("<text ", '<text class="title" ') + f"{found:.2f}{end}"

@@ -1,0 +1,43 @@
+"""Layers of types that netpart does not compute, in phases that do not run: the job runs, with a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from netpart.errors import ConfigError
+from netpart.graph.build import type_name
+from netpart.graph.partition import wanted
+from netpart.layers import layer_class
+from netpart.proto.phase import PHASES, in_phase
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto, LayerProto
+    from netpart.proto.reader import Job
+
+STEPS = {"train": "train_steps", "val": "validate_steps", "test": "test_steps"}
+"""The field that says how many steps a phase has."""
+
+
+def uncomputed(job: Job) -> Iterator[str]:
+    """A warning, with its place, for each layer that no phase computes now and none can."""
+    for i, layer in enumerate(job.proto.neuralnet.layer):
+        idle = [STEPS[phase] for phase in PHASES if in_phase(layer, phase)]
+        if not runs(job.proto, layer) and not is_computed(layer):
+            place = job.explain(ConfigError("", "", "", at=("neuralnet", "layer", i, "type"))).position
+            unset = f"as it has no {' or '.join(idle)}" if idle else "as the layer is in no phase"
+            yield f"{place}: {layer.name}: netpart does not compute {type_name(layer)}; the job runs {unset}"
+
+
+def runs(job: JobProto, layer: LayerProto) -> bool:
+    """True if ``layer`` is in a phase that the job runs."""
+    return any(wanted(job, phase) and in_phase(layer, phase) for phase in PHASES)
+
+
+def is_computed(layer: LayerProto) -> bool:
+    """True if netpart, or a package that it found, has the type of ``layer``."""
+    try:
+        layer_class(type_name(layer))
+    except ConfigError:
+        return False
+    return True

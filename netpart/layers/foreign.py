@@ -1,0 +1,67 @@
+"""Refuses what a layer says that its type does not read: the conf of another type, params where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from netpart.errors import ConfigError
+from netpart.layers import layer_class, names
+from netpart.layers.layer import Layer
+from netpart.proto.fields import is_repeated
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import LayerProto
+
+
+def foreign(kind: type[Layer], type_name: str, conf: LayerProto) -> Iterator[ConfigError]:
+    """The faults of a layer of class ``kind``, which its job calls ``type_name``, that need no shapes to be found.
+
+    ``at`` is the path below the LayerProto.
+    """
+    for field, _ in conf.ListFields():
+        if is_conf(field) and written(field) not in kind.confs:
+            yield ConfigError(conf.name, wanted(kind, type_name), written(field), advice(kind, field), at=at(field))
+    if conf.param and kind.parameters is Layer.parameters:
+        expected = f"no param, as {type_name} has no parameters"
+        yield ConfigError(conf.name, expected, f"{len(conf.param)}", "remove it", at=("param", 0))
+
+
+def refuse_surplus(layer: Layer, type_name: str) -> None:
+    """Raises ConfigError for a layer with more param blocks than it has parameters."""
+    given, known = len(layer.conf.param), len(layer.params)
+    if given > known and type(layer).parameters is not Layer.parameters:
+        expected = f"at most {known} param blocks, as {type_name} has no more parameters"
+        raise ConfigError(layer.name, expected, f"{given}", "remove the last", at=("param", known))
+
+
+def is_conf(field: FieldDescriptor) -> bool:
+    """True for a field of LayerProto that says how a type computes: a block of its own, or what a package adds."""
+    return bool(field.is_extension or (field.message_type and not is_repeated(field)))
+
+
+def written(field: FieldDescriptor) -> str:
+    """A field as a job writes it."""
+    return f"[{field.full_name}]" if field.is_extension else field.name
+
+
+def at(field: FieldDescriptor) -> tuple[str]:
+    """The path of a field below its LayerProto."""
+    return (written(field),)
+
+
+def wanted(kind: type[Layer], type_name: str) -> str:
+    """Which confs a type reads."""
+    return f"no conf but {' and '.join(kind.confs)} in a {type_name}" if kind.confs else f"no conf in a {type_name}"
+
+
+def advice(kind: type[Layer], field: FieldDescriptor) -> str:
+    """The next step: where the fields belong, or how a type of a package says that it reads them."""
+    name = written(field)
+    if not kind.__module__.startswith("netpart."):
+        return f'remove it, or declare confs = ("{name}",) in the class {kind.__qualname__}, if that reads it'
+    owners = dict.fromkeys(layer_class(other).types[0] for other in names() if name in layer_class(other).confs)
+    whose = f"it belongs to {' or '.join(owners)}: " if owners else ""
+    return f"{whose}remove it" + (f", or write its fields in {kind.confs[-1]}" if kind.confs else "")

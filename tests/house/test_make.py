@@ -1,0 +1,55 @@
+"""`make test` and `make test-peers` run both of their halves, whatever becomes of the first, and fail if one did."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT
+
+PYTHON = """#!/bin/sh
+echo "$@" >> '{log}'
+case "$*" in *'not alone'*) exit {shared} ;; *alone*) exit {alone} ;; esac
+"""
+INTERRUPTED = 2
+OF_A_MAKE_ABOVE = {"MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"}
+
+
+def played(command: str, folder: Path, shared: int, alone: int) -> tuple[int, list[str]]:
+    """The exit code of make, and how it calls a Python whose halves end so."""
+    python = folder / "environment" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(PYTHON.format(log=folder / "log", shared=shared, alone=alone))
+    python.chmod(0o755)
+    (folder / "environment" / ".installed").touch()
+    ours = [f"{name}={folder / 'environment'}" for name in ("VENV", "PEERS_VENV")]
+    environment = {name: value for name, value in os.environ.items() if name not in OF_A_MAKE_ABOVE}
+    code = subprocess.run(["make", command, *ours], cwd=ROOT, env=environment, capture_output=True).returncode
+    return code, (folder / "log").read_text().splitlines()
+
+
+@pytest.mark.parametrize(("shared", "alone"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_both_halves_run(shared: int, alone: int, tmp_path: Path) -> None:
+    code, calls = played("test", tmp_path, shared, alone)
+    assert bool(code) == bool(shared or alone)
+    assert calls == [
+        "-m pytest --instafail -m not alone -n auto --dist worksteal",
+        "-m pytest --instafail -m alone",
+    ]
+
+
+def test_so_do_those_of_the_peers(tmp_path: Path) -> None:
+    code, calls = played("test-peers", tmp_path, 1, 0)
+    assert code != 0
+    assert [call.partition(" -m ")[2] for call in (call.partition("instafail")[2] for call in calls)] == [
+        "peers and not alone -n auto --dist worksteal",
+        "peers and alone",
+    ]
+
+
+def test_who_interrupts_the_first_has_interrupted_both(tmp_path: Path) -> None:
+    code, calls = played("test", tmp_path, INTERRUPTED, 0)
+    assert (bool(code), len(calls)) == (True, 1)

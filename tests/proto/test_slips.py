@@ -1,0 +1,56 @@
+"""Every mistake in a job's text is reported at once, each with its place, and none that only follows from another."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from netpart.errors import SHOWN, ConfigError
+from netpart.proto.reader import loads
+
+MANY = """nam: "x" train_steps: 1
+updater { type: kSGDD learning_rate { type: kFixed base_lr: "0.1" } }
+neuralnet {
+  layer { name: "data" type: kSyntheticInput store_conf { batchsize: ten shape: [3, x, 4] shap: [1, 2] } bogus { } }
+  layer { name: "a" type: kRelu srclayers: "data" [one.conf] { a: 1 } }
+}
+"""
+
+
+def places(text: str) -> list[str]:
+    """The places of what is wrong with ``text``, in order."""
+    with pytest.raises(ConfigError) as raised:
+        loads(text, "job.conf")
+    return [re.findall(r"^job\.conf:(\d+:\d+): ", line)[0] for line in str(raised.value).splitlines()]
+
+
+def test_all_mistakes_are_reported_with_their_places() -> None:
+    assert places(MANY) == ["1:1", "2:17", "2:61", "4:70", "4:85", "4:91", "4:106", "5:27", "5:56"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'neuralnet {\n  layer { name: "a" type: kReLU\n  layer { name: "b" }\n  layer { name: "c" }\n}',
+        'neuralnet {\n  layer { name: "a" type: }\n}',
+        'neuralnet {\n  layer { name: "a" type: kReLU > }\n}',
+        "train_steps",
+        "neuralnet {",
+    ],
+)
+def test_what_only_follows_is_not_reported(text: str) -> None:
+    assert len(places(text)) == 1
+
+
+def test_more_than_are_shown_are_counted() -> None:
+    with pytest.raises(ConfigError) as raised:
+        loads("\n".join(f"wrong{i}: {i}" for i in range(SHOWN + 7)))
+    *_, last = str(raised.value).splitlines()
+    assert last == "and 7 more, which are listed once some of these are corrected"
+
+
+def test_all_required_fields_that_are_missing_are_reported() -> None:
+    assert places("neuralnet {\n  layer { type: kReLU }\n  layer { type: kReLU }\n}\ntrain_steps: -1") == [
+        "2:3", "3:3", "5:1",
+    ]  # fmt: skip
