@@ -34,7 +34,7 @@ from netpart.graph.scheme import refuse_scheme
 from netpart.graph.unsupported import refuse_unsupported
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule
-from netpart.proto.phase import in_phase
+from netpart.proto.phase import runs_phase
 from netpart.spec import Placement, one
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def partition_job(
         cluster_of(job, workers)
     if placer is None:
         refuse_scheme(job)
-    for phase in (each for each in phases if wanted(job, each)):
+    for phase in (each for each in phases if runs_phase(job, each)):
         with faults.noted():
             result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)
     faults.found += refused_elsewhere(job)
@@ -164,12 +164,6 @@ def refused_elsewhere(job: JobProto) -> list[ConfigError]:
         with suppress(ConfigError):  # a type that is not there is refused where the layer is built
             found += refused_fields(i, conf)
     return found
-
-
-def wanted(job: JobProto, phase: str) -> bool:
-    """True if the job trains in ``phase``, or evaluates in it and has layers for it."""
-    steps = {"train": 1, "val": job.validate_steps, "test": job.test_steps}[phase]
-    return phase == "train" or (steps > 0 and any(in_phase(layer, phase, ()) for layer in job.neuralnet.layer))
 
 
 def micro_batches(

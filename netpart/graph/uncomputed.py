@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
-from netpart.graph.build import type_name
-from netpart.graph.partition import wanted
-from netpart.layers import layer_class
-from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.phase import PHASES, in_phase, runs_phase
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto, LayerProto
@@ -26,16 +23,21 @@ def uncomputed(job: Job) -> Iterator[str]:
         if not runs(job.proto, layer) and not is_computed(layer):
             place = job.explain(ConfigError("", "", "", at=("neuralnet", "layer", i, "type"))).position
             unset = f"as it has no {' or '.join(idle)}" if idle else "as the layer is in no phase"
+            from netpart.graph.build import type_name
+
             yield f"{place}: {layer.name}: netpart does not compute {type_name(layer)}; the job runs {unset}"
 
 
 def runs(job: JobProto, layer: LayerProto) -> bool:
     """True if ``layer`` is in a phase that the job runs."""
-    return any(wanted(job, phase) and in_phase(layer, phase) for phase in PHASES)
+    return any(runs_phase(job, phase) and in_phase(layer, phase) for phase in PHASES)
 
 
 def is_computed(layer: LayerProto) -> bool:
-    """True if netpart, or a package that it found, has the type of ``layer``."""
+    """True if netpart, or a package that it found, has the type of ``layer``: NumPy is loaded for one that is asked."""
+    from netpart.graph.build import type_name
+    from netpart.layers import layer_class
+
     try:
         layer_class(type_name(layer))
     except ConfigError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.errors import ConfigError, FieldPath
-from netpart.proto.job_pb2 import CutProto, LayerProto, NetProto, Phase, ShardProto
+from netpart.proto.job_pb2 import CutProto, JobProto, LayerProto, NetProto, Phase, ShardProto
 
 PHASES = {"train": Phase.kTrain, "val": Phase.kVal, "test": Phase.kTest}
 """Name of a phase on the command line -> its value in ``include`` and ``exclude``."""
@@ -26,6 +26,12 @@ def in_phase(layer: LayerProto, phase: str, at: FieldPath = ()) -> bool:
 def is_for(block: CutProto | ShardProto, phase: str) -> bool:
     """True if a cut or shard counts in ``phase``: one that names none counts in all."""
     return not block.HasField("phase") or block.phase == PHASES[phase]
+
+
+def runs_phase(job: JobProto, phase: str) -> bool:
+    """True if ``job`` trains in ``phase``, or evaluates in it and has layers for it."""
+    steps = {"train": 1, "val": job.validate_steps, "test": job.test_steps}[phase]
+    return phase == "train" or (steps > 0 and any(in_phase(layer, phase) for layer in job.neuralnet.layer))
 
 
 def check_phases(net: NetProto) -> None:

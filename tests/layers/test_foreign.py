@@ -17,7 +17,7 @@ from netpart.proto.reader import load, loads
 from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB
 from tools.layer_page import confs_of
-from tools.proto_comments import comments
+from tools.proto_comments import known
 
 POOL = """train_steps: 1
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.05 } }
@@ -94,7 +94,7 @@ def test_what_a_package_reads_it_declares() -> None:
 
 
 def test_every_type_declares_the_confs_that_the_language_gives_it() -> None:
-    said = comments()
+    said = known()
     for name in names():
         assert set(layer_class(name).confs) == set(confs_of(name, said)), name
         assert set(layer_class(name).confs) <= set(fields_of(LayerProto)), name
