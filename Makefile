@@ -104,9 +104,9 @@ sanitize-gpu: $(GPU_STAMP) ## look for bad accesses and races in three steps on 
 	  compute-sanitizer --tool $$tool --error-exitcode 9 --target-processes all $(ON_GPU) -m netpart run graphs/$$net.conf \
 	    --device cuda --launcher threads --workers 1 --steps 3 --workspace out/sanitize $(ARGS) || exit; done; done
 
-sanitize-emulated: env ## look for the same, and more, on the emulated GPU, in other orders of threads; ORDERS='1 2 3'
+sanitize-emulated: $(PEERS) ## look for the same, and more, on the emulated GPU, in other orders of threads; ORDERS='1 2 3'
 	@for order in $(or $(ORDERS),1 2); do echo "order $$order"; \
-	  EMULATED_ORDER=$$order $(BIN)/python -m pytest tests/cuda tests/transport/test_cuda_ipc.py $(ON_ALL_CORES) $(ARGS) || exit; done
+	  EMULATED_ORDER=$$order $(PEERS_BIN)/python -m pytest -m 'peers or not peers' tests/cuda tests/transport/test_cuda_ipc.py $(ON_ALL_CORES) $(ARGS) || exit; done
 
 dist: env ## build a wheel and an sdist of netpart into dist/
 	@rm -rf dist

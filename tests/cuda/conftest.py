@@ -8,14 +8,19 @@ from netpart.kernels.cuda.device import stream
 from tests.cuda.emulator.host import missing as unemulated
 from tests.cuda.module import ON_GPU, cupy, missing, provide
 
+WHEELS = ("test_cupy.py", "test_plans.py")
+"""What takes CuPy's or cuDNN's own wheels, skipped with the reason where these are not installed."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of this folder, and says why they are skipped: no GPU, or nothing to emulate one with."""
+    """Marks the tests of this folder: `make test-gpu` runs them on a GPU, `make test-peers` on its emulation by g++."""
     why = missing() if ON_GPU else unemulated()
     for item in items:
         if item.nodeid.startswith("tests/cuda/"):
             item.add_marker(pytest.mark.gpu)
+            if not ON_GPU and item.path.name not in WHEELS:
+                item.add_marker(pytest.mark.peers)
             if why:
                 item.add_marker(pytest.mark.skip(reason=why))
 

@@ -30,7 +30,13 @@ APART: dict[str, Need] = {
 }
 """What a test does not get to, though it names what does."""
 OURSELVES = "tests.house.test_peers"
-FILES = [module for module in modules() if module.split(".")[-1].startswith("test_") and module != OURSELVES]
+ON_A_GPU = "tests.cuda."
+"""The folder that compiles CUDA C with g++: its conftest.py marks all of it."""
+FILES = [
+    module
+    for module in modules()
+    if module.split(".")[-1].startswith("test_") and module != OURSELVES and not module.startswith(ON_A_GPU)
+]
 pytest_plugins = ["pytester"]
 
 
