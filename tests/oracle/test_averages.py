@@ -169,7 +169,7 @@ def test_verify_compares_averages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.peers
 def test_pytorch_averages_the_same(workers: int, momentum: float) -> None:
     """``torch.optim.swa_utils.AveragedModel`` of a net with ``BatchNorm1d``, and its loss in evaluation."""
-    torch = pytest.importorskip("torch")
+    import torch
     from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
     ensemble = Ensemble(partition_job(job(momentum, 0.75, "neuralnet.partition_dim=0"), workers), keep=True)
