@@ -98,5 +98,6 @@ def meaning(field: FieldDescriptor) -> str:
     file = resource_folder("proto") / Path(block.file.name).name
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     fields = text.partition(f"message {block.name} {{")[2]
-    found = re.search(rf"(?:  // (.*)\n)?.*\b{field.name} = {field.number}\b[^;]*;(?: *// *(.*))?", fields)
-    return (found[2] or found[1] or "").strip() if found else ""
+    found = re.search(rf"((?: *//.*\n)*).*\b{field.name} = {field.number}\b[^;]*;(?: *// *(.*))?", fields)
+    above, behind = found.groups(default="") if found else ("", "")
+    return behind.strip() or " ".join(line.strip(" /") for line in above.splitlines())
