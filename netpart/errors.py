@@ -29,6 +29,15 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+LONGEST = 300
+"""Characters of what a user wrote that an error quotes."""
+
+
+def clipped(text: str) -> str:
+    """``text`` as an error quotes it: of a long one the beginning."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
+
+
 class NetpartError(Exception):
     """Base of everything netpart raises on purpose; the command line prints it without a traceback."""
 
@@ -90,7 +99,7 @@ class ConfigError(JobError):
 
     def told(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{self.who}: expected {self.expected}, got {self.got}{hint}"
+        return f"{clipped(self.who)}: expected {self.expected}, got {clipped(self.got)}{hint}"
 
 
 class DataError(JobError):

@@ -7,8 +7,13 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from netpart.proto.limits import EXTENT, MICRO_BATCHES, SECONDS, WORKERS
+
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
+
+LONGEST = 20
+"""Characters of a number that are read."""
 
 CUT = (
     "workers",
@@ -33,11 +38,13 @@ SHARDING = ("auto", "yes", "no")
 COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct", "nccl")
 
 
-def count(text: str, least: int = 0) -> int:
-    """A whole number of ``least`` or more, as an option gives it."""
-    if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"expected a whole number of {least} or more, got {text!r}")
-    return int(text)
+def count(text: str, least: int = 0, most: int = EXTENT) -> int:
+    """A whole number from ``least`` to ``most``, as an option gives it."""
+    digits = text if text.isascii() and text.isdigit() and len(text) <= LONGEST else "-1"
+    if not least <= int(digits) <= most:
+        wanted = f"of {least} or more" if most == EXTENT else f"from {least} to {most}"
+        raise argparse.ArgumentTypeError(f"expected a whole number {wanted}, got {text[:LONGEST]!r}")
+    return int(digits)
 
 
 def positive(text: str) -> int:
@@ -45,16 +52,37 @@ def positive(text: str) -> int:
     return count(text, 1)
 
 
+def members(text: str) -> int:
+    """A number of workers, as an option gives it."""
+    return count(text, 1, WORKERS)
+
+
+def pieces(text: str) -> int:
+    """A number of micro-batches, as an option gives it."""
+    return count(text, 1, MICRO_BATCHES)
+
+
+def seconds(text: str) -> float:
+    """A time to wait, as an option gives it."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= SECONDS:
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {SECONDS:g}, got {text[:LONGEST]!r}")
+    return value
+
+
 def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
     """Adds JOB and the options that say how it is read and cut; ``computes``: the verb cares about kernels and seed."""
     add_uncut_job(parser, computes=computes)
-    parser.add_argument("--workers", type=positive, metavar="N", help="cut over N workers (default: as the job says)")
+    parser.add_argument("--workers", type=members, metavar="N", help="cut over N workers (default: as the job says)")
     parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
     add_override(parser)
-    parser.add_argument("--stages", type=positive, metavar="K", help="a pipeline of K stages, one after another")
-    parser.add_argument("--replicas", type=positive, metavar="R", help="workers that share the rows of each stage")
+    parser.add_argument("--stages", type=members, metavar="K", help="a pipeline of K stages, one after another")
+    parser.add_argument("--replicas", type=members, metavar="R", help="workers that share the rows of each stage")
     parser.add_argument(
-        "--micro-batches", type=positive, metavar="M", help="cut the mini-batch into M, one after another"
+        "--micro-batches", type=pieces, metavar="M", help="cut the mini-batch into M, one after another"
     )
     parser.add_argument(
         "--recompute", action="store_true", default=None,

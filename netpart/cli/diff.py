@@ -27,17 +27,17 @@ TROUBLE = 2
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import COLLECTIVES, SCHEDULES, add_override, positive
+    from netpart.cli.common import COLLECTIVES, SCHEDULES, add_override, members, pieces
 
     parser: argparse.ArgumentParser = subparsers.add_parser("diff", help=HELP, description=HELP, epilog=EPILOG)
     parser.add_argument("job", metavar="JOB", help="the job before")
     parser.add_argument("other", metavar="JOB2", nargs="?", help="the job after (default: the same job, with options)")
-    parser.add_argument("--workers", type=positive, action="append", metavar="N", help="cut over N workers")
+    parser.add_argument("--workers", type=members, action="append", metavar="N", help="cut over N workers")
     parser.add_argument("--scheme", action="append", metavar="NAME", help="place all layers at once")
     add_override(parser)
-    parser.add_argument("--stages", type=positive, action="append", metavar="K", help="a pipeline of K stages")
-    parser.add_argument("--replicas", type=positive, action="append", metavar="R", help="workers of each stage")
-    parser.add_argument("--micro-batches", type=positive, action="append", metavar="M", help="pieces of the mini-batch")
+    parser.add_argument("--stages", type=members, action="append", metavar="K", help="a pipeline of K stages")
+    parser.add_argument("--replicas", type=members, action="append", metavar="R", help="workers of each stage")
+    parser.add_argument("--micro-batches", type=pieces, action="append", metavar="M", help="pieces of the mini-batch")
     parser.add_argument("--schedule", choices=SCHEDULES, action="append", help="order of the passes")
     parser.add_argument("--collectives", choices=COLLECTIVES, action="append", help="how collectives are carried out")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change a field")

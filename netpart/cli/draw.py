@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 HELP = "draw the partitioned net: one colour per worker, helpers and bytes on bridges"
 FORMATS = ("dot", "json", "svg", "txt")
 SUFFIXES = {".gv": "dot", ".text": "txt", **{f".{name}": name for name in FORMATS}}
+CONVERTED = ("png", "pdf")
+"""What others make of an SVG."""
 PHASES = ("train", "val", "test")
 
 
@@ -71,8 +73,17 @@ def format_of(output: Path | None) -> str:
     found = SUFFIXES.get(output.suffix.lower())
     if found is None:
         known = ", ".join(f".{name}" for name in FORMATS)
-        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), "or say --format")
+        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), how_to_get(output))
     return found
+
+
+def how_to_get(output: Path) -> str:
+    """How a drawing becomes what ``output`` asks for, or how its format is said outright."""
+    kind = output.suffix.lower().removeprefix(".")
+    if kind in CONVERTED:
+        svg = output.with_suffix(".svg")
+        return f"write {svg}, and make that a {kind.upper()}: rsvg-convert -f {kind} {svg} -o {output}, or any browser"
+    return "or say --format"
 
 
 def groups_of(job: Job, workers: int) -> str:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 VERBS = (
     "run", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
@@ -23,6 +23,20 @@ VERBS = (
 A verb that returns 1 for an answer sets ``args.trouble``, its exit code for what goes wrong."""
 
 WRONG, REFUSED, INTERRUPTED = 1, 2, 130
+ALIKE = 0.75
+"""Of two options, how much of their letters are the same in a slip of the keyboard."""
+NO_MEMORY = (
+    "expected memory for what was asked, got none; `netpart check` shows what each layer takes: make the batch or the"
+    " layers smaller, or cut them over more workers"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line: usage, of nine lines, is what --help is for."""
+
+    def error(self, message: str) -> NoReturn:
+        complain(message if message.endswith("?") else f"{message}; `{self.prog} --help` explains all options")
+        self.exit(REFUSED)
 
 
 class Version(argparse.Action):
@@ -82,25 +96,66 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if not words:
         parser.print_help(sys.stderr)
         parser.exit(REFUSED)
+    for word in words:
+        if not encodable(word):
+            complain(f"expected text in UTF-8, got {word!a}; rename the file, or set the locale that it is written in")
+            parser.exit(REFUSED)
+    if words[0] == "help":
+        words = [*words[1:2], "--help"]
     if words[0] not in VERBS and not words[0].startswith("-"):
-        from netpart.proto.fields import nearest
-
-        parser.error(f"expected a verb, got {words[0]!r}; {nearest(words[0], VERBS) or 'netpart --help lists them'}")
+        complain(f"expected a verb, got {words[0]!r}; {meant(words[0])}")
+        parser.exit(REFUSED)
     args, unknown = parser.parse_known_args(words)
     if unknown:
         verb: argparse.ArgumentParser = args.parser
-        verb.error(f"unknown: {' '.join(unknown)}; {verb.prog} --help explains all options")
+        verb.error(f"unknown: {' '.join(unknown)}{option(unknown[0], verb)}")
     return args
+
+
+def encodable(word: str) -> bool:
+    """True for text; Python hands over bytes that are none as lone surrogates."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def meant(word: str) -> str:
+    """A hint to the verb that ``word`` means, here or elsewhere."""
+    from netpart.proto import words
+    from netpart.proto.fields import nearest
+
+    if word.endswith(".conf"):
+        return f"a verb comes first: netpart check {word}, or netpart run {word}"
+    if word.lower() in words.VERB_NOTES:
+        return words.VERB_NOTES[word.lower()]
+    other = words.VERBS.get(word.lower())
+    return f"did you mean {other}?" if other else nearest(word, VERBS) or "netpart --help lists them"
+
+
+def option(word: str, verb: argparse.ArgumentParser) -> str:
+    """A hint to the option that ``word`` nearly is."""
+    from difflib import get_close_matches
+
+    known = [name for action in verb._actions for name in action.option_strings if name.startswith("--")]
+    near = get_close_matches(word.partition("=")[0], known, 1, ALIKE)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all verbs."""
-    parser = argparse.ArgumentParser(prog="netpart", description="Cuts a neural net over workers and trains it.")
+    from netpart.cli.examples import EXAMPLES
+
+    parser = Parser(prog="netpart", description="Cuts a neural net over workers and trains it.")
     parser.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
     subparsers = parser.add_subparsers(metavar="VERB", required=True)
     for verb in VERBS:
         module = import_module(f"netpart.cli.{verb}")
         parser_of_verb = module.add(subparsers)
+        parser_of_verb.formatter_class = argparse.RawDescriptionHelpFormatter
+        examples = "\n  ".join(["examples:", *EXAMPLES[verb]])
+        parser_of_verb.epilog = "\n\n".join(filter(None, (parser_of_verb.epilog, examples)))
         parser_of_verb.set_defaults(call=module.call, parser=parser_of_verb)
     return parser
 
@@ -121,6 +176,8 @@ def failed(error: Exception, args: argparse.Namespace) -> int:
             complain(line)
     elif isinstance(error, NetpartError):
         complain(str(error))
+    elif isinstance(error, MemoryError):
+        complain(NO_MEMORY)
     else:
         complain(f"netpart itself failed: {error!r}; NETPART_DEBUG=1 shows where")
     for text in getattr(error, "__notes__", ()):

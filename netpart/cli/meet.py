@@ -29,7 +29,7 @@ def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
     from netpart.launch.meeting import Meeting
     from netpart.launch.token import given
 
-    return Meeting(args.listen, args.local, given(os.environ, args.token_file), args.wait)
+    return Meeting(args.listen, args.local, given(os.environ, args.token_file), args.wait, args.token_file)
 
 
 def meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
@@ -53,7 +53,7 @@ def meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
         expected = f"{adopted.size}, as {adopted.launcher} says"
         got = f"{members.size} ({members})" if several else str(args.workers)
         raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
-    return Meeting(adopted.meet, 1, token_of(args), args.wait)
+    return Meeting(adopted.meet, 1, token_of(args), args.wait, args.token_file)
 
 
 def play_other_rank(args: argparse.Namespace) -> bool:

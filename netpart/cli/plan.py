@@ -23,12 +23,12 @@ SHAPING = (
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import COLLECTIVES, add_uncut_job, positive
+    from netpart.cli.common import COLLECTIVES, add_uncut_job, members
     from netpart.cli.devices import add_devices
 
     parser: argparse.ArgumentParser = subparsers.add_parser("plan", help=HELP, description=HELP, epilog=EPILOG)
     add_uncut_job(parser, optional=True)
-    parser.add_argument("--workers", type=positive, metavar="N", help="plan for N workers (default: as the job says)")
+    parser.add_argument("--workers", type=members, metavar="N", help="plan for N workers (default: as the job says)")
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's)"
     )
@@ -42,7 +42,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "(the default), 2 for Adam",
     )  # fmt: skip
     parser.add_argument(
-        "--partitions", type=positive, metavar="n", help="blocks to allocate (default: as the net has them)"
+        "--partitions", type=members, metavar="n", help="blocks to allocate (default: as the net has them)"
     )
     add_search(parser)
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
@@ -54,10 +54,10 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Adds the options of what planners look for, and how long."""
-    from netpart.cli.common import positive
+    from netpart.cli.common import members, pieces
 
     parser.add_argument(
-        "--group", type=positive, metavar="R", help="devices that share the rows of a block (default: 1)"
+        "--group", type=members, metavar="R", help="devices that share the rows of a block (default: 1)"
     )
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
@@ -68,9 +68,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slack", type=share, metavar="S", help="capacities above the fair share, e.g. 0.1 (default: enough)"
     )
-    parser.add_argument(
-        "--micro-batches", type=positive, metavar="M", help="of pipelines (default: the fastest of some)"
-    )
+    parser.add_argument("--micro-batches", type=pieces, metavar="M", help="of pipelines (default: the fastest of some)")
     parser.add_argument(
         "--limit", type=share, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
     )

@@ -63,15 +63,15 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
     parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
     parser.add_argument(
-        "--against", type=Path, metavar="ONE.json", help="say how much sooner this is done than that run of the job,"
-        " by its summary: one on one worker"
+        "--against", type=Path, metavar="ONE.json", help="say how much sooner this is done than an earlier run of the"
+        " job, on one worker, whose --summary this file is"
     )  # fmt: skip
     parser.add_argument(
         "--reach",
         type=share,
         default=0.9,
         metavar="A",
-        help="epochs count until a test has this accuracy (default: 0.9)",
+        help="with --against: accuracy of a test, 0..1, up to which the epochs of both are counted (default: 0.9)",
     )
 
 
@@ -106,7 +106,7 @@ def call(args: argparse.Namespace) -> int:
     warn(job, args)
     if args.summary:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
-        args.summary.touch()  # what cannot be written is known before the run, not after it
+        args.summary.open("a").close()  # what cannot be written is known before the run, not after it
     summary = train(job, args, meeting)
     print(closing(summary))
     if serial is not None:
@@ -134,12 +134,14 @@ def warn(job: Job, args: argparse.Namespace) -> None:
     """Says what of an earlier plan or run will not do what one may expect."""
     from netpart.cli.common import workers_of
     from netpart.cli.note import note
+    from netpart.launch.devices import unused
     from netpart.launch.earlier import earlier
     from netpart.launch.run import workspace_of
     from netpart.plan.advice import recut
 
     left = earlier(job.proto, (args.workspace or workspace_of(job.proto)) / "checkpoint")
-    for warning in (*recut(job, workers_of(args, job)), *left):
+    gpus = () if args.device else unused(job.proto)
+    for warning in (*recut(job, workers_of(args, job)), *gpus, *left):
         note(f"warning: {warning}")
 
 

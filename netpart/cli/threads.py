@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from netpart.cli.common import positive, workers_of
+from netpart.cli.common import count, workers_of
+from netpart.proto.limits import THREADS
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
@@ -15,10 +16,15 @@ ALL = "as OMP_NUM_THREADS says, or else all cores"
 STARTED = "as OMP_NUM_THREADS says, or else its share of the host's cores if a launcher tells, or else all"
 
 
+def threads(text: str) -> int:
+    """A number of threads, as the option gives it."""
+    return count(text, 1, THREADS)
+
+
 def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
     """Adds the option of how many cores a worker computes on; ``default`` says what it does on without it."""
     parser.add_argument(
-        "--threads", type=positive, metavar="N", help=f"threads of each worker's CPU kernels (default: {default})"
+        "--threads", type=threads, metavar="N", help=f"threads of each worker's CPU kernels (default: {default})"
     )
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.cli.common import count
+from netpart.cli.common import count, seconds
 from netpart.cli.threads import STARTED, add_threads, keep_to_share
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def add_token(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--token-file", type=Path, metavar="F", help="file with the run's token, mode 600 (default: NETPART_TOKEN)"
     )
-    parser.add_argument("--wait", type=float, default=600.0, metavar="SECONDS", help="how long to wait (default: 600)")
+    parser.add_argument(
+        "--wait", type=seconds, default=600.0, metavar="SECONDS", help="how long to wait (default: 600)"
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -73,7 +75,10 @@ def token_of(args: argparse.Namespace) -> bytes:
 
     token = given(os.environ, args.token_file)
     if token is None:
-        expected = "the run's token in the environment, or a file with --token-file"
-        hint = f"the run says what to type, and where every process gets the same environment {HINT}"
-        raise ConfigError(VARIABLE, expected, "neither", hint)
+        expected = "the run's token"
+        hint = (
+            f"copy the line that `netpart run` printed, set {VARIABLE} or give --token-file; where a launcher starts"
+            f" all processes, {HINT}"
+        )
+        raise ConfigError(VARIABLE, expected, "none", hint)
     return token

@@ -63,12 +63,14 @@ def chosen(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
     """The job of that name, or all jobs of that family; raises ConfigError with the nearest names."""
     from netpart.errors import ConfigError
     from netpart.proto.fields import nearest
+    from netpart.proto.words import ZOO, plain
 
     wanted = name.removesuffix(".conf").strip("/")
     found = {job: path for job, path in jobs.items() if job == wanted or job.startswith(f"{wanted}/")}
     if not found:
         families = sorted({job.split("/")[0] for job in jobs})
-        hint = nearest(wanted, [*jobs, *families]) or "`netpart zoo` lists them"
+        meant = ZOO.get(plain(wanted)) or next((job for job in jobs if job.rpartition("/")[2] == wanted), "")
+        hint = f"did you mean {meant}?" if meant else nearest(wanted, [*jobs, *families]) or "`netpart zoo` lists them"
         raise ConfigError("zoo", "a job or family of the zoo", repr(name), hint)
     return found
 

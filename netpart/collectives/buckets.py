@@ -9,13 +9,14 @@ def pack(sizes_bytes: Sequence[int], first: int = 1 << 16, growth: int = 4, limi
     """Packs gradients, given by size in the order they become ready, into buckets of consecutive indices.
 
     A bucket is closed once it holds its target of bytes: ``first`` for the first bucket, ``growth`` times
-    more for each next, at most ``limit``. A small first bucket starts the wire early, while backward still
-    computes; larger ones later cost fewer messages. The last bucket takes what is left. Raises ValueError
-    for a negative size, ``first`` or ``growth`` below 1 or ``limit`` below ``first``.
+    more for each next, at most ``limit``, or ``first`` where that is larger. A small first bucket starts the wire
+    early, while backward still computes; larger ones later cost fewer messages. The last bucket takes what is left.
+    Raises ValueError for a negative size, and for ``first``, ``growth`` or ``limit`` below 1.
     """
-    if min(sizes_bytes, default=0) < 0 or first < 1 or growth < 1 or limit < first:
-        wanted = "sizes >= 0, growth >= 1 and 1 <= first <= limit"
+    if min(sizes_bytes, default=0) < 0 or first < 1 or growth < 1 or limit < 1:
+        wanted = "sizes >= 0, first >= 1, growth >= 1 and limit >= 1"
         raise ValueError(f"buckets: expected {wanted}, got {min(sizes_bytes, default=0)=} {first=} {growth=} {limit=}")
+    limit = max(first, limit)
     buckets: list[list[int]] = []
     bucket: list[int] = []
     held, target = 0, first

@@ -71,7 +71,8 @@ def _label(column: bytes) -> int:
         label = int(column)
     except ValueError:
         raise DataError(
-            f"column 0: expected an integer label, got {_quote(column)}; see store_conf.has_label"
+            f"column 0: expected a label, a whole number from 0, got {_quote(column)}; number the classes; where there"
+            " are none, say store_conf { has_label: false }"
         ) from None
     if label not in _INT32:
         raise DataError(f"column 0: expected a label of 32 bits, got {_quote(column)}")

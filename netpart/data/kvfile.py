@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from netpart.data.atomic import atomic_file
 from netpart.data.mapped import Store
+from netpart.data.signatures import HEAD, looks_like
 from netpart.errors import DataError
 
 _LENGTH = struct.Struct("<Q")
@@ -40,13 +41,16 @@ class KvStore(Store):
     def _part(self, file: mmap.mmap, at: int, part: str, record: int, number: int) -> tuple[int, int]:
         start = at + _LENGTH.size
         if start > len(file):
-            raise self._cut(at, f"the length of a {part} (8 bytes)", f"{len(file) - at} more", record, number)
+            raise self._cut(file, at, f"the length of a {part} (8 bytes)", f"{len(file) - at} more", record, number)
         (length,) = _LENGTH.unpack_from(file, at)
         if length > len(file) - start:
-            raise self._cut(start, f"a {part} of {length} bytes", f"{len(file) - start} more", record, number)
+            raise self._cut(file, start, f"a {part} of {length} bytes", f"{len(file) - start} more", record, number)
         return start, start + length
 
-    def _cut(self, at: int, expected: str, got: str, record: int, number: int) -> DataError:
+    def _cut(self, file: mmap.mmap, at: int, expected: str, got: str, record: int, number: int) -> DataError:
+        kind, use = looks_like(file[:HEAD]) if number == 0 else ("", "")
+        if kind:
+            return DataError(f"{self.path}: expected a kvfile, got {kind}; {use}")
         hint = f"`truncate --size={record}` keeps the {number} whole records before it" if number else "is it a kvfile?"
         return DataError(f"{self.path}: byte {at}, record {number}: expected {expected}, got {got}; {hint}")
 

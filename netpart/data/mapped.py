@@ -47,6 +47,12 @@ class Store(ABC):
         _, _, start, stop = self._spans[record].tolist()
         return self._map[start:stop]
 
+    def skip(self, records: int) -> None:
+        """Leaves out the first ``records``: the next one is number 0. Raises DataError where none is left."""
+        if len(self._spans) <= records:
+            raise DataError(f"{self.path}: expected at least one record, got none; {HINT}")
+        self._spans = self._spans[records:]
+
     def close(self) -> None:
         """Gives the memory map back; the store cannot be read any more."""
         self._map.close()

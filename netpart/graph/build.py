@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError, DataError, Faults, FieldPath
+from netpart.errors import ConfigError, DataError, Faults, FieldPath, clipped
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.slices import SlicesRead, as_slice, slices_read
 from netpart.layers import layer_class
@@ -130,14 +130,27 @@ def check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str
         if name not in known:
             at = (*at_layer(i), "srclayers", s)
             raise ConfigError(
-                conf.name, f"srclayers that exist in phase {phase}", repr(name), nearest(name, known), at=at
+                conf.name,
+                f"srclayers that exist in phase {phase}",
+                repr(name),
+                listed(name) or nearest(name, known),
+                at=at,
             )
+
+
+def listed(names: str) -> str:
+    """A hint if ``names`` are several in one string."""
+    found = [name.strip(" \"'") for name in names.replace(";", ",").split(",")]
+    written = " ".join(f'srclayers: "{name}"' for name in found)
+    return f"write one name each: {written}" if len(found) > 1 else ""
 
 
 def nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
     """A hint with the known names closest to ``name``."""
     close = difflib.get_close_matches(name, list(known), 3)
-    return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(list(known)[:12])}"
+    if close or not known:
+        return f"did you mean {' or '.join(close)}?" if close else ""
+    return clipped(f"known: {', '.join(list(known)[:12])}")
 
 
 def topological(entries: Sequence[Entry]) -> list[Entry]:
@@ -228,7 +241,8 @@ class SharedParameters:
         found = self.by_name.get(wanted, [])
         if len(found) != 1:
             got = "no param of that name above" if not found else f"{len(found)} of them"
-            hint = nearest(wanted, list(self.by_name)) if not found else "write layer/param"
+            near = nearest(wanted, list(self.by_name)) or "no layer before it has a parameter"
+            hint = near if not found else "write layer/param"
             raise ConfigError(layer.name, f"one param named {wanted!r} to share", got, hint, at=at)
         if found[0].spec.shape != spec.shape:
             shapes = f"{found[0].spec.shape} of {found[0].name}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
 from netpart.proto.job_pb2 import Schedule
+from netpart.proto.limits import WORKERS
 from netpart.units import counted
 
 if TYPE_CHECKING:
@@ -123,7 +124,16 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
         raise ConfigError(
             ".".join(where), "ONE_F_ONE_B or GPIPE, with several groups or servers", "DELAYED", hint, at=where
         )
-    return Cluster(workers, groups, servers, conf.sync_freq, bound, conf.in_turns)
+    found = Cluster(workers, groups, servers, conf.sync_freq, bound, conf.in_turns)
+    if found.size > WORKERS:
+        raise ConfigError(
+            "cluster",
+            f"at most {WORKERS} workers and servers",
+            f"{found.size} ({found})",
+            "start fewer",
+            at=("cluster",),
+        )
+    return found
 
 
 def alone(job: JobProto) -> JobProto:

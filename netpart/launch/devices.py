@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,15 @@ def asked(job: JobProto) -> list[str]:
     if not job.gpu or device == CPU or (device != CUDA and not gpus()):
         return [device]
     return [CPU if gpu < 0 else f"{CUDA}:{gpu}" for gpu in job.gpu]
+
+
+def unused(job: JobProto) -> Iterator[str]:
+    """Says so where a job names GPUs that no worker will compute on."""
+    named = [gpu for gpu in job.gpu if gpu >= 0]
+    if named and asked(job) in (["auto"], [CPU]):
+        why = "the job says device: CPU" if job.device == JobProto.CPU else "no NVIDIA GPU can be used here"
+        listed = " ".join(f"gpu: {gpu}" for gpu in named)
+        yield f"{listed} has no effect, as {why}: the processor computes; --device cuda insists on GPUs"
 
 
 def dealt(names: Sequence[str], cluster: Cluster) -> list[str]:

@@ -21,7 +21,9 @@ def earlier(job: JobProto, folder: Path) -> Iterator[str]:
         yield f"--resume: {folder} has no checkpoint; the run begins with {begin}"
     elif newest is not None and parse_step(newest) >= job.train_steps:
         if job.resume and job.train_steps:
-            yield f"--resume: {newest} has all {job.train_steps} steps, so none is left to train; say --steps for more"
+            step, asked = parse_step(newest), job.train_steps
+            has = f"has all {asked} steps" if step == asked else f"is of step {step}, and the job ends after {asked}"
+            yield f"--resume: {newest} {has}, so none is left to train; say --steps for more"
         elif not job.resume and parse_step(newest) > job.train_steps:
             yield (
                 f"{newest} is of an earlier run that went further; --resume, sample and gradcam take it for the newest:"

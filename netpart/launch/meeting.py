@@ -32,6 +32,15 @@ class Meeting:
     local: int = 0
     token: bytes | None = None
     wait: float = WAIT_SECONDS
+    token_file: Path | None = None
+    """Where ``token`` was read, if that was a file."""
+
+    @property
+    def how(self) -> str:
+        """How another host gets the token that this one was given."""
+        if self.token_file is None:
+            return f"  (with this {VARIABLE})"
+        return f" --token-file {self.token_file.name}  (a copy of {self.token_file.absolute()})"
 
     @property
     def address(self) -> str:
@@ -69,7 +78,7 @@ class JoinTeam(ProcessTeam):
             return None
         command = f"netpart worker --join {self.meeting.listen}"
         if self.meeting.token is not None:
-            return Invited(self.missing(), f"{command}  (with this {VARIABLE})")
+            return Invited(self.missing(), command + self.meeting.how)
         host, file = host_and_port(self.meeting.listen, "--listen")[0], self.token_file.absolute()
         return Invited(self.missing(), f"{VARIABLE}=$(ssh {host} cat {file}) {command}")
 
@@ -88,7 +97,10 @@ class JoinTeam(ProcessTeam):
         rank = wish.rank if wish.HasField("rank") else missing[0]
         if rank not in missing:
             some = ", ".join(map(str, missing))
-            return JoinedProto(refused=f"expected a rank that is free, of {some}, got {rank}; leave --rank away")
+            why = "is taken" if rank in self.seats or rank < self.workers else "does not exist"
+            return JoinedProto(
+                refused=f"expected a rank that is free, got {rank}, which {why}; free: {some}. Omit --rank"
+            )
         self.seats[rank] = wish.host
         return JoinedProto(rank=rank)
 

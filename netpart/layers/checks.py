@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from google.protobuf.message import Message
+
 from netpart.errors import ConfigError
 from netpart.layers.layer import Layer
+from netpart.proto.fields import fields_of, meaning
 from netpart.spec import FLOAT, INT, Spec
 
 
@@ -57,5 +60,9 @@ def labels(layer: Layer, k: int, prediction: Spec) -> int:
 def at_least(layer: Layer, low: int, value: int, *at: str) -> int:
     """``value``, which must be ``low`` or more."""
     if value < low:
-        raise fault(layer, f"{at[-1]} of {low} or more", str(value), f"write {at[-1]}: {low} or more", *at)
+        block: Message = layer.conf
+        for name in at[:-1]:
+            block = getattr(block, name)
+        text = meaning(fields_of(block)[at[-1]])
+        raise fault(layer, f"{at[-1]} of {low} or more", str(value), f"{at[-1]} is: {text}" if text else "", *at)
     return value

@@ -9,11 +9,23 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from netpart.data.decode import csv_decoder
+from netpart.data.signatures import HEAD, is_text, looks_like
 from netpart.data.source import RowSource
-from netpart.data.store import open_store
+from netpart.data.store import Store, open_store
+from netpart.errors import DataError
+from netpart.layers.checks import fault
 from netpart.layers.rows import RowInput
 from netpart.layers.stores import layer_store, store_rows
 from netpart.spec import Shape, Spec
+
+
+def is_number(column: bytes) -> bool:
+    """True for text that is a number."""
+    try:
+        float(column)
+    except ValueError:
+        return False
+    return True
 
 
 @final
@@ -25,6 +37,8 @@ class CSVInput(RowInput):
     field = "store_conf"
 
     def infer(self) -> tuple[Spec, ...]:
+        if not self.conf.store_conf.separator:
+            raise fault(self, "a separator", "an empty one", 'write separator: ","', "store_conf", "separator")
         self.labelled = self.conf.store_conf.has_label
         return super().infer()
 
@@ -32,16 +46,30 @@ class CSVInput(RowInput):
         conf = self.conf.store_conf
         if conf.shape:
             return tuple(conf.shape)
-        with layer_store(self, "textfile") as store:
+        with self._store() as store:
             return (len(store.value(0).split(conf.separator.encode())) - self.labelled,)
 
     def records(self) -> int | None:
-        with layer_store(self, "textfile") as store:
+        with self._store() as store:
             return len(store)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, self.labelled, dtype)
-        return store_rows(self, layer_store(self, "textfile"), decode, self._file, batch, seed)
+        return store_rows(self, self._store(), decode, self._file, batch, seed)
+
+    def _store(self) -> Store:
+        """The lines of the file. Raises DataError for what begins with something else than values."""
+        store = layer_store(self, "textfile")
+        first = store.value(0)
+        kind, use = looks_like(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")
+        if kind or b"\0" in first:
+            use = use or "records of a kvfile are read by type: kRecordInput"
+            raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
+        if not any(map(is_number, first.split(self.conf.store_conf.separator.encode()))) and first.strip():
+            shown = repr(first[:40].decode(errors="replace"))
+            hint = "delete it, or say header: true in store_conf"
+            raise DataError(f"{store.path}: line 1: expected values, got a header, {shown}; {hint}")
+        return store
 
     def _file(self, path: Path, purpose: str) -> Any:
         decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, has_label=False, dtype=np.float64)

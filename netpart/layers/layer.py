@@ -6,11 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from netpart.errors import ConfigError
 from netpart.kernels.op import Op
 from netpart.layers.part import Call, Cost, Needs
+from netpart.proto.limits import AXES, ELEMENTS, EXTENT
 from netpart.spec import Placement, Region, Shape, Spec
 
 if TYPE_CHECKING:
@@ -80,6 +83,15 @@ class Expansion:
     share: Callable[[Region], tuple[Region, Region | None]]
 
 
+def refuse_large(who: str, kind: str, tensors: Sequence[Spec | ParamSpec]) -> None:
+    """Raises ConfigError for a tensor beyond the limits of the language."""
+    for shape in (tensor.shape for tensor in tensors):
+        if len(shape) > AXES or max(shape, default=0) > EXTENT or prod(shape) > ELEMENTS:
+            got = f"{len(shape)} axes" if len(shape) > AXES else f"{'×'.join(map(str, shape))} = {prod(shape):,}"
+            expected = f"an {kind} of at most {AXES} axes, of {EXTENT:,} elements on each and {ELEMENTS:,} in all"
+            raise ConfigError(who, expected.replace("an p", "a p"), got, "make the layer, or what it reads, smaller")
+
+
 class Layer(ABC):
     """A layer with its shapes known. Subclasses are final; a type is one file and one line in the laws."""
 
@@ -127,7 +139,9 @@ class Layer(ABC):
         self.conf, self.name, self.inputs = conf, conf.name, inputs
         self.rows_override, self.folder, self.training = rows, folder or Path(), training
         self.outputs: tuple[Spec, ...] = self.infer()
+        refuse_large(self.name, "output", self.outputs)
         self.params: tuple[ParamSpec, ...] = self.parameters()
+        refuse_large(self.name, "parameter", self.params)
 
     @property
     def output(self) -> Spec:

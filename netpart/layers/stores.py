@@ -34,7 +34,12 @@ def layer_store(layer: Layer, backend: str) -> Store:
     conf = layer.conf.store_conf
     if conf.encoded:
         raise fault(layer, "plain records", "encoded: true", "store decoded images", "store_conf", "encoded")
-    return open_store(conf.backend or backend, data_path(layer, conf.path, "store_conf", "path"))
+    store = open_store(conf.backend or backend, data_path(layer, conf.path, "store_conf", "path"))
+    if conf.header and (conf.backend or backend) != "textfile":
+        raise fault(layer, "header: true of a textfile", conf.backend or backend, "omit it", "store_conf", "header")
+    if conf.header:
+        store.skip(1)
+    return store
 
 
 def skipped(layer: Layer, most: int, seed: int) -> int:

@@ -21,7 +21,9 @@ def weight_and_bias(
     """
     protos = list(layer.conf.param)
     if len(protos) not in blocks:
-        names = [f'param {{ name: "{layer.name}_{kind}" }}' for kind in "wb"][: max(blocks)]
+        inits = {"w": "type: kUniformSqrtFanIn", "b": "type: kConstant value: 0"}
+        names = [f'param {{ name: "{layer.name}_{kind}" init {{ {init} }} }}' for kind, init in inits.items()]
+        names = names[: max(blocks)]
         expected = f"{' or '.join(map(str, blocks))} param blocks (weight, bias)"
         raise fault(layer, expected, str(len(protos)), f"write {' '.join(names)}", "param")
     last = layer.memory_order == MemoryOrder.CHANNELS_LAST

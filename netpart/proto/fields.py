@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import cast
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
+
+from netpart.proto.words import FIELDS, VALUES, plain, same_word
 
 FEW = 12
 """Up to this many names are listed in full where none is close to the wrong one."""
@@ -67,5 +71,33 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_field(name: str, known: Iterable[str]) -> str:
-    """A hint as ``nearest`` gives it, or where all fields are explained."""
-    return nearest(name, known) or "docs/language.md and proto/ explain the fields"
+    """A hint to the field that ``name`` means, in other frameworks or nearly, or where all fields are explained."""
+    known = list(known)
+    if same := same_word(name, known):
+        return f"did you mean {same}?"
+    foreign = FIELDS.get(plain(name), ("", ""))[1]
+    return foreign or nearest(name, known) or "docs/language.md and proto/ explain the fields"
+
+
+def nearest_value(field: FieldDescriptor, value: str) -> str:
+    """A hint to the value of an enum that ``value`` means, in other frameworks or nearly."""
+    enum = cast(EnumDescriptor, field.enum_type)
+    known, kind = list(enum.values_by_name), enum.name
+    foreign, same = VALUES.get(kind, {}).get(plain(value)), same_word(value, known)
+    all_types = "docs/layers.md lists all" if kind == "LayerType" else ""
+    if foreign and not same:
+        return "; ".join(filter(None, (foreign, all_types)))
+    return f"did you mean {same}?" if same else nearest(value, known) or all_types
+
+
+def meaning(field: FieldDescriptor) -> str:
+    """What proto/ says that ``field`` is, "" of a field that is not explained there."""
+    from netpart.resources import resource_folder
+
+    block = cast(Descriptor, field.containing_type)
+    file = resource_folder("proto") / Path(block.file.name).name
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    fields = text.partition(f"message {block.name} {{")[2]
+    found = re.search(rf"((?: *//.*\n)*).*\b{field.name} = {field.number}\b[^;]*;(?: *// *(.*))?", fields)
+    above, behind = found.groups(default="") if found else ("", "")
+    return behind.strip() or " ".join(line.strip(" /") for line in above.splitlines())

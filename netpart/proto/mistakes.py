@@ -11,7 +11,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.text_format import ParseError
 
 from netpart.errors import ConfigError, FieldPath, Position
-from netpart.proto.fields import WHOLE, blocks_with, descriptor, kind, nearest, nearest_field
+from netpart.proto.fields import WHOLE, blocks_with, descriptor, kind, meaning, nearest_field, nearest_value
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.positions import END, Token, tokens
 
@@ -129,6 +129,9 @@ def unknown_field(place: Place, name: str) -> ConfigError:
     """A field that its block does not have: perhaps an outer or an inner one has it."""
     block, known = place.inner, place.inner.descriptor.fields_by_name if place.inner.descriptor else {}
     expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
+    if name.isdigit() and place.previous.text == ",":
+        hint = f"numbers have a point, not a comma: {place.name.text}: 0.{name}"
+        return ConfigError(place.who(), expected, repr(name), hint)
     hint = belongs_outside(place, name) or belongs_inside(place, name) or nearest_field(name, known)
     return ConfigError(place.who(), expected, repr(name), hint)
 
@@ -169,15 +172,39 @@ def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigErr
     got, who = place.token.text, place.who(field.name)
     if place.token is END:
         return ConfigError(who, kind(field), "the end of the file", f"write a value behind {field.name}")
+    if field.cpp_type != FieldDescriptor.CPPTYPE_STRING and not field.message_type and got[0] in ('"', "'"):
+        return ConfigError(who, kind(field), got, f"write it without quotes: {field.name}: {got[1:-1]}")
     if field.enum_type:
-        return ConfigError(who, kind(field), got, nearest(got, field.enum_type.values_by_name))
+        return ConfigError(who, kind(field), got, nearest_value(field, got))
     if field.cpp_type in WHOLE and not _DIGITS.fullmatch(got):
-        return ConfigError(who, kind(field), got, f"write it in digits, as in {field.name}: 10")
+        return ConfigError(who, kind(field), got, "; ".join(filter(None, (digits(field), explained(field)))))
+    if field.message_type:
+        return ConfigError(who, kind(field), got, block_hint(field))
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] in TYPOGRAPHIC:
         return ConfigError(who, kind(field), got, f'write it with straight quotes: {field.name}: "..."')
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] not in ('"', "'"):
         return ConfigError(who, kind(field), got, f'put it in quotes: {field.name}: "{got}"')
     return ConfigError(who, kind(field), got, message)
+
+
+def digits(field: FieldDescriptor) -> str:
+    """How a whole number is written."""
+    return f"write it in digits, as in {field.name}: 10" if field.name != "partition_dim" else ""
+
+
+def explained(field: FieldDescriptor) -> str:
+    """What a field is, as a hint."""
+    return f"{field.name} is: {text}" if (text := meaning(field)) else ""
+
+
+def block_hint(field: FieldDescriptor) -> str:
+    """How a block is written, where a value came."""
+    examples = {
+        "learning_rate": "type: kFixed base_lr: 0.05",
+        "init": "type: kUniformSqrtFanIn",
+        "updater": "type: kSGD",
+    }
+    return f"write {field.name} {{ {examples.get(field.name, '...')} }}"
 
 
 def is_extension(error: ParseError) -> bool:

@@ -11,7 +11,7 @@ conv1.partition_dim=                    without a value: clears the field, list,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -20,10 +20,20 @@ from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from netpart.errors import ConfigError, FieldPath, Position
-from netpart.proto.fields import blocks_with, descriptor, fields_of, is_repeated, kind, nearest, nearest_field
+from netpart.errors import ConfigError, FieldPath, Position, clipped
+from netpart.proto.fields import (
+    blocks_with,
+    descriptor,
+    fields_of,
+    is_repeated,
+    kind,
+    nearest,
+    nearest_field,
+    nearest_value,
+)
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.words import FIELDS, plain
 
 _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
@@ -43,7 +53,7 @@ class Option(Position):
     """The place of a field that an override has set: the command line."""
 
     def __str__(self) -> str:
-        return self.file
+        return clipped(self.file)
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,36 @@ def inside(message: Message, name: str) -> str:
     owners = [owner for owner in blocks_with(descriptor(message), name) if not is_repeated(known[owner])]
     owners = [owner for owner in owners if message.HasField(owner)] or owners
     return f"did you mean {' or '.join(f'{owner}.{name}' for owner in owners[:3])}?" if owners else ""
+
+
+def meant(message: Message, name: str) -> str:
+    """A hint to the field of ``message``, or of a block in it, that other frameworks call ``name``."""
+    place = FIELDS.get(plain(name), ("", ""))[0].rpartition(".")[2]
+    return (inside(message, place) if place else "") or nearest_field(name, fields_of(message))
+
+
+def elsewhere(job: JobProto, name: str) -> str:
+    """A hint to fields called ``name``, here or in other frameworks, further down in ``job``."""
+    place, hint = FIELDS.get(plain(name), ("", ""))
+    wanted = {name, place.rpartition(".")[2] or name}
+    paths = list(dict.fromkeys(path for path in fields_below(job) if path.rpartition(".")[2] in wanted))
+    if not paths and place and "data." not in place:
+        paths = [place]
+    if not paths:
+        return hint
+    return f"did you mean {' or '.join(paths[:3])}?"
+
+
+def fields_below(job: JobProto) -> Iterator[str]:
+    """Every field of the blocks that ``job`` has, as --set names it."""
+    blocks: list[tuple[str, Message]] = [("", job)]
+    for prefix, block in blocks:
+        yield from (prefix + name for name, field in fields_of(block).items() if not field.message_type)
+        for field, value in block.ListFields():
+            if isinstance(value, Message):
+                blocks.append((f"{prefix}{field.name}.", value))
+            elif field.name == "layer" and field.message_type:
+                blocks += [(f"{layer.name}.", layer) for layer in value]
 
 
 class Override:
@@ -101,7 +141,7 @@ class Override:
             return layers[key], self.target[len(key) + 1 :].split(".")
         if first in fields_of(JobProto):
             return [Target(job, ())], self.target.split(".")
-        raise self.unknown_target(first, layers)
+        raise self.unknown_target(first, layers, job)
 
     def check_clash(self, key: str, layers: list[Target]) -> None:
         if key in fields_of(JobProto):
@@ -109,11 +149,11 @@ class Override:
             hint = f"for the layer write neuralnet.layer[{number}], or rename it"
             raise self.wrong("a layer or a field of the job", f"{key!r}, which is both", hint)
 
-    def unknown_target(self, first: str, layers: dict[str, list[Target]]) -> ConfigError:
+    def unknown_target(self, first: str, layers: dict[str, list[Target]], job: JobProto) -> ConfigError:
         if self.target in layers:
             return self.wrong("a field of the layer", "none", f"write {self.target}.FIELD=VALUE")
         keys = [key for key in layers if ("@" in key) == ("@" in first)]
-        hint = nearest(first, [*keys, *fields_of(JobProto)])
+        hint = elsewhere(job, first) or nearest(first, [*keys, *fields_of(JobProto)])
         return self.wrong("a layer or a field of the job", repr(first), hint)
 
     def set(self, target: Target, steps: list[str]) -> list[FieldPath]:
@@ -137,7 +177,7 @@ class Override:
         name = found[1] if found else step
         if not found or name not in known:
             expected = f"a field of {descriptor(target.message).name}"
-            raise self.wrong(expected, repr(step), inside(target.message, name) or nearest_field(name, known))
+            raise self.wrong(expected, repr(step), inside(target.message, name) or meant(target.message, name))
         index = int(found[2]) if found[2] else None
         if index is not None:
             self.check_index(target, known[name], index)
@@ -183,6 +223,9 @@ class Override:
             return at
         elements = getattr(target.message, field.name)
         if index is None:
+            if self.value[:1] in ("[", "(", "{"):
+                plain_list = self.value.strip("[](){} ")
+                raise self.wrong("a list without brackets", repr(self.value), f"write {field.name}={plain_list}")
             elements[:] = [self.read(field, v.strip()) for v in self.value.split(",")]
             return at
         elements[index : index + 1] = [self.read(field, self.value)]
@@ -192,7 +235,7 @@ class Override:
         try:
             return text_format.ParseEnum(field, value) if field.enum_type else _READERS[field.cpp_type](value)
         except ValueError:
-            hint = nearest(value, field.enum_type.values_by_name) if field.enum_type else ""
+            hint = nearest_value(field, value) if field.enum_type else ""
             raise self.wrong(kind(field), repr(value), hint) from None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import TypeVar
@@ -14,14 +14,16 @@ from typing import TypeVar
 from google.protobuf import text_format
 
 from netpart.errors import ConfigError, Faults, FieldPath, JobError, Position
-from netpart.proto.counts import check_counts
 from netpart.proto.fields import descriptor, nearest
 from netpart.proto.job_pb2 import JobProto
+from netpart.proto.limits import JOB
 from netpart.proto.mistakes import is_extension, missing_fields
 from netpart.proto.override import apply
 from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import positions
+from netpart.proto.ranges import out_of_range
 from netpart.proto.slips import slips
+from netpart.units import bytes_text
 
 _LONE_RETURN = re.compile("\r(?!\n)")
 Located = TypeVar("Located", bound=JobError)
@@ -92,7 +94,7 @@ def loads(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job
     """Reads the job in ``text``; ``name`` stands for the file in errors.
 
     Raises ConfigError, with its position, for text that is no JobProto, a required field that is missing, an
-    override that fits nothing, counts that cannot be, and layers that mix include and exclude.
+    override that fits nothing, a value out of its range, and layers that mix include and exclude.
     """
     return _read(text, name, None, overrides)
 
@@ -136,21 +138,25 @@ def check(proto: JobProto) -> None:
     """Raises ConfigError for what the schema demands and the text parser lets pass."""
     faults = Faults()
     faults.found += missing_fields(proto)
-    for demand in (partial(check_phases, proto.neuralnet), partial(check_counts, proto)):
-        with faults.noted():
-            demand()
+    faults.found += out_of_range(proto)
+    with faults.noted():
+        check_phases(proto.neuralnet)
     faults.refuse()
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of ``path``; raises ConfigError with the nearest names in its folder."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(JOB + 1)  # no more, of a device or a pipe that has no end
     except OSError as error:
         known = {FileNotFoundError: "none", IsADirectoryError: "a folder"}
         got = known.get(type(error), f"an error: {str(error.strerror).lower()}")
         hint = neighbours(path) if isinstance(error, FileNotFoundError) else ""
         raise ConfigError(str(path), "a job configuration file", got, hint) from None
+    if len(data) > JOB:
+        raise ConfigError(str(path), f"a job of at most {bytes_text(JOB)}", "more", "is it a job configuration file?")
+    return data
 
 
 def neighbours(path: Path) -> str:

@@ -135,7 +135,7 @@ MISTAKES = {
     ),
     "missing param blocks": Mistake(
         PARAMS, "", CONV_LAYER,
-        'conv: expected 1 or 2 param blocks (weight, bias), got 0; write param { name: "conv_w" } param { name:',
+        'conv: expected 1 or 2 param blocks (weight, bias), got 0; write param { name: "conv_w" init {',
     ),
     "doubled param names": Mistake(
         'param { name: "b" init { type: kConstant value: 0 } }', 'param { name: "w" }', 'name: "w" }\n',

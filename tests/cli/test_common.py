@@ -28,7 +28,7 @@ def test_the_algorithm_that_is_named_is_the_one_that_is_taken(name: str, job: Pa
 def test_a_verb_refuses_what_would_change_nothing(words: tuple[str, str], job: Path, netpart: Netpart) -> None:
     answer = netpart(words[0], job, *(("ip",) if words[0] == "explain" else ()), words[1], "1")
     assert (answer.code, answer.out) == (2, "")
-    assert f"unknown: {words[1]} 1; netpart {words[0]} --help explains all options" in answer.err
+    assert f"error: unknown: {words[1]} 1; " in answer.err
 
 
 @pytest.mark.parametrize("wanted", SHARDING)

@@ -58,14 +58,13 @@ def test_an_unknown_verb_is_told_the_nearest(netpart: Netpart) -> None:
 def test_workers_are_counted_from_1(workers: str, job: Path, netpart: Netpart) -> None:
     answer = netpart("check", job, f"--workers={workers}")
     assert answer.code == 2
-    assert f"expected a whole number of 1 or more, got '{workers}'" in answer.err
+    assert f"expected a whole number from 1 to 4096, got '{workers}'" in answer.err
 
 
 def test_an_unknown_option_is_answered_by_its_verb(job: Path, netpart: Netpart) -> None:
     answer = netpart("check", job, "--sheme", "data")
     assert answer.code == 2
-    assert answer.err.startswith("usage: netpart check ")
-    assert answer.err.endswith("error: unknown: --sheme data; netpart check --help explains all options\n")
+    assert answer.err == "error: unknown: --sheme data; did you mean --scheme?\n"
 
 
 def test_a_seed_fits_its_field(job: Path, netpart: Netpart) -> None:

@@ -22,7 +22,7 @@ def nobody_started_us(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_worker_needs_a_token(netpart: Netpart) -> None:
     answer = netpart("worker", "--join", "tcp://127.0.0.1:5555")
     assert answer.code == 2
-    assert answer.err.startswith("error: NETPART_TOKEN: expected the run's token in the environment, or a file with")
+    assert answer.err.startswith("error: NETPART_TOKEN: expected the run's token, got none; copy the line")
 
 
 def test_a_worker_needs_an_address_before_a_token(netpart: Netpart) -> None:

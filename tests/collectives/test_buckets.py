@@ -35,6 +35,12 @@ def test_nothing_to_pack() -> None:
     assert pack([0, 0]) == [[0, 1]]
 
 
+def test_a_first_bucket_above_the_limit_is_that_of_all() -> None:
+    mib = 1 << 20
+    assert pack([3 * mib] * 6, first=8 * mib) == [[0, 1, 2], [3, 4, 5]]
+    assert pack([40 * mib, 8], first=1 << 30) == [[0, 1]]
+
+
 @given(st.lists(st.integers(0, 1000)), st.integers(1, 50), st.integers(1, 5), st.integers(0, 200))
 def test_buckets_are_minimal(sizes: list[int], first: int, growth: int, more: int) -> None:
     limit = first + more
@@ -48,7 +54,7 @@ def test_buckets_are_minimal(sizes: list[int], first: int, growth: int, more: in
 
 
 @pytest.mark.parametrize(
-    ("sizes", "first", "growth", "limit"), [([-1], 1, 1, 1), ([1], 0, 1, 1), ([1], 1, 0, 1), ([1], 2, 1, 1)]
+    ("sizes", "first", "growth", "limit"), [([-1], 1, 1, 1), ([1], 0, 1, 1), ([1], 1, 0, 1), ([1], 1, 1, 0)]
 )
 def test_senseless_settings(sizes: list[int], first: int, growth: int, limit: int) -> None:
     with pytest.raises(ValueError, match="buckets: expected"):

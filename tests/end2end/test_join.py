@@ -260,7 +260,7 @@ def test_strangers_stay_outside(hosts: Hosts, tmp_path: Path) -> None:
     assert "expected a coordinator with this token, got one that does not accept it" in stranger.lines[-1]
     taken = join(hosts, 2, "--rank", "0")
     assert taken.end() == 1
-    assert "expected a rank that is free, of 1, got 0; leave --rank away" in taken.lines[-1]
+    assert "expected a rank that is free, got 0, which is taken; free: 1. Omit --rank" in taken.lines[-1]
     other = join(hosts, 1)
     assert (other.end(), coordinator.end()) == (0, 0)
     check_the_same(conf, 2, workspace, summary)

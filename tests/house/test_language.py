@@ -13,7 +13,7 @@ from netpart.graph.partition import Partition, partition_job
 from netpart.layers.layer import INPUT
 from netpart.layers.layer_norm import LayerNorm
 from netpart.plan.cuts import cut_text
-from netpart.proto import reader
+from netpart.proto import limits, reader
 from netpart.proto.job_pb2 import LayerProto
 from netpart.registry import Registry
 from netpart.updaters import UPDATERS
@@ -59,6 +59,16 @@ def job() -> str:
 
 def partition(text: str) -> Partition:
     return partition_job(reader.loads(text).proto, WORKERS)
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    (rows,) = [table(section("When a job is wrong"), "what")]
+    said = [int(row[1].replace(" ", "")) for row in rows]
+    found = (
+        limits.WORKERS, limits.MICRO_BATCHES, limits.ROWS, limits.WINDOW, limits.AXES, limits.EXTENT, limits.ELEMENTS,
+        limits.BUCKET, limits.THREADS, int(limits.SECONDS), limits.CHARACTERS, limits.VALUES, limits.JOB,
+    )  # fmt: skip
+    assert said == list(found)
 
 
 def test_the_table_has_every_layer_type_once() -> None:

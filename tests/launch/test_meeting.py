@@ -33,7 +33,8 @@ def test_ranks_are_given_in_order_around_those_that_are_asked_for(team: JoinTeam
 def test_a_rank_is_given_once(team: JoinTeam) -> None:
     ask(team, 2)
     for rank in (0, 2, 4):
-        assert ask(team, rank) == f"expected a rank that is free, of 1, 3, got {rank}; leave --rank away"
+        why = "does not exist" if rank == 4 else "is taken"
+        assert ask(team, rank) == f"expected a rank that is free, got {rank}, which {why}; free: 1, 3. Omit --rank"
 
 
 def test_one_too_many(team: JoinTeam) -> None:
@@ -62,6 +63,14 @@ def test_the_invitation_says_what_to_type_and_no_secret(team: JoinTeam, tmp_path
     known = JoinTeam(2, Meeting("tcp://127.0.0.1:5555", token=b"t" * 16), tmp_path).invitation()
     assert known is not None
     assert known.command == f"{command}  (with this NETPART_TOKEN)"
+
+
+def test_an_invitation_names_the_token_file_that_was_given(tmp_path: Path) -> None:
+    meeting = Meeting("tcp://127.0.0.1:5555", token=b"t" * 16, token_file=tmp_path / "secret")
+    invited = JoinTeam(2, meeting, tmp_path).invitation()
+    assert invited is not None
+    command = "netpart worker --join tcp://127.0.0.1:5555 --token-file secret"
+    assert invited.command == f"{command}  (a copy of {tmp_path / 'secret'})"
 
 
 def test_nobody_is_invited_where_all_are_here(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def bracketed(draw: st.DrawFn, inner: list[Item]) -> list[Item]:
 def layers(draw: st.DrawFn, path: FieldPath) -> list[Item]:
     fields = [
         draw(scalar((*path, "name"), strings("conv"))),
-        draw(numbers((*path, "location"))),
+        draw(numbers((*path, "shift"))),
         [("relu_conf", (*path, "relu_conf")), *bracketed(draw, draw(scalar((*path, "relu_conf", "negative_slope"),
                                                                            st.just([("-1.5e-3", None)]))))],
         draw(scalar((*path, "type"), st.just([("kReLU", None)]))),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, FieldPath
@@ -109,12 +110,12 @@ class LayerPlacer:
     def grid(self, cuts: list[Cut], location: list[int]) -> Placement:
         """Shards of every cell of the grid, in row-major order; empty cells are dropped."""
         self.check_once(cuts)
-        cells = list(product(*(range(len(c.ranges)) for c in cuts)))
-        workers = location or list(range(len(cells)))
-        if len(workers) != len(cells) or max(workers) >= self.workers:
-            got = f"{len(workers)} locations" if location else f"{self.workers} workers"
-            hint = f"list {len(cells)} locations" if location else f"run with --workers {len(cells)} or list locations"
-            raise ConfigError(self.node.name, f"a worker for each of {len(cells)} parts", got, hint, at=("cut",))
+        count = prod(len(cut.ranges) for cut in cuts)
+        if len(location) != count if location else count > self.workers:
+            got = f"{len(location)} locations" if location else f"{self.workers} workers"
+            hint = f"list {count} locations" if location else f"run with --workers {count} or list locations"
+            raise ConfigError(self.node.name, f"a worker for each of {count} parts", got, hint, at=("cut",))
+        cells, workers = product(*(range(len(cut.ranges)) for cut in cuts)), location or list(range(count))
         shards = [self.shard(cuts, cell, w) for cell, w in zip(cells, workers, strict=True)]
         filled = tuple(s for s in shards if all(lo < hi for lo, hi in s.region))
         if len(set(filled)) < len(filled):

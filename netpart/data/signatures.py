@@ -1,0 +1,38 @@
+"""What a file is that its reader cannot read, by how it begins: so that an error can say what reads it."""
+
+from __future__ import annotations
+
+import codecs
+
+RECORDS = "images become records of a kvfile with netpart.data.store.KvWriter, one encode_record each"
+KINDS: tuple[tuple[bytes, str, str], ...] = (
+    (b"\x89PNG", "a PNG image", RECORDS),
+    (b"\xff\xd8\xff", "a JPEG image", RECORDS),
+    (b"GIF8", "a GIF image", RECORDS),
+    (b"\x1f\x8b", "a gzip file", "unpack it; scans (.nii.gz) are listed in a table for type: kNiftiInput"),
+    (b"PK\x03\x04", "a zip file (also .npz, .pt)", "unpack it, and make records of its arrays"),
+    (b"\x89HDF", "an HDF5 file", "make records of its arrays"),
+    (b"\x93NUMPY", "a NumPy file", "make records of its rows"),
+    (b"\x00\x00\x08", "an IDX file", "`netpart data mnist` converts MNIST's"),
+    (b"\x5c\x01\x00\x00", "a NIfTI file", "list it in a table for type: kNiftiInput"),
+)
+"""How it begins, what it is then, and what to do."""
+HEAD = 512
+"""Bytes that are looked at."""
+
+
+def looks_like(head: bytes) -> tuple[str, str]:
+    """What begins with ``head``, and a hint; ("", "") for what nothing is known of."""
+    for magic, kind, hint in KINDS:
+        if head.startswith(magic):
+            return kind, hint
+    return ("a text file", "for CSV use type: kCSVInput") if is_text(head) else ("", "")
+
+
+def is_text(head: bytes) -> bool:
+    """True for bytes that are characters, as far as they go."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head[:HEAD])  # the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    return bool(text.strip()) and all(c.isprintable() or c in "\t\r\n" for c in text)

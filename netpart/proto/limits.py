@@ -1,0 +1,90 @@
+"""The limits of the language: one table, which docs/language.md shows.
+
+They are wide: what a sensible job asks for is far below. They exist so that a slip of the keyboard is answered at once,
+where it stands, and not by a full memory.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+WORKERS = 4096
+"""Members of a run: the workers of all groups, and servers."""
+MICRO_BATCHES = 1024
+"""Micro-batches of a mini-batch: each is a piece of every worker's schedule."""
+ROWS = 1 << 24
+"""Rows of a mini-batch."""
+WINDOW = 1 << 20
+"""Elements of a kernel, a pad, a stride or a dilation along one axis."""
+EXTENT = (1 << 31) - 1
+"""Elements of a tensor along one axis."""
+ELEMENTS = 1 << 40
+"""Elements of one tensor."""
+AXES = 8
+"""Axes of a tensor: as many as a message has room for."""
+BUCKET = 1 << 30
+"""Bytes of the first all-reduce bucket."""
+THREADS = 4096
+"""Threads of one worker's kernels."""
+SECONDS = 1e9
+"""Of any wait."""
+CHARACTERS = 4096
+"""Characters of a string: a name, or the path of a file."""
+VALUES = 1 << 16
+"""Values of a list."""
+JOB = 16 << 20
+"""Bytes of a job's file."""
+
+
+class Range(NamedTuple):
+    """The values that a number may have: from ``low`` to ``high``. No number of a job is infinite, or nan."""
+
+    low: float
+    high: float
+
+    def holds(self, value: float) -> bool:
+        """True for a value within it that is finite."""
+        return self.low <= value <= self.high and abs(value) < inf
+
+    def __str__(self) -> str:
+        if self.high < EXTENT:
+            return f"{self.low:g} to {self.high:.10g}"
+        return "a finite number" if self.low == -inf else f"{self.low:g} or more"
+
+
+ANY, NOT_NEGATIVE, COUNT, FROM_1 = Range(-inf, inf), Range(0, inf), Range(0, EXTENT), Range(1, EXTENT)
+PLACE, PARTS = Range(0, WORKERS - 1), Range(1, WORKERS)
+
+_WINDOWS = [f"{name}{axis}" for name in ("kernel", "pad", "stride", "dilation") for axis in ("", "_x", "_y", "_z")]
+_LENGTH = Range(0, WINDOW)
+
+RANGES: dict[str, dict[str, Range]] = {
+    "JobProto": {
+        **dict.fromkeys(("train_steps", "step", "warmup_steps"), COUNT),
+        **dict.fromkeys(("disp_freq", "test_freq", "validate_freq", "checkpoint_freq"), COUNT),
+        **dict.fromkeys(("disp_after", "test_after", "validate_after", "checkpoint_after"), COUNT),
+        **dict.fromkeys(("test_steps", "validate_steps"), COUNT),
+        "num_openblas_threads": Range(0, THREADS),
+        "deadline": Range(0, SECONDS),
+        "bucket_bytes": Range(1, BUCKET),
+    },
+    "NetProto": {"micro_batches": Range(1, MICRO_BATCHES), "replicas": PARTS, "stages": PARTS},
+    "ClusterProto": {
+        **dict.fromkeys(("nworker_groups", "nworkers_per_group", "nservers_per_group"), PARTS),
+        "nserver_groups": Range(0, WORKERS),
+        "sync_freq": FROM_1,
+        "staleness": COUNT,
+    },
+    "LayerProto": {"location": PLACE, "unroll_len": FROM_1},
+    "CutProto": {"parts": PARTS, "sizes": FROM_1, "location": PLACE},
+    "ShardProto": {"worker": PLACE, "rows": Range(1, ROWS)},
+    "ConvolutionProto": dict.fromkeys((*_WINDOWS, "output_pad"), _LENGTH),
+    "PoolingProto": dict.fromkeys(_WINDOWS[:12], _LENGTH),
+    "UpsamplingProto": {"factor": _LENGTH},
+    **{block: {"batchsize": Range(1, ROWS)} for block in ("StoreProto", "TextProto", "NiftiProto", "DataProto")},
+    "DeviceProto": {"count": PARTS},
+    "LinkProto": {"latency": NOT_NEGATIVE, "overhead": NOT_NEGATIVE},
+}  # fmt: skip
+"""By message and field. What is not here may be any finite number; what layers and updaters ask of theirs they check,
+for it depends on more than the field."""

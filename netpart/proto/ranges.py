@@ -1,0 +1,81 @@
+"""Refuses what no job can mean: numbers out of their range, lists and strings that are too long to be meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from netpart.errors import ConfigError, FieldPath
+from netpart.proto.fields import is_repeated, meaning
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.limits import ANY, CHARACTERS, RANGES, VALUES
+
+
+class Long(NamedTuple):
+    """A list that is too long to be meant, by its number of values."""
+
+    values: int
+
+
+Value = tuple[FieldDescriptor, FieldPath, Any]
+
+
+def out_of_range(job: JobProto) -> Iterator[ConfigError]:
+    """The errors for all values of ``job`` beyond their limits (``limits.py``), with their paths."""
+    for field, at, value in values(job, ()):
+        if isinstance(value, Long):
+            yield ConfigError(label(job, at), f"at most {VALUES} values", str(value.values), "name fewer", at=at)
+        elif isinstance(value, str):
+            yield from wrong_text(label(job, at), at, value)
+        elif not isinstance(value, bool | bytes):
+            yield from wrong_number(label(job, at), field, at, value)
+
+
+def values(block: Message, at: FieldPath) -> Iterator[Value]:
+    """Every value that is set in ``block`` and in the blocks below it, with its field and its path."""
+    for field, value in block.ListFields():
+        here = (*at, f"[{field.full_name}]" if field.is_extension else field.name)
+        if not is_repeated(field):
+            yield from below(field, here, value)
+        elif not field.message_type and len(value) > VALUES:
+            yield field, here, Long(len(value))
+        else:
+            for i, element in enumerate(value):
+                yield from below(field, (*here, i), element)
+
+
+def below(field: FieldDescriptor, at: FieldPath, value: Any) -> Iterator[Value]:
+    """The value itself, or those of the block that it is."""
+    return values(value, at) if field.message_type else iter([(field, at, value)])
+
+
+def wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float) -> Iterator[ConfigError]:
+    """The error for a number that its field cannot be; its hint says what the field means."""
+    block = cast(Descriptor, field.containing_type)
+    allowed = RANGES.get(block.name, {}).get(field.name, ANY)
+    if not allowed.holds(value):
+        text = meaning(field)
+        hint = f"{field.name} is: {text}" if text else ""
+        yield ConfigError(who, str(allowed), f"{value:.15g}", hint, at=at)
+
+
+def wrong_text(who: str, at: FieldPath, text: str) -> Iterator[ConfigError]:
+    """The error for a string that is no name and no path."""
+    if len(text) > CHARACTERS:
+        yield ConfigError(who, f"at most {CHARACTERS} characters", f"{len(text)}", "write less", at=at)
+    if "\0" in text:
+        hint = "no file has a name with it; write \\\\0 for a backslash and a 0"
+        yield ConfigError(who, "text", "a character of value 0", hint, at=at)
+
+
+def label(job: JobProto, at: FieldPath) -> str:
+    """A path as --set writes it: ``ip.innerproduct_conf.num_output``."""
+    steps: Sequence[str | int] = at
+    if at[:2] == ("neuralnet", "layer") and len(at) > 3:
+        index = int(at[2])
+        steps = (job.neuralnet.layer[index].name or f"layer {index}", *at[3:])
+    words = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return words.removeprefix(".")

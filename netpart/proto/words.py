@@ -1,0 +1,225 @@
+"""What other frameworks call things: one table from their words to netpart's, for the hints of error messages.
+
+Words are compared in small letters and without what joins them: batch_size, BatchSize and batchsize are one word.
+A line of a table has all words for a thing, of a field how --set names it, and after the colon the hint.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def read(text: str) -> dict[str, tuple[str, str]]:
+    """A table: by each word how --set names what it means, or "", and the hint. A line that begins with spaces goes on
+    with the one above."""
+    found: dict[str, tuple[str, str]] = {}
+    for line in re.sub(r"\n +", " ", text).strip().split("\n"):
+        words, _, hint = line.partition(": ")
+        names, _, place = words.partition(" = ")
+        found |= dict.fromkeys(names.split(), (place, hint))
+    return found
+
+
+def hints(text: str) -> dict[str, str]:
+    """A table of hints alone."""
+    return {word: hint for word, (_, hint) in read(text).items()}
+
+
+LAYER_TYPES: dict[str, str] = hints("""
+linear dense fc fullyconnected ip affine: a fully connected layer is kInnerProduct
+conv conv2d cnn: a convolution is kConvolution
+depthwiseconv2d separableconv2d: a depthwise convolution is kConvolution with as many groups as channels
+conv1d: it is kConvolution with convolution_conf { spatial_axes: 1 }
+conv3d: it is kConvolution with convolution_conf { spatial_axes: 3 }
+convtranspose convtranspose2d convtranspose3d conv2dtranspose deconvolution deconv: a transposed convolution is
+    kTransposedConvolution
+maxpool maxpool2d maxpooling maxpooling2d pool: max pooling is kPooling
+maxpool1d maxpooling1d: it is kPooling with pooling_conf { spatial_axes: 1 }
+maxpool3d maxpooling3d: it is kPooling with pooling_conf { spatial_axes: 3 }
+avgpool avgpool2d averagepooling averagepooling2d: average pooling is kPooling with pooling_conf { pool: AVG }
+adaptiveavgpool2d globalaveragepooling2d globalmaxpooling2d globalavgpool gap: the mean or the maximum of each
+    channel is kGlobalPooling
+batchnorm batchnorm1d batchnorm2d batchnorm3d batchnormalization batchnormalisation bn syncbatchnorm: batch
+    normalisation is kBM
+layernorm layernormalization: it is kLayerNorm
+groupnorm groupnormalization: it is kGroupNorm
+localresponsenorm localresponsenormalization: it is kLRN
+leakyrelu prelu: it is kReLU with relu_conf { negative_slope: 0.01 }
+tanh: it is kActivation with activation_conf { type: TANH }; kSTanh is the scaled one
+gelu: it is kActivation with activation_conf { type: GELU }
+silu swish: it is kActivation with activation_conf { type: SILU }
+mish: it is kActivation with activation_conf { type: MISH }
+elu: it is kActivation with activation_conf { type: ELU }
+softplus: it is kActivation with activation_conf { type: SOFTPLUS }
+relu6: it is kActivation with activation_conf { type: RELU6 }
+crossentropy crossentropyloss softmaxwithloss softmaxcrossentropy nllloss categoricalcrossentropy
+    sparsecategoricalcrossentropy logsoftmax: softmax and cross-entropy together are kSoftmaxLoss
+mse mseloss meansquarederror l2loss: the squared error is kEuclideanLoss
+concat concatenate cat: layers are joined by kConcate
+permute permutation: axes change places in kTranspose
+view unflatten: it is kReshape
+eltwise elementwise residual shortcut: a sum is kAdd, a product kMul, a maximum kMax
+multiply product: a product of its sources is kMul
+upsample upsampling2d interpolate resize: it is kUpsampling
+multiheadattention selfattention scaleddotproductattention: kAttention has no weights: queries, keys and values come
+    from kInnerProduct with axis: 2
+input data dataset inputlayer: data comes from kRecordInput, kCSVInput or, made up, kSyntheticInput
+imagedata imagefolder imageinput jpeg png: images come as records from kRecordInput: `netpart data --help` makes
+    such stores
+csv csvdata: CSV files are read by kCSVInput
+lstm rnn gru bilstm simplernn: recurrent layers are not there yet
+""")
+"""Types of layers. What is netpart's name but for the k, as ReLU, needs no line here."""
+
+FIELDS: dict[str, tuple[str, str]] = read("""
+lr baselr learningrate = updater.learning_rate.base_lr: the rate is written learning_rate { type: kFixed base_lr:
+    0.05 } in updater
+lrpolicy = updater.learning_rate.type: the rate is written learning_rate { type: kFixed base_lr: 0.05 } in updater
+epochs epoch numepochs maxepochs maxiter iterations numsteps steps maxsteps = train_steps: a run is as long as
+    train_steps: 1000, in mini-batches; an epoch is the number of samples / batchsize of them
+batchsize batch = data.store_conf.batchsize: rows per step are store_conf { batchsize: 64 } of the input layer
+units outfeatures hiddensize hiddenunits neurons numoutput numoutputs numhidden outputdim =
+    innerproduct_conf.num_output: neurons are written innerproduct_conf { num_output: 10 }
+outchannels filters nfilters channels numfilters = convolution_conf.num_filters: output channels are written
+    convolution_conf { num_filters: 32 }
+kernelsize ksize poolsize kernelh kernelw = kernel: the window is written kernel: 3, or kernel_x and kernel_y
+padding pads padh padw = pad: zeros at the border are written pad: 1
+strides subsample = stride: the step of a window is written stride: 2
+dilationrate = dilation: it is written dilation: 2
+inchannels infeatures inputdim inputshape insize: it is not written: a layer knows it from its source
+bias usebias = bias_term: a layer without a bias is written bias_term: false
+weightfiller biasfiller kernelinitializer biasinitializer initializer init = param[0].init: initial values are
+    written param { init { type: kUniformSqrtFanIn } }, a block for each parameter
+weights weight w blobs = param: initial values are written param { init { type: kUniformSqrtFanIn } }, a block for
+    each parameter
+activation nonlinearity: an activation is a layer of its own: type: kReLU, or kActivation
+dropout droprate dropprob p = dropout_conf.dropout_ratio: dropout is a layer of its own: type: kDropout dropout_conf
+    { dropout_ratio: 0.5 }
+rate = dropout_conf.dropout_ratio: of kDropout write dropout_ratio: 0.5; of an updater learning_rate { type: kFixed
+    base_lr: 0.05 }
+bottom bottoms input inputs source sources src srclayer from = srclayers: a layer names what it reads, each by
+    itself: srclayers: "data"
+top tops output outputs = name: what a layer gives has the layer's own name
+layers net model network = neuralnet.layer: layers are written neuralnet { layer { ... } layer { ... } }
+optimizer optimiser solver solvertype = updater.type: it is written updater { type: kSGD ... }
+loss criterion lossfunction: a loss is a layer: type: kSoftmaxLoss, of a prediction and the labels
+metrics accuracy: an accuracy is a layer: type: kAccuracy; kSoftmaxLoss reports it too
+wd decay l2 l2reg = updater.weight_decay: it is written weight_decay: 0.0005 in updater
+gradclip clipgradnorm clipnorm clipgradients clipvalue = updater.clip_norm: it is written clip_norm: 1, or clip_low
+    and clip_high, in updater
+betas = updater.adam_conf.beta1: they are written beta1 and beta2 in adam_conf or adamw_conf
+eps = updater.delta: of an updater it is delta, of a normalisation epsilon
+nesterov = updater.type: it is an updater of its own: type: kNesterov
+workers numworkers nworkers gpus worldsize = cluster.nworkers_per_group: workers are written cluster {
+    nworkers_per_group: 2 }; --workers overrides it
+numclasses nclasses classes = innerproduct_conf.num_output: a net has as many classes as its last layer has
+    num_output; made-up data have synthetic_conf { classes: 10 }
+display loginterval printfreq = disp_freq: steps between lines of a run are disp_freq
+testinterval evalinterval evalfreq = test_freq: steps between tests are test_freq
+testiter evalsteps = test_steps: mini-batches of a test are test_steps
+snapshot savefreq saveinterval saveevery = checkpoint_freq: steps between checkpoints are checkpoint_freq
+snapshotprefix logdir outputdir savedir outdir = cluster.workspace: files of a run go to cluster { workspace:
+    "out/name" }
+pretrained loadfrom weightsfile = checkpoint_path: a run starts from checkpoint_path: "file.safetensors"
+randomseed rngseed manualseed = seed: it is seed
+accumulategradbatches gradientaccumulationsteps microbatchsize = neuralnet.micro_batches: a mini-batch in pieces is
+    neuralnet { micro_batches: 4 }
+fp16 bf16 amp mixedprecision halfprecision = precision: products on a GPU are rounded with precision: BFLOAT16
+file filename root datapath datadir = data.store_conf.path: the file of an input is store_conf { path: "..." }
+numheads nheads heads: heads are an axis before the positions, made with kReshape and kTranspose: docs/language.md
+embeddingdim embeddim = embedding_conf.feature_dim: it is embedding_conf { feature_dim: 64 }
+numembeddings vocabsize = embedding_conf.vocab_size: it is embedding_conf { vocab_size: 256 }
+phase train training = include: the phases of a layer are written include: kTrain
+skipheader hasheader headerrow skiprows = data.store_conf.header: a first line of names is skipped with store_conf {
+    header: true }
+delimiter sep = data.store_conf.separator: it is store_conf { separator: ";" }
+""")
+"""Fields of a job."""
+
+VALUES: dict[str, dict[str, str]] = {
+    "LayerType": LAYER_TYPES,
+    "InitMethod": hints("""
+xavier glorot xavieruniform glorotuniform kaiming he kaiminguniform heuniform msra lecun: kUniformSqrtFanIn and
+    kGaussianSqrtFanIn scale by the inputs, kUniformSqrtFanInOut by inputs and outputs
+zeros zero: zeros are kConstant with value: 0
+ones one: ones are kConstant with value: 1
+normal randomnormal truncatednormal: it is kGaussian
+random randomuniform: it is kUniform
+"""),
+    "UpdaterType": hints("""
+momentum: it is kSGD with momentum: 0.9
+adamax: it is kAdamMax
+nag: it is kNesterov
+"""),
+    "ChangeMethod": hints("""
+constant const: it is kFixed
+exp exponentiallr: it is kExponential
+multistep multisteplr piecewise: it is kFixedStep
+steplr: it is kStep
+cosineannealing cosineannealinglr: it is kCosine
+poly polynomial: kLinear falls in a straight line, kCosine along half a cosine
+"""),
+    "AlgType": hints("""
+backprop backpropagation sgd: it is kBP
+"""),
+    "Scheme": hints("""
+dataparallel ddp dp: it is DATA
+tensorparallel tp megatron modelparallel: it is COLUMN_ROW
+pp gpipe: it is PIPELINE
+"""),
+    "DType": hints("""
+float fp32 single f32: it is FLOAT32
+double fp64 f64: it is FLOAT64
+float16 half fp16 bfloat16 bf16: products alone can be rounded: precision: BFLOAT16
+"""),
+}
+"""Values of enums, by the name of the enum."""
+
+VERBS: dict[str, str] = hints("""
+train fit start launch exec: run
+join node: worker
+generate write: sample
+visualize visualise viz plot graph show view render: draw
+validate lint info summary inspect describe cost: check
+compare: diff
+trace time bench benchmark: profile
+split shard cut: partition
+optimize optimise search: plan
+download dataset prepare: data
+models list examples init new: zoo
+heatmap cam saliency: gradcam
+""")
+"""Verbs of the command line."""
+
+VERB_NOTES: dict[str, str] = hints("""
+test eval evaluate score: run tests as it trains; `netpart run JOB --resume --steps 0` tests a checkpoint
+predict infer inference: `netpart gradcam` says what a trained net sees in a sample, `netpart sample` lets one write
+    text
+""")
+"""What no verb does by itself."""
+
+ZOO: dict[str, str] = hints("""
+lenet lenet5 mnist cnn convnet digits: mnist/conv
+mlp perceptron: mlp/column-row
+gpt nanogpt transformer llm: gpt/tiny
+mobilenet: mobilenet/mobilenetv2
+vit: vit/vit-b16-small
+vgg: vgg/vgg16
+densenet: densenet/densenet121
+resnet: resnet/resnet18
+unet: unet/unet2d
+mri alzheimer: resattnet/resattnet18
+""")
+"""Jobs of the zoo by what people call them."""
+
+
+def plain(word: str) -> str:
+    """``word`` as the tables have it."""
+    return "".join(letter for letter in word.lower() if letter.isalnum())
+
+
+def same_word(word: str, known: Iterable[str]) -> str:
+    """The one of ``known`` that is ``word`` but for capitals, underscores and the k before names of types."""
+    wanted = plain(word)
+    return next((name for name in known if wanted in (plain(name), plain(name.removeprefix("k")))), "")
