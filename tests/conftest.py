@@ -24,7 +24,7 @@ NEVER = f"a test marked {PEERS} is never skipped, as `make test-peers` installs 
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Dots of several processes share a line, as xdist asked of the reporter that instafail put another one in place of."""
+    """Dots of several processes share a line, as xdist asked of the reporter that instafail has replaced."""
     plugins = session.config.pluginmanager
     if plugins.has_plugin("dsession") and (reporter := plugins.get_plugin("terminalreporter")):
         reporter.showfspath = False

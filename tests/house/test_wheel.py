@@ -146,4 +146,4 @@ def test_an_extra_is_added_to_it_as_messages_say(plain: Path, job: Path) -> None
     netpart(plain, job, "draw", "job.conf", "-o", "net.txt")
     pip_of_the_index("--python", str(plain), "install", "netpart[viz]")
     netpart(plain, job, "draw", "job.conf", "-o", "net.svg")
-    assert (job / "net.svg").read_text().startswith("<?xml")
+    assert "<svg" in (job / "net.svg").read_text()
