@@ -18,7 +18,7 @@ from benchmarks.figures import Figures, Point, Trained
 from benchmarks.load import loaded
 from benchmarks.rows import Row, about
 from netpart.data.atomic import atomic_file
-from netpart.errors import DataError
+from netpart.errors import ConfigError
 
 PACKAGES = ("netpart", "numpy", "pyzmq", "torch")
 Json = dict[str, Any]
@@ -50,7 +50,7 @@ class Kept:
         return Figures(self.found)
 
     def expect_same(self, settings: Mapping[str, Any]) -> None:
-        """Raises DataError where points were timed otherwise, or elsewhere, than those that would join them."""
+        """Raises ConfigError where points were timed otherwise, or elsewhere, than those that would join them."""
         if not self.found["points"]:
             return
         mine = {**settings, "machine": about(())["machine"]}
@@ -58,7 +58,7 @@ class Kept:
         for name, value in mine.items():
             if theirs.get(name) != value:
                 hint = "time everything anew with --again, or write another file with -o"
-                raise DataError(f"{self.path}: {name}", f"{value}", f"{theirs.get(name)}", hint)
+                raise ConfigError(f"{self.path}: {name}", f"{value}", f"{theirs.get(name)}", hint)
 
     def forget(self, points: Iterable[tuple[Any, ...]], trainings: Iterable[tuple[Any, ...]]) -> None:
         """Removes points and trainings, by their keys."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchmarks.figures import MARKS, Figures, Point, worst
 from benchmarks.load import QUIET, loaded
@@ -64,8 +64,10 @@ def slower(figures: Figures) -> Iterator[str]:
     if not pairs:
         yield "Nothing that can be compared has been timed."
         return
+    worst_ratio = max(own.seconds / other.seconds for own, other in pairs)
     worse = sum(own.seconds > other.seconds for own, other in pairs)
-    yield f"Slower than data parallelism: **{worse} of {len(pairs)}**."
+    yield f"GABRA + hybrid is slower than data parallelism in **{worse} of {len(pairs)}** rows; at worst its step takes"
+    yield f"{worst_ratio:.2f} times as long.{summary(pairs)}"
     yield ""
     yield f"| {' | '.join(HEAD)} |"
     yield "|---|--:|---" + "|--:" * (len(HEAD) - 3) + "|"
@@ -76,6 +78,21 @@ def slower(figures: Figures) -> Iterator[str]:
             step(own), step(other), f"{'**' * (times > 1)}{times:.2f} ×{'**' * (times > 1)}", *reasons(own, other),
         ]  # fmt: skip
         yield f"| {' | '.join(cells)} |"
+
+
+def summary(pairs: Sequence[tuple[Point, Point]]) -> str:
+    """How far each reason goes, over all rows."""
+    counted = [(own, own.counts, other.counts) for own, other in pairs if own.counts and other.counts]
+    if not counted:
+        return ""
+    idle, busiest = [a["idle"] for _, a, _ in counted], max(a["busiest"] for _, a, _ in counted)
+    least, most, others = min(idle), max(idle), max(b["idle"] for _, _, b in counted)
+    fewer = [a["messages"] < b["messages"] for own, a, b in counted if not WAYS[own.way].local]
+    return (
+        f" Its workers wait for {least:.0%} to {most:.0%} of a step, those of data\n"
+        f"parallelism for {others:.0%}; its busiest worker computes up to {busiest:.2f} times as much as the mean.\n"
+        f"With batch norm over all rows it sends fewer messages in {sum(fewer)} of {len(fewer)} rows."
+    )
 
 
 def compared(figures: Figures) -> Iterator[tuple[Point, Point]]:

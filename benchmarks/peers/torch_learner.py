@@ -53,20 +53,12 @@ class Learner:
         found, freq, steps = list[tuple[int, float]](), self.proto.test_freq, self.proto.train_steps
         for step, rows in enumerate(self.train.batches(steps), start=1):
             self.rule.zero_grad(set_to_none=True)
-            self.gradients(rows)
+            gradients(self.net, rows, self.pieces)
             self.rule.step()
             self.falls.step()
             if step % freq == 0 or step == steps:
                 found.append((step, self.accuracy()))
         return found
-
-    def gradients(self, rows: Sequence[Any]) -> None:
-        """Adds those of the mean loss of ``rows``, of which each piece is normalised by itself."""
-        kept = dict[str, Any]()
-        for piece in zip(*(each.chunk(self.pieces) for each in rows), strict=True):
-            (self.net(*piece) * (len(piece[0]) / len(rows[0]))).backward()
-            kept = kept or {name: buffer.clone() for name, buffer in self.net.named_buffers()}
-        self.net.load_state_dict(kept, strict=False)
 
     def accuracy(self) -> float:
         """The share of test scans that are named right."""
@@ -81,6 +73,15 @@ class Learner:
     def learned(self) -> dict[str, Any]:
         """Parameters and running statistics by netpart's names."""
         return {name: getattr(self.net, safe(name)).detach().contiguous() for name in self.names}
+
+
+def gradients(net: Any, rows: Sequence[Any], pieces: int) -> None:
+    """Adds to ``net`` those of the mean loss of ``rows``, of which each piece is normalised by itself."""
+    kept = dict[str, Any]()
+    for piece in zip(*(each.chunk(pieces) for each in rows), strict=True):
+        (net(*piece) * (len(piece[0]) / len(rows[0]))).backward()
+        kept = kept or {name: buffer.clone() for name, buffer in net.named_buffers()}
+    net.load_state_dict(kept, strict=False)
 
 
 def judging(described: dict[str, Any]) -> dict[str, Any]:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from collections.abc import Mapping
+from math import floor
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from benchmarks.figures import Figures
+from benchmarks.load import QUIET
 from netpart.cli.main import make_parser
-from tests.benchmarks.test_hybrid import FIGURES, NET, found
+from netpart.units import seconds_text
+from tests.benchmarks.test_hybrid import ABOUT, FIGURES, NET, found
 from tests.house.tree import ROOT
 from tools.resattnet_page import PAGE, SECTIONS, charts, main, section
+from tools.resattnet_tables import PAPER, TITLES
 
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
-ABOUT = {"date": "2026-01-02", "machine": {"processor": "P", "cores": 2}, "versions": {"python": "3", "system": "L"}}
+RESULTS: dict[str, Any] = json.loads((ROOT / "benchmarks/results/hybrid.json").read_text(encoding="utf-8"))
 
 
 def test_page_and_charts_say_what_was_measured() -> None:
@@ -28,12 +38,85 @@ def test_every_section_has_its_place() -> None:
 def test_tables_are_made_of_results() -> None:
     page = {name: section(ABOUT | found(), name) for name in SECTIONS}
     assert page["head"] == "2026-01-02, P, 2 cores; python 3.\n"
-    assert "| 3D-ResAttNet18 | AD against NC | 12 | 95.0% (6) | 92.5% (8) | not measured |" in page["accuracies"]
-    assert "| 2 | 10.0 s (1.60) | – | – | – | 20.0 s (1.20) | – |" in page["times"]
-    assert "| 4 | ~ 6.4 s (2.50) | – | – | – | ≥ 8.0 s (≤ 3.00) | – |" in page["times"]
-    assert "| 3D-ResAttNet18 | AD against NC | 2 | 2.38 | 1.60 | 1.20 | – |" in page["paper"]
+    assert page["accuracies"].startswith("2026-01-02, P, 2 cores; python 3.\n")
+    cells = "95.0%, 95.0% (6 of 12) | 92.0%, 92.0% (8 of 12) | 90.0%, 91.0% (10 of 12)"
+    assert f"| 3D-ResAttNet18 | AD against NC | 90% | {cells} |" in page["accuracies"]
+    assert "| 80.0%, 80.0% (3 of 3) | not trained | not trained |" in page["accuracies"]
+    unknown = "not timed"
+    assert (
+        f"| 2 | 10.0 s (1.60) † | {unknown} | 8.0 s (2.00) | {unknown} | 20.0 s (1.20) | {unknown} |" in page["times"]
+    )
+    assert f"| 4 | ~ 6.4 s (2.50) | {unknown} | {unknown} | {unknown} | ≥ 8.0 s (≤ 3.00) | {unknown} |" in page["times"]
+    row = f"| 1 min 20 s (1.20) † | {unknown} | 48.0 s (2.00) | {unknown} | not trained | {unknown} |"
+    assert f"| 3D-ResAttNet18 | AD against NC | 2 {row}" in page["equation13"]
+    assert "| 3D-ResAttNet18 | AD against NC | 2 | 2.38 | 1.60 | 6 / 8 | 1.20 | 2.00 |" in page["paper"]
     assert "| 3D-ResAttNet18 | GABRA + hybrid | 2 | 250.0 ms | 200.0 ms | -20.0% |" in page["errors"]
     assert "| 3D-ResAttNet18 | 2 | 2 | 0, 1 |" in page["plans"]
+
+
+def test_the_load_of_others_is_shown() -> None:
+    page = section(ABOUT | found(), "load")
+    assert "| 1 | while others used at most 0.1 cores |" in page
+    assert "| 1 | while others used more: marked † |" in page
+    assert "| 5 | before the load of others was recorded |" in page
+    assert "| 3D-ResAttNet18 | GABRA + hybrid | 0.02 | 0.31 † |" in page
+    began = found()
+    began["settings"]["load_at_start"] = 1.83
+    assert "load average was 1.83, which counts the benchmark" in section(ABOUT | began, "load")
+
+
+def test_what_is_slower_is_said_with_its_reasons() -> None:
+    page = section(ABOUT | found(), "slower")
+    assert "slower than data parallelism in **1 of 1** rows" in page
+    assert "1.25 times as long. Its workers wait for 40% to 40% of a step" in page
+    reasons = "40% of a step | 1.25 × the mean | 2.0 KiB in 18 messages | 4.0 KiB in 1 090 messages"
+    assert f"| 3D-ResAttNet18 | 2 | all rows | 250.0 ms † | 200.0 ms | **1.25 ×** | {reasons} |" in page
+
+
+def goal(task: str) -> float:
+    """The accuracy to reach, worked out anew from what was trained."""
+    best = [float(max(trained["accuracies"])) for trained in RESULTS["trainings"] if trained["task"] == task]
+    return floor(min(best) * 20 + 1e-9) / 20
+
+
+def seconds(net: str, task: str, way: str, workers: int) -> float:
+    """T · TS · E, worked out anew from the points and trainings of the results."""
+    peers, settings = way in ("ddp", "dp"), RESULTS["settings"]
+    name = ("ddp" if peers else "data") if workers == 1 else way
+    (point,) = (p for p in RESULTS["points"] if (p["net"], p["way"], p["workers"]) == (net, name, workers))
+    shares: Mapping[str, int] = {"data": 1, "hybrid": settings["micro_batches"]}
+    if name == "hybrid-local":
+        shares = {name: settings["micro_batches"] * len(point["plan"]["groups"][0])}
+    key = net, task, "PyTorch" if peers else "netpart", settings["batch"] // shares.get(name, workers)
+    (found,) = (t for t in RESULTS["trainings"] if (t["net"], t["task"], t["who"], t["rows"]) == key)
+    epochs = [accuracy >= goal(task) for accuracy in found["accuracies"]].index(True) + 1
+    return float(point["seconds"] * settings["steps_per_epoch"] * epochs)
+
+
+def test_equation_13_is_in_every_row() -> None:
+    table = re.findall(r"^\| (3D-\S+) \| ([^|]+) \| (\d) \| (.*) \|$", section(RESULTS, "equation13"), re.MULTILINE)
+    assert len(table) == len(RESULTS["titles"]) * 2 * 4
+    names = {title: net for net, title in RESULTS["titles"].items()}
+    for title, of, count, cells in table:
+        net, task, workers = names[title], "ad" if of.startswith("AD") else "mci", int(count)
+        for way, cell in zip(TITLES, cells.split(" | "), strict=True):
+            own, one = seconds(net, task, way, workers), seconds(net, task, way, 1)
+            assert seconds_text(own) in cell, (net, task, way, workers)
+            assert f"{one / own:.2f})" in cell
+
+
+def test_no_result_of_the_paper_is_without_equation_13() -> None:
+    rows = [line.strip("|").split("|") for line in section(RESULTS, "paper").splitlines()[2:] if line]
+    assert len(rows) == len(PAPER) * 3
+    for row, ((net, task), workers) in zip(rows, ((key, w) for key in PAPER for w in (2, 4, 8)), strict=True):
+        one = seconds(net, task, "hybrid", 1)
+        assert float(row[6]) == pytest.approx(one / seconds(net, task, "hybrid", workers), abs=0.006)
+        assert float(row[7]) == pytest.approx(Figures(RESULTS).speedup(net, "data", workers), abs=0.006)
+    assert "–" not in "".join(section(RESULTS, name) for name in ("paper", "equation13", "accuracies", "times"))
+
+
+def test_a_loaded_machine_is_what_the_page_says() -> None:
+    assert f"More than {QUIET:g} cores" in TEXT
 
 
 def test_charts_mark_what_was_not_measured() -> None:
