@@ -71,8 +71,11 @@ class Trained:
         return self.net, self.task, self.who, self.rows
 
     def epochs_to(self, goal: float) -> int | None:
-        """Epochs until a test first had the accuracy ``goal``; None if none had."""
-        return next((epoch for epoch, found in enumerate(self.accuracies, 1) if found >= goal), None)
+        """Epochs until tests have the accuracy ``goal`` and keep it; None if the last one has not. A lucky test while the
+        learning rate is high is not counted."""
+        below = [epoch for epoch, found in enumerate(self.accuracies, 1) if found < goal]
+        last = max(below, default=0)
+        return last + 1 if last < len(self.accuracies) else None
 
 
 @dataclass(frozen=True)
@@ -123,9 +126,9 @@ class Figures:
         return self.trained(net, task, PYTORCH if way in PEERS else NETPART, self.rows(net, way, workers))
 
     def goal(self, task: str) -> float | None:
-        """The accuracy of equation 13: the highest multiple of 5 % that all trainings of ``task`` had in some test."""
-        best = [max(trained.accuracies) for trained in self.trainings if trained.task == task]
-        return floor(min(best) * GRAIN + 1e-9) / GRAIN if best else None
+        """The accuracy of equation 13: the highest multiple of 5 % that all trainings of ``task`` end with."""
+        last = [trained.accuracies[-1] for trained in self.trainings if trained.task == task]
+        return floor(min(last) * GRAIN + 1e-9) / GRAIN if last else None
 
     def epochs(self, net: str, task: str, way: str, workers: int) -> int | None:
         """E of equation 13; None where nothing was trained."""

@@ -103,8 +103,7 @@ def train(args: argparse.Namespace, kept: Kept, school: School) -> None:
         net, who, rows = lesson
         for trained in school.trained(net, tasks, who, rows):
             kept.add_trained(trained, {net.name: net.title})
-            best, last = max(trained.accuracies), trained.accuracies[-1]
-            print(f"{net.title}, {trained.task}, {who}, {rows} rows: {last:.1%}, at best {best:.1%}", flush=True)
+            print(f"{net.title}, {trained.task}, {who}, {rows} rows: {trained.accuracies[-1]:.1%}", flush=True)
 
     with ThreadPoolExecutor(CORES) as cores:
         for done in [cores.submit(learn, lesson) for lesson, each in wanted.items() if not kept.trained(each)]:

@@ -53,7 +53,10 @@ def code() -> str:
 
 def head(figures: Figures) -> Iterator[str]:
     """What all figures depend on."""
-    yield about(dict(figures.found))
+    dates = sorted({point.date for point in figures.points if point.date})
+    yield about(
+        {**figures.found, "date": " to ".join(dict.fromkeys([*dates[:1], *dates[-1:]])) or figures.found["date"]}
+    )
 
 
 SECTIONS: dict[str, Callable[[Figures], Iterator[str]]] = {

@@ -46,11 +46,10 @@ def accuracies(figures: Figures) -> Iterator[str]:
 
 
 def accuracy(trained: Trained | None, goal: float) -> str:
-    """The last accuracy of a training and the best; and after how many epochs a test had what was to be reached."""
+    """The accuracy of a training, and after how many epochs tests had what was to be reached."""
     if trained is None:
         return UNTRAINED
-    last, best, epochs = trained.accuracies[-1], max(trained.accuracies), len(trained.accuracies)
-    return f"{last:.1%}, {best:.1%} ({trained.epochs_to(goal)} of {epochs})"
+    return f"{trained.accuracies[-1]:.1%} ({trained.epochs_to(goal)} of {len(trained.accuracies)})"
 
 
 def times(figures: Figures) -> Iterator[str]:

@@ -72,6 +72,11 @@ def test_an_accuracy_is_reached_by_every_training_of_a_task() -> None:
     assert FIGURES.goal("other") is None
 
 
+def test_an_accuracy_is_reached_when_it_is_kept() -> None:
+    trained = Trained(NET.name, "ad", NETPART, 8, [0.9, 0.5, 0.8, 0.9])
+    assert [trained.epochs_to(goal) for goal in (0.5, 0.8, 0.9, 0.95)] == [1, 3, 4, None]
+
+
 def test_equation_13_counts_the_epochs_to_an_accuracy() -> None:
     assert FIGURES.total(NET.name, "ad", "hybrid", 2) == pytest.approx(0.25 * 40 * 8)
     assert FIGURES.equation_13(NET.name, "ad", "hybrid", 2) == pytest.approx(0.4 / 0.25 * 6 / 8)
