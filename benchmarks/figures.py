@@ -71,8 +71,10 @@ class Trained:
         return self.net, self.task, self.who, self.rows
 
     def epochs_to(self, goal: float) -> int | None:
-        """Epochs until tests have the accuracy ``goal`` and keep it; None if the last one has not. A lucky test while the
-        learning rate is high is not counted."""
+        """Epochs until tests have the accuracy ``goal`` and keep it; None if the last one has not.
+
+        A lucky test while the learning rate is high is not counted.
+        """
         below = [epoch for epoch, found in enumerate(self.accuracies, 1) if found < goal]
         last = max(below, default=0)
         return last + 1 if last < len(self.accuracies) else None
