@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import floor
 from typing import Any
 
 NETPART, PYTORCH = "netpart", "PyTorch"
@@ -21,8 +20,8 @@ ALONE = {
 }  # fmt: skip
 """The way whose single worker is the best that a way can be compared with."""
 PEERS = {"ddp": "PyTorch DDP", "dp": "PyTorch DataParallel"}
-GRAIN = 20
-"""The accuracy of equation 13 is a multiple of a twentieth."""
+REACH = {"ad": 0.8, "mci": 0.7}
+"""The accuracy of equation 13, by task: one that every net reaches on one worker."""
 Json = Mapping[str, Any]
 
 
@@ -127,23 +126,24 @@ class Figures:
         """The training that computes what ``way`` does."""
         return self.trained(net, task, PYTORCH if way in PEERS else NETPART, self.rows(net, way, workers))
 
-    def goal(self, task: str) -> float | None:
-        """The accuracy of equation 13: the highest multiple of 5 % that all trainings of ``task`` end with."""
-        last = [trained.accuracies[-1] for trained in self.trainings if trained.task == task]
-        return floor(min(last) * GRAIN + 1e-9) / GRAIN if last else None
+    def reached(self, net: str, task: str, way: str, workers: int) -> bool:
+        """True if the training that computes what ``way`` does ends with the accuracy of equation 13."""
+        trained = self.of_way(net, task, way, workers)
+        return trained is not None and trained.epochs_to(REACH[task]) is not None
 
     def epochs(self, net: str, task: str, way: str, workers: int) -> int | None:
-        """E of equation 13; None where nothing was trained."""
-        goal, trained = self.goal(task), self.of_way(net, task, way, workers)
-        return None if goal is None or trained is None else trained.epochs_to(goal)
+        """E of equation 13, or where that was not ``reached`` all epochs of the training; None without a training."""
+        trained = self.of_way(net, task, way, workers)
+        return None if trained is None else trained.epochs_to(REACH[task]) or len(trained.accuracies)
 
     def total(self, net: str, task: str, way: str, workers: int) -> float | None:
-        """T · TS · E: seconds of training to the accuracy of equation 13."""
+        """T · TS · E: seconds of training to the accuracy of equation 13, or more where that was not ``reached``."""
         epoch, epochs = self.epoch(net, way, workers), self.epochs(net, task, way, workers)
         return None if epoch is None or epochs is None else epoch * epochs
 
     def equation_13(self, net: str, task: str, way: str, workers: int) -> float | None:
-        """T1/Tm · TS1/TSm · E1/Em: all mini-batches are as large, so the steps of an epoch are as many, TS1 = TSm."""
+        """T1/Tm · TS1/TSm · E1/Em: all mini-batches are as large, so the steps of an epoch are as many, TS1 = TSm. Less
+        than this where ``workers`` have not ``reached`` the accuracy."""
         one, many = self.total(net, task, way, 1), self.total(net, task, way, workers)
         return None if one is None or many is None else one / many
 
