@@ -18,8 +18,10 @@ QUIET = 0.1
 """Cores that others may use while something is timed: a steady system uses a few hundredths for itself."""
 LOOK_SECONDS = 2.0
 """How long a machine is watched before anything is timed."""
-BUSY = "user", "nice", "system", "irq", "softirq", "steal"
+BUSY = "user", "nice", "system", "steal"
+"""What counts. Interrupts do not: nobody can say for whom they came, and messages of the benchmark bring them too."""
 COLUMNS = "user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"
+"""The first of the columns of /proc/stat, as proc(5) has them."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 

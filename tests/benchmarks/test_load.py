@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -59,6 +60,15 @@ def test_others_are_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "tree_seconds", lambda _: next(own))
     monkeypatch.setattr(load, "perf_counter", lambda: 2.0)
     assert Watch(began=0.0).others() == pytest.approx(0.5)  # 1 second of others in 2
+
+
+def test_interrupts_and_idle_time_are_not_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  100 20 30 9999 9999 777 888 50 0 0\ncpu0 1 1 1 1\n")
+    monkeypatch.setattr(load, "Path", lambda _: stat)
+    assert load.machine_seconds() == pytest.approx(200 / load.TICKS)
+    stat.write_text("cpu  0 0 0 0 0 0 0 0\n")
+    assert load.machine_seconds() is None
 
 
 def test_a_system_that_does_not_count_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
