@@ -45,7 +45,9 @@ def test_what_this_process_and_its_children_do_is_their_own() -> None:
         by_child = own_seconds(child) - of_child
         used = tree_seconds(os.getpid()) - began
     assert used >= 0.25 + by_child
-    assert tree_seconds(os.getpid()) >= began + used  # the child has ended, and still counts
+    assert (
+        tree_seconds(os.getpid()) >= began + used - 0.05
+    )  # the child has ended, and still counts: ticks are rounded down
 
 
 def test_an_ended_process_has_no_seconds() -> None:
