@@ -21,7 +21,7 @@ ALONE = {
 """The way whose single worker is the best that a way can be compared with."""
 PEERS = {"ddp": "PyTorch DDP", "dp": "PyTorch DataParallel"}
 REACH = {"ad": 0.8, "mci": 0.7}
-"""The accuracy of equation 13, by task: one that every net reaches on one worker."""
+"""The accuracy of equation 13, by task: one that every net of netpart reaches on one worker."""
 Json = Mapping[str, Any]
 
 
