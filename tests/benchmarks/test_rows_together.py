@@ -59,8 +59,10 @@ def test_other_rows_together_are_another_training() -> None:
     assert trained(one_worker(2), 1)[0] != pytest.approx(trained(one_worker(1), 1)[0], rel=1e-3)
 
 
+@pytest.mark.peers
 def test_pytorch_in_pieces_is_pytorch_on_replicas(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     from benchmarks.peers.torch_dp import DataParallel
     from benchmarks.peers.torch_learner import gradients
     from benchmarks.peers.torch_trainer import Trainer
