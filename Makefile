@@ -148,7 +148,8 @@ bench-workers: $(PEERS) ## time two workers beside PyTorch's DDP and tensor para
 bench-start: $(PEERS) ## time from the command to the first finished step
 	$(PEERS_BIN)/python -m benchmarks.start $(ARGS)
 
-bench-hybrid: $(PEERS) ## 3D-ResAttNet on 1 to 8 workers beside PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
+bench-hybrid: $(PEERS) ## what is missing of 3D-ResAttNet on 1 to 8 workers beside PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
+bench-hybrid: $(PEERS) ## what is missing of 3D-ResAttNet on 1 to 8 workers beside PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
 	$(PEERS_BIN)/python -m benchmarks.hybrid $(NETS:%=--nets %) $(WORKERS:%=--workers %) $(TASKS:%=--tasks %) $(ARGS)
 
 bench-gpu: $(GPU_PEERS) ## time a GPU beside PyTorch; NETS=lenet,mlp PRECISION=float32 for a part, GPU_PYTHON=python3

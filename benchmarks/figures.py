@@ -1,7 +1,8 @@
 """What follows from what benchmarks.hybrid found: seconds of an epoch, speed-ups, equation 13, errors of the simulator.
 
 Points are steps of a net, one for each way and number of workers; ``how`` says whether they were MEASURED, SIMULATED,
-or are a BOUND that no such peer can beat: its computing alone, without a message.
+or are a BOUND that no such peer can beat: its computing alone, without a message. Trainings are apart from them: epochs
+to an accuracy depend on the rows that are normalised together, not on the number of workers.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+NETPART, PYTORCH = "netpart", "PyTorch"
 MEASURED, SIMULATED, BOUND = "measured", "simulated", "bound"
 MARKS = {MEASURED: "", SIMULATED: "~ ", BOUND: "≥ "}
 """What stands before a figure that was not measured."""
@@ -17,13 +19,17 @@ ALONE = {
     "hybrid": "data", "hybrid-local": "data", "data": "data", "data-local": "data", "ddp": "ddp", "dp": "ddp",
 }  # fmt: skip
 """The way whose single worker is the best that a way can be compared with."""
+PEERS = {"ddp": "PyTorch DDP", "dp": "PyTorch DataParallel"}
+REACH = {"ad": 0.8, "mci": 0.7}
+"""The accuracy of equation 13, by task: one that every net of netpart reaches on one worker."""
 Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Point:
     """Seconds of a step. ``simulated`` are those that the simulator tells where others were measured; ``plan`` says
-    what GABRA allocated."""
+    what GABRA allocated; ``counts`` what is known of a placement without a clock (benchmarks.counts); ``load`` is the
+    number of cores that others used meanwhile (None: not recorded), ``date`` the day."""
 
     net: str
     way: str
@@ -32,11 +38,45 @@ class Point:
     how: str
     simulated: float | None = None
     plan: dict[str, Any] | None = None
+    counts: dict[str, Any] | None = None
+    load: float | None = None
+    date: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What there is one point of."""
+        return self.net, self.way, self.workers
 
     @property
     def error(self) -> float | None:
         """By how much the simulated step is longer than the measured one, as a share of it."""
         return None if self.simulated is None else self.simulated / self.seconds - 1
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came out of a training in which ``rows`` rows are normalised together: the share of test scans named right
+    (0 to 1) after each epoch. It holds for any number of workers, to rounding."""
+
+    net: str
+    task: str
+    who: str
+    rows: int
+    accuracies: list[float]
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """What there is one training of."""
+        return self.net, self.task, self.who, self.rows
+
+    def epochs_to(self, goal: float) -> int | None:
+        """Epochs until tests have the accuracy ``goal`` and keep it; None if the last one has not.
+
+        A lucky test while the learning rate is high is not counted.
+        """
+        below = [epoch for epoch, found in enumerate(self.accuracies, 1) if found < goal]
+        last = max(below, default=0)
+        return last + 1 if last < len(self.accuracies) else None
 
 
 @dataclass(frozen=True)
@@ -65,27 +105,47 @@ class Figures:
         one, many = self.point(net, way, 1), self.point(net, way, workers)
         return None if one is None or many is None else one.seconds / many.seconds
 
-    def trained(self, net: str, task: str, who: str, micro_batches: int = 1) -> Json | None:
-        """A training; None if there was none."""
-        wanted = net, task, who, micro_batches
-        return next(
-            (t for t in self.found["accuracy"] if (t["net"], t["task"], t["who"], t["micro_batches"]) == wanted), None
-        )
+    @property
+    def trainings(self) -> list[Trained]:
+        """All of them."""
+        return [Trained(**trained) for trained in self.found["trainings"]]
 
-    def of_way(self, net: str, task: str, way: str, workers: int) -> Json | None:
-        """The training of netpart that computes what ``way`` does: micro-batches normalise other rows."""
-        pieces = int(self.found["settings"]["micro_batches"]) if way == "hybrid" and workers > 1 else 1
-        return self.trained(net, task, "netpart", pieces)
+    def trained(self, net: str, task: str, who: str, rows: int | None) -> Trained | None:
+        """A training; None if there was none."""
+        return next((t for t in self.trainings if t.key == (net, task, who, rows)), None)
+
+    def rows(self, net: str, way: str, workers: int) -> int | None:
+        """Rows of a mini-batch that are normalised together; None where the shares of workers differ."""
+        batch, pieces = int(self.found["settings"]["batch"]), int(self.found["settings"]["micro_batches"])
+        point = self.point(net, way, workers)
+        group = max(map(len, point.plan["groups"])) if point and point.plan else workers
+        shares = {"data": 1, "hybrid": pieces, "hybrid-local": pieces * group}.get(way, workers) if workers > 1 else 1
+        return None if batch % shares else batch // shares
+
+    def of_way(self, net: str, task: str, way: str, workers: int) -> Trained | None:
+        """The training that computes what ``way`` does."""
+        return self.trained(net, task, PYTORCH if way in PEERS else NETPART, self.rows(net, way, workers))
+
+    def reached(self, net: str, task: str, way: str, workers: int) -> bool:
+        """True if the training that computes what ``way`` does ends with the accuracy of equation 13."""
+        trained = self.of_way(net, task, way, workers)
+        return trained is not None and trained.epochs_to(REACH[task]) is not None
+
+    def epochs(self, net: str, task: str, way: str, workers: int) -> int | None:
+        """E of equation 13, or where that was not ``reached`` all epochs of the training; None without a training."""
+        trained = self.of_way(net, task, way, workers)
+        return None if trained is None else trained.epochs_to(REACH[task]) or len(trained.accuracies)
+
+    def total(self, net: str, task: str, way: str, workers: int) -> float | None:
+        """T · TS · E: seconds of training to the accuracy of equation 13, or more where that was not ``reached``."""
+        epoch, epochs = self.epoch(net, way, workers), self.epochs(net, task, way, workers)
+        return None if epoch is None or epochs is None else epoch * epochs
 
     def equation_13(self, net: str, task: str, way: str, workers: int) -> float | None:
-        """T1/Tm · TS1/TSm · E1/Em: all mini-batches are as large, so the steps of an epoch are as many, TS1 = TSm."""
-        speedup, one, many = (
-            self.speedup(net, way, workers), self.of_way(net, task, way, 1), self.of_way(net, task, way, workers),
-        )  # fmt: skip
-        if speedup is None or one is None or many is None:
-            return None
-        epochs = one["epochs_to_reach"], many["epochs_to_reach"]
-        return None if None in epochs else speedup * epochs[0] / epochs[1]
+        """T1/Tm · TS1/TSm · E1/Em: all mini-batches are as large, so the steps of an epoch are as many, TS1 = TSm. Less
+        than this where ``workers`` have not ``reached`` the accuracy."""
+        one, many = self.total(net, task, way, 1), self.total(net, task, way, workers)
+        return None if one is None or many is None else one / many
 
     def errors(self) -> list[Point]:
         """The points that were both simulated and measured."""

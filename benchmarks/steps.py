@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.contest import LAST, PLAIN, Peer, Timed
-from benchmarks.figures import BOUND, MEASURED, SIMULATED, Point
+from benchmarks.counts import counts
+from benchmarks.figures import BOUND, MEASURED, PEERS, SIMULATED, Point
+from benchmarks.load import Watch
 from benchmarks.nets import Net
 from benchmarks.prepare import WARM_UP, Prepared, prepare
 from benchmarks.rows import CORES
@@ -35,10 +38,12 @@ class Clock:
 
     def point(self, way: Way, net: Net, workers: int, job: Job) -> Point:
         """A step of netpart, simulated, and measured where there are cores for it."""
-        simulated = self.simulated(job, workers, self.steps)
+        cut = partition(job.proto, workers, job.folder, phases=("train",))
+        simulated, counted = simulate(cut, self.steps, self.link).profile.step_seconds, counts(cut)
         if workers > CORES:
-            return Point(net.name, way.name, workers, simulated, SIMULATED)
-        return Point(net.name, way.name, workers, self.measured(job, workers), MEASURED, simulated)
+            return Point(net.name, way.name, workers, simulated, SIMULATED, counts=counted)
+        measured = self.measured(job, workers)
+        return Point(net.name, way.name, workers, measured, MEASURED, simulated, counts=counted)
 
     def simulated(self, job: Job, workers: int, steps: int) -> float:
         """Seconds of the median step."""
@@ -57,34 +62,50 @@ class Clock:
         return min(times, key=times.__getitem__)
 
 
-def ours(net: Net, counts: Sequence[int], clock: Clock, micro_batches: int, quick: bool) -> Iterator[Point]:
-    """Those of netpart."""
-    yield clock.point(WAYS["data"], net, 1, by_data(net, False))
-    for workers in counts[1:]:
-        tried = list(choices(net, workers, micro_batches))
-        best = tried[0] if quick else clock.fastest(net, workers, tried)
-        for way in WAYS.values():
-            if not way.hybrid:
-                yield clock.point(way, net, workers, by_data(net, way.local))
-                continue
-            job, task, plan = by_gabra(net, workers, best, way.local)
-            about = {"groups": task.groups, "partitions": len(task.blocks), "allocation": plan}
-            yield replace(clock.point(way, net, workers, job), plan=about)
+def ours(net: Net, workers: int, clock: Clock, micro_batches: int, quick: bool) -> Iterator[list[Point]]:
+    """Those of netpart on so many workers, in the lists in which they are found together."""
+    if workers == 1:
+        yield [clock.point(WAYS["data"], net, 1, by_data(net, False))]
+        return
+    tried = list(choices(net, workers, micro_batches))
+    best = tried[0] if quick else clock.fastest(net, workers, tried)
+    for way in WAYS.values():
+        if not way.hybrid:
+            yield [clock.point(way, net, workers, by_data(net, way.local))]
+            continue
+        job, task, plan = by_gabra(net, workers, best, way.local)
+        about = {"groups": task.groups, "partitions": len(task.blocks), "allocation": plan}
+        yield [replace(clock.point(way, net, workers, job), plan=about)]
 
 
-def theirs(net: Net, counts: Sequence[int], steps: int, folder: Path) -> Iterator[Point]:
-    """Those of PyTorch."""
-    prepared = prepare(net, folder)
-    for workers in counts:
-        if workers == 1:
-            yield Point(net.name, "ddp", 1, peer_seconds("torch_train", prepared, steps), MEASURED)
-        elif workers <= CORES and net.batch % workers == 0:
-            for way in ("ddp", "dp"):
-                yield Point(net.name, way, workers, peer_seconds(f"torch_{way}", prepared, steps, workers), MEASURED)
-        else:
-            rows = prepare(replace(net, batch=-(-net.batch // workers)), folder / f"{workers}")
-            seconds = peer_seconds("torch_train", rows, steps)
-            yield from (Point(net.name, way, workers, seconds, BOUND) for way in ("ddp", "dp"))
+def theirs(net: Net, workers: int, steps: int, folder: Path) -> Iterator[list[Point]]:
+    """Those of PyTorch on so many workers, likewise."""
+    if workers == 1:
+        yield [Point(net.name, "ddp", 1, peer_seconds("torch_train", prepare(net, folder), steps), MEASURED)]
+    elif workers <= CORES and net.batch % workers == 0:
+        prepared = prepare(net, folder)
+        for way in PEERS:
+            yield [Point(net.name, way, workers, peer_seconds(f"torch_{way}", prepared, steps, workers), MEASURED)]
+    else:
+        rows = prepare(replace(net, batch=-(-net.batch // workers)), folder / f"{workers}")
+        seconds = peer_seconds("torch_train", rows, steps)
+        yield [Point(net.name, way, workers, seconds, BOUND) for way in PEERS]
+
+
+def keys(net: Net, workers: int) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
+    """What there will be points of: of netpart, and of PyTorch."""
+    ways = (["data"], ["ddp"]) if workers == 1 else (list(WAYS), list(PEERS))
+    own, peers = ([(net.name, way, workers) for way in each] for each in ways)
+    return own, peers
+
+
+def watched(found: Iterator[list[Point]]) -> Iterator[Point]:
+    """Each point with what others used of the machine until it was found."""
+    watch = Watch()
+    for points in found:
+        load, today = watch.others(), date.today().isoformat()
+        yield from (replace(point, load=load, date=today) for point in points)
+        watch = Watch()
 
 
 def peer_seconds(module: str, prepared: Prepared, steps: int, *arguments: object) -> float:

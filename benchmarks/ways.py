@@ -26,6 +26,8 @@ from netpart.proto.reader import Job, loads
 DEADLINE = 300.0
 """Seconds that a worker waits for another one: a busy machine is no fault."""
 ITEM = 4
+GROUPS = 1, 2, 4
+"""Workers of a group that are tried."""
 GABRA = "gabra profit"
 """The planner that is the paper's: equation 5, ties to who is done first."""
 
@@ -78,7 +80,7 @@ def by_data(net: Net, local: bool) -> Job:
 
 def choices(net: Net, workers: int, micro_batches: int) -> Iterator[Hybrid]:
     """The choices for so many workers: at least two groups, of which each worker has a row of each micro-batch."""
-    for group in (1, 2, 4):
+    for group in GROUPS:
         if group < workers and group * micro_batches <= net.batch:
             yield Hybrid(group, None, micro_batches)
             yield Hybrid(group, -(-workers // group), micro_batches)

@@ -2,14 +2,16 @@
 
     python -m benchmarks.peers.torch_learner JOB SUMMARY THREADS
 
-Writes a summary as netpart run does: accuracies of all tests, steps of an epoch, the file of what was learned.
+Writes a summary as netpart run does: accuracies of all tests, steps of an epoch, the file of what was learned. A job
+with micro_batches trains as so many processes of DistributedDataParallel do: each normalises its own share of the rows,
+and the running statistics are those of the first.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,7 @@ class Learner:
         self.names = list(start)
         self.net, self.judge = TorchNet(described, start), TorchNet(judging(described), start)
         rule = {k: v for k, v in described["updater"].items() if k not in ("name", "lr", "weight_decay")}
+        self.pieces = max(1, proto.neuralnet.micro_batches)
         self.rule = getattr(torch.optim, described["updater"]["name"])(self.net.groups(described), **rule)
         rate, first = schedule(proto.updater.learning_rate), proto.updater.learning_rate.base_lr
         self.falls = torch.optim.lr_scheduler.LambdaLR(self.rule, lambda step: rate(step) / first)
@@ -50,7 +53,7 @@ class Learner:
         found, freq, steps = list[tuple[int, float]](), self.proto.test_freq, self.proto.train_steps
         for step, rows in enumerate(self.train.batches(steps), start=1):
             self.rule.zero_grad(set_to_none=True)
-            self.net(*rows).backward()
+            gradients(self.net, rows, self.pieces)
             self.rule.step()
             self.falls.step()
             if step % freq == 0 or step == steps:
@@ -70,6 +73,15 @@ class Learner:
     def learned(self) -> dict[str, Any]:
         """Parameters and running statistics by netpart's names."""
         return {name: getattr(self.net, safe(name)).detach().contiguous() for name in self.names}
+
+
+def gradients(net: Any, rows: Sequence[Any], pieces: int) -> None:
+    """Adds to ``net`` those of the mean loss of ``rows``, of which each piece is normalised by itself."""
+    kept = dict[str, Any]()
+    for piece in zip(*(each.chunk(pieces) for each in rows), strict=True):
+        (net(*piece) * (len(piece[0]) / len(rows[0]))).backward()
+        kept = kept or {name: buffer.clone() for name, buffer in net.named_buffers()}
+    net.load_state_dict(kept, strict=False)
 
 
 def judging(described: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,25 @@
+"""What can be said of a placement without a clock: who computes how much, who waits for whom, what is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netpart.collectives.price import Link
+from netpart.graph.partition import Partition
+from netpart.plan.devices import alike
+from netpart.plan.ledger import ledger
+from netpart.plan.predict import predict
+
+FREE = Link(0.0, 0.0, float("inf"))
+
+
+def counts(cut: Partition) -> dict[str, Any]:
+    """``idle``: the share of a step in which a worker waits for others on average, were messages free and every FLOP as
+    fast (netpart.plan.predict); ``busiest``: FLOPs of the busiest worker over those of the average one; ``bytes`` and
+    ``messages`` that cross workers in a step."""
+    found, sent = predict(cut, alike(cut.workers, link=FREE)), ledger(cut)
+    fair = sum(found.busy) / cut.workers
+    return {
+        "idle": max(0.0, 1 - fair / found.seconds), "busiest": max(found.busy) / fair, "bytes": sent.total,
+        "messages": len(sent.entries),
+    }  # fmt: skip
