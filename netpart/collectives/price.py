@@ -51,7 +51,7 @@ def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None
             ready = () if m.own else (has.get((m.source, b), 0.0) for b in m.blocks)
             start = max([sending[m.source], *ready])
             sending[m.source] = start + busy
-            arrived = max(start + link.overhead + link.latency, receiving[m.target]) + busy
+            arrived = max(start + packing + link.overhead + link.latency, receiving[m.target]) + busy
             receiving[m.target] = arrived
             has.update({(m.target, b): arrived for b in m.blocks})
     return max(receiving, default=0.0)

@@ -56,16 +56,19 @@ class CheckpointBook:
         self.done[step].add(rank)
         if len(self.done[step]) < len(self.partition.cluster.keepers):
             return None
-        for file in reversed(self.files.pop(step)):
+        for file in reversed(self.files[step]):
             file.finish()
+        del self.files[step]  # only now: who is interrupted in the midst abandons what is left
         self.latest = step_file(self.folder, step)
         return self.latest
 
     def abandon(self) -> None:
-        """Removes what is unfinished."""
-        for files in self.files.values():
+        """Removes what is unfinished, also where an interrupt came between a file and its entry here."""
+        for step, files in self.files.items():
             for file in files:
                 file.abandon()
+            for path in (step_file(self.folder, step), updater_file(step_file(self.folder, step))):
+                partial_path(path).unlink(missing_ok=True)
         self.files = {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from math import prod
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from netpart.checkpoint import safetensors_file
 from netpart.checkpoint.safetensors_file import join
 from netpart.errors import DataError
 from netpart.graph.partition import Partition
@@ -64,6 +66,30 @@ def test_what_is_unfinished_is_removed(tmp_path: Path, cut: Partition) -> None:
     write_share(cut, path, 0)
     book.written(5, 0)
     book.open(10)
+    book.abandon()
+    assert names(tmp_path) == []
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("moment", ["placing", "making"])
+def test_an_interrupt_between_two_files_leaves_neither_half_done(
+    tmp_path: Path, cut: Partition, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """While the first of two is put in place, and right after the second has been made."""
+    book = CheckpointBook(cut, tmp_path)
+    if moment == "making":
+        monkeypatch.setattr(safetensors_file, "CheckpointWriter", interrupt)
+    else:
+        book.open(5)
+        monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        for rank in range(WORKERS):
+            book.open(5)
+            book.written(5, rank)
+    monkeypatch.undo()
     book.abandon()
     assert names(tmp_path) == []
 
