@@ -70,6 +70,12 @@ def test_what_is_unfinished_is_removed(tmp_path: Path, cut: Partition) -> None:
     assert names(tmp_path) == []
 
 
+def write_all(book: CheckpointBook) -> None:
+    for rank in range(WORKERS):
+        book.open(5)
+        book.written(5, rank)
+
+
 def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
@@ -86,9 +92,7 @@ def test_an_interrupt_between_two_files_leaves_neither_half_done(
         book.open(5)
         monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        for rank in range(WORKERS):
-            book.open(5)
-            book.written(5, rank)
+        write_all(book)
     monkeypatch.undo()
     book.abandon()
     assert names(tmp_path) == []
