@@ -1,8 +1,8 @@
 """What nobody reads of the addends of a collective has gradient zero: no worker takes memory that nobody wrote for it.
 
-    addends   0 1 2 3    cut over INPUT, on both workers
-    sum       0   2 3    element 0 is read on worker 0, elements 2 and 3 on worker 1
-    gradient  0 . 2 3    an all-gather brings it back; of element 1 there is none to bring
+addends   0 1 2 3    cut over INPUT, on both workers
+sum       0   2 3    element 0 is read on worker 0, elements 2 and 3 on worker 1
+gradient  0 . 2 3    an all-gather brings it back; of element 1 there is none to bring
 """
 
 from __future__ import annotations
