@@ -25,11 +25,21 @@ from tests.laws.sketch import Sketch, Spot
 __all__ = ["Example", "cut", "examples", "nets", "tested"]
 
 INPUTS = ("kSyntheticInput", "kSyntheticInput", "kSyntheticInput", "kSyntheticMasks", "kSyntheticTokens")
-AXES = (3, 2, 4, 1, 3)
-"""Of the rows of a net, by the turn of what is in the spotlight."""
-DEEP = ("kRotary", "kAttention", "kMatmul", "kClassToken", "kGlobalPooling", "kUpsampling")
-"""What reads more than rows of numbers."""
+MAXIMA = ("kPooling", "kGlobalPooling")
+"""What may look for the largest of numbers, of which no two may be equal."""
 SPATIAL = ("kConvolution", "kTransposedConvolution", "kPooling")
+READS = {
+    **dict.fromkeys(SPATIAL, INPUTS[:1]), "kImagePreprocess": INPUTS[:1], "kEmbedding": ("kSyntheticTokens",),
+    **dict.fromkeys(("kSoftmaxLoss", "kAccuracy"), (*INPUTS[3:], INPUTS[0])),
+}  # fmt: skip
+"""The inputs of what is in the spotlight, turn by turn, where these are not any."""
+DIVERSE, DEEP = (3, 2, 4, 1, 3), (3, 2, 4, 2, 3)
+"""Numbers of axes of a row."""
+AXES = {
+    **dict.fromkeys(SPATIAL, (2, 3, 4)), "kImagePreprocess": (3,),
+    **dict.fromkeys(("kRotary", "kAttention", "kMatmul", "kClassToken", "kGlobalPooling", "kUpsampling"), DEEP),
+}  # fmt: skip
+"""Those that what is in the spotlight can read, turn by turn, where these are not any."""
 FRONTS = (inner_product, pointwise, convolution, transposed_convolution, matmul)
 """What computes addends when it is cut on its inputs."""
 
@@ -57,8 +67,9 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
 def rows(s: Sketch) -> str:
     """The input, of a kind and with the axes that what is in the spotlight can read."""
     kind = s.spot.kind if s.spot else ""
-    wanted = {"kEmbedding": "kSyntheticTokens", "kImagePreprocess": "kSyntheticInput"}
-    found = kind if kind in INPUTS else wanted.get(kind) or ("kSyntheticInput" if kind in SPATIAL else s.pick(INPUTS))
+    found = kind if kind in INPUTS else s.pick(INPUTS)
+    if s.spot and kind in READS:
+        found = READS[kind][s.spot.turn % len(READS[kind])]
     conf, count = s.conf(found), s.pick((4, 3, 6, 2, 5) if s.spot else (4, 3, 6, 2, 5, 1))
     conf.store_conf.shape.extend(shape_of(s, found))
     conf.store_conf.batchsize.extend(composition(s, count, s.number(1, min(count, 3))) if s.chance(4) else [count])
@@ -71,19 +82,16 @@ def shape_of(s: Sketch, kind: str) -> list[int]:
     """The shape of a row."""
     if kind == "kSyntheticTokens":
         return [s.pick((4, 3, 5, 2))]
-    if s.spot and s.spot.kind == "kImagePreprocess":
-        side = s.pick((4, 3))
-        return [s.pick((2, 3, 1)), side, side]
-    least = 2 if kind == "kSyntheticMasks" or (s.spot and s.spot.kind in DEEP) else 1
-    if s.spot and s.spot.kind in SPATIAL:
-        axes = 2 + s.spot.turn % 3
-    else:
-        axes = max(least, AXES[s.spot.turn % len(AXES)]) if s.spot else s.pick([n for n in (3, 2, 1, 4) if n >= least])
-    most = {1: 8, 2: 8, 3: 6, 4: 4}[axes]
-    space = [s.number(min(3, most), most) - s.pick((0, 0, 2)) for _ in range(axes - 1)]
+    by_turn = AXES.get(s.spot.kind, DIVERSE) if s.spot else ()
+    axes = by_turn[s.spot.turn % len(by_turn)] if s.spot else s.pick(DIVERSE)
+    most = (8, 8, 6, 3)[axes - 1]
+    space = [s.number(3, most) - s.pick((0, 0, 0 if s.spot else 2)) for _ in range(max(axes, 1 + (kind == "kSyntheticMasks")) - 1)]
     if s.spot and s.spot.kind == "kRotary":
         space[-1] = s.pick((4, 2))
-    return [s.pick((2, 4, 3) if s.spot else (2, 3, 1, 3)), *space] if space else [s.number(2, most)]
+    if s.spot and s.spot.kind == "kImagePreprocess":
+        space = [s.pick((4, 3))] * 2
+    channels = (4,) if s.spot and s.spot.kind in SPATIAL else (2, 4, 3) if s.spot else (2, 3, 1, 3)
+    return [s.pick(channels), *space] if space else [s.number(2, most)]
 
 
 def grow(s: Sketch, count: int) -> None:
@@ -109,9 +117,11 @@ def shown(s: Sketch, kind: str) -> None:
     """Adds a layer of ``kind`` behind addends, or behind any layer that it can read: what is too small for it was no
     choice."""
     source = newest(s) if s.chance(3) else s.numbers()[0]
+    if kind in MAXIMA and source in s.tied:
+        source = s.numbers()[0]
     if s.spot and s.spot.turn % 3 < 2 and kind != "kImagePreprocess":
         behind = (pointwise if kind in SPATIAL else s.pick(FRONTS))(s, source)
-        if behind is not None and behind in s.numbers():
+        if behind is not None and behind in s.numbers() and not (kind in MAXIMA and behind in s.tied):
             s.front = source = behind
     for other in (source, *reversed(s.numbers())):
         if MAKERS[kind](s, other) is not None:

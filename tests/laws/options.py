@@ -66,8 +66,8 @@ LAYERS: dict[str, Options] = {
         "type": ("kLRN", "kCudnnLRN"), "lrn_conf.local_size": (3, 5, 1, None), "lrn_conf.alpha": (0.7, None),
         "lrn_conf.beta": (0.5, None), "lrn_conf.knorm": (1.5, None),
     },
-    "kLayerNorm": {**NORM, "norm_conf.axis": (1, 2, -1, None), "param": (0, 1, 2)},
-    "kRMSNorm": {**NORM, "norm_conf.axis": (1, 2, -1, None), "param": (0, 1)},
+    "kLayerNorm": {**NORM, "norm_conf.axis": (-1, None, 1, 2), "param": (0, 1, 2)},
+    "kRMSNorm": {**NORM, "norm_conf.axis": (-1, None, 1, 2), "param": (0, 1)},
     "kGroupNorm": {**NORM, "norm_conf.groups": (1, 2, None), "param": (0, 1, 2)},
     "kBM": {
         "type": ("kBM", "kCudnnBM"), "bm_conf.epsilon": (0.3, 0.1), "bm_conf.momentum": (0.9, 0.5, None),
@@ -166,8 +166,8 @@ CUT: Options = {
 
 CROSSINGS: dict[str, tuple[str, ...]] = {
     "kPooling": ("a gap in what is read of addends",),
-    "kInnerProduct": ("all-gather", "reduce-scatter", "all-reduce", "broadcast", "all-to-all", "addends", "replicas"),
-    "kConvolution": ("addends", "replicas", "uneven parts"),
+    "kInnerProduct": ("all-gather", "reduce-scatter", "all-reduce", "addends", "replicas"),
+    "kConvolution": ("broadcast", "all-to-all", "uneven parts"),
     "cut": ("a grid",),
     "job": ("several micro-batches", "a test net"),
 }

@@ -52,12 +52,15 @@ def cut(s: Sketch, workers: int) -> None:
 
 
 def spotted(s: Sketch, conf: LayerProto, team: list[int]) -> None:
-    """What is in the spotlight is cut in the way of its turn, and what it reads on its inputs."""
+    """What is in the spotlight is cut in the way of its turn, but each other time that it reads addends on space; and
+    what it reads, on its inputs."""
     able = ways(s.layers[conf.name], len(team))
     if conf.name == s.front and INPUT in able:
         over(s, conf, INPUT, team)
     elif able and s.spot and conf.name in s.lit:
         first = s.spot.turn + 2 * s.lit.index(conf.name)
+        if s.front in s.layers[conf.name].conf.srclayers and s.spot.turn % 2 == 0:
+            first = 0
         order = sorted(able, key=lambda what: (CLASSES.index(way_class(what)) - first) % len(CLASSES))
         over(s, conf, s.pick([what for what in order if way_class(what) == way_class(order[0])]), team)
 

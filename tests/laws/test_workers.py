@@ -1,7 +1,11 @@
 """Law 9: n workers = 1 worker (decisions.md 17), over what a job can say and over any placement at all.
 
-How sharp the law is was measured by making mistakes on purpose, one at a time. Examples that noticed, of 200 jobs and
-of 255 placements (house profile):
+Jobs are drawn from a table of every layer type and option (``options.py``), one net for each turn of each line: chance
+alone is not enough. Of 1 500 jobs whose layers were cut each by itself, 11 had a reduce-scatter with a gradient, and
+none had one with a gap in it; a mistake that only this shows outlived 4 000 examples.
+
+How sharp the law is was measured by making mistakes on purpose, one at a time, when jobs were still drawn by chance.
+Examples that noticed, of 200 jobs and of 255 placements:
 
     mistake                                              jobs  placements  where
     none                                                    0           0
