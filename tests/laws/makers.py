@@ -112,8 +112,8 @@ def upsampling(s: Sketch, source: str) -> str | None:
     if len(s.shape(source)) not in (3, 4, 5):
         return None
     conf = s.conf("kUpsampling", source)
-    small = prod(s.shape(source)[1:]) <= MOST_ELEMENTS // 8
-    s.option(conf, "upsampling_conf.factor", lambda n: small or n in (1, 2, None))
+    small = prod(s.shape(source)[1:]) * 3 ** (len(s.shape(source)) - 2) <= 4 * MOST_ELEMENTS
+    s.option(conf, "upsampling_conf.factor", lambda n: small or n != 3)
     s.option(conf, "upsampling_conf.method")
     return s.add(conf, True)
 

@@ -29,14 +29,14 @@ MAXIMA = ("kPooling", "kGlobalPooling")
 """What may look for the largest of numbers, of which no two may be equal."""
 SPATIAL = ("kConvolution", "kTransposedConvolution", "kPooling")
 READS = {
-    **dict.fromkeys(SPATIAL, INPUTS[:1]), "kImagePreprocess": INPUTS[:1], "kEmbedding": ("kSyntheticTokens",),
+    **dict.fromkeys(SPATIAL, INPUTS[:1]), "kImagePreprocess": INPUTS[:1], "kEmbedding": ("kSyntheticTokens",), "cut": INPUTS[:1],
     **dict.fromkeys(("kSoftmaxLoss", "kAccuracy"), (*INPUTS[3:], INPUTS[0])),
 }  # fmt: skip
 """The inputs of what is in the spotlight, turn by turn, where these are not any."""
 DIVERSE, DEEP = (3, 2, 4, 1, 3), (3, 2, 4, 2, 3)
 """Numbers of axes of a row."""
 AXES = {
-    **dict.fromkeys(SPATIAL, (2, 3, 4)), "kImagePreprocess": (3,),
+    **dict.fromkeys(SPATIAL, (2, 3, 4)), "kImagePreprocess": (3,), "cut": (3, 2, 3, 3, 4),
     **dict.fromkeys(("kRotary", "kAttention", "kMatmul", "kClassToken", "kGlobalPooling", "kUpsampling"), DEEP),
 }  # fmt: skip
 """Those that what is in the spotlight can read, turn by turn, where these are not any."""
@@ -85,7 +85,10 @@ def shape_of(s: Sketch, kind: str) -> list[int]:
     by_turn = AXES.get(s.spot.kind, DIVERSE) if s.spot else ()
     axes = by_turn[s.spot.turn % len(by_turn)] if s.spot else s.pick(DIVERSE)
     most = (8, 8, 6, 3)[axes - 1]
-    space = [s.number(3, most) - s.pick((0, 0, 0 if s.spot else 2)) for _ in range(max(axes, 1 + (kind == "kSyntheticMasks")) - 1)]
+    space = [
+        s.number(3, most) - s.pick((0, 0, 0 if s.spot else 2))
+        for _ in range(max(axes, 1 + (kind == "kSyntheticMasks")) - 1)
+    ]
     if s.spot and s.spot.kind == "kRotary":
         space[-1] = s.pick((4, 2))
     if s.spot and s.spot.kind == "kImagePreprocess":
@@ -99,6 +102,8 @@ def grow(s: Sketch, count: int) -> None:
     addends."""
     if not s.numbers():
         MAKERS["kEmbedding"](s, "")
+    if s.spot and s.spot.kind == "cut":  # inputs are cut on their rows alone
+        MAKERS["kSigmoid"](s, s.numbers()[0])
     for i in range(count):
         if s.spot and i == s.spot.turn % count and s.spot.kind in MAKERS:
             shown(s, s.spot.kind)
@@ -116,7 +121,7 @@ def newest(s: Sketch) -> str:
 def shown(s: Sketch, kind: str) -> None:
     """Adds a layer of ``kind`` behind addends, or behind any layer that it can read: what is too small for it was no
     choice."""
-    source = newest(s) if s.chance(3) else s.numbers()[0]
+    source = newest(s) if kind not in SPATIAL and s.chance(3) else s.numbers()[0]
     if kind in MAXIMA and source in s.tied:
         source = s.numbers()[0]
     if s.spot and s.spot.turn % 3 < 2 and kind != "kImagePreprocess":

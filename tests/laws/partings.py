@@ -133,7 +133,7 @@ def short(s: Sketch, conf: LayerProto, workers: int) -> None:
     axes = [a for a in layer.cuts() if isinstance(a, int) and layer.output.shape[a] > 1]
     if not axes:
         return
-    axis = s.pick([*axes, *(a for a in axes if a)])
+    axis = s.choose("cut", conf, "partition_dim", lambda a: a in axes) if set(axes) & {0, 1, 2, 3} else axes[0]
     parts = s.number(2, min(layer.output.shape[axis], 5))
     conf.partition_dim = axis
     if parts != workers or s.chance(2):
@@ -144,9 +144,11 @@ def long(s: Sketch, conf: LayerProto, workers: int) -> None:
     """``cut`` blocks: a grid over axes, inputs and replicas, even or uneven, its cells on any workers."""
     layer, grid, copies = s.layers[conf.name], Grid(), 1
     every = [*layer.cuts(), REPLICA]
-    for what in s.some(every, len(every)):
+    shown = s.spot is not None and s.spot.kind == "cut"
+    wanted = CUT["cut.axis"][s.spot.turn % len(CUT["cut.axis"])] if s.spot and shown else None
+    for what in sorted(s.some(every, len(every)), key=lambda what: what != wanted):
         room, length = MOST_PARTS // prod(n for _, n in grid), extent_of(layer, what, workers)
-        if length < 2 or room < 2 or not s.chance(1 if what == INPUT else 2 if not grid else 3):
+        if length < 2 or room < 2 or not s.chance(1 if what in (INPUT, wanted) else 2 if shown or not grid else 3):
             continue
         block, parts = conf.cut.add(), s.number(2, min(length, room, 4))
         aim(block, what)
