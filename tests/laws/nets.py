@@ -29,7 +29,7 @@ MAXIMA = ("kPooling", "kGlobalPooling")
 """What may look for the largest of numbers, of which no two may be equal."""
 SPATIAL = ("kConvolution", "kTransposedConvolution", "kPooling")
 READS = {
-    **dict.fromkeys(SPATIAL, INPUTS[:1]), "kImagePreprocess": INPUTS[:1], "kEmbedding": ("kSyntheticTokens",), "cut": INPUTS[:1],
+    **dict.fromkeys((*SPATIAL, "kImagePreprocess", "cut"), INPUTS[:1]), "kEmbedding": ("kSyntheticTokens",),
     **dict.fromkeys(("kSoftmaxLoss", "kAccuracy"), (*INPUTS[3:], INPUTS[0])),
 }  # fmt: skip
 """The inputs of what is in the spotlight, turn by turn, where these are not any."""

@@ -109,6 +109,8 @@ def whole(s: Sketch, conf: LayerProto, workers: list[int]) -> None:
 def apart(s: Sketch, conf: LayerProto, workers: int) -> None:
     """A layer that is cut as if it were the only one."""
     way = s.pick(["long", "short", "inherited", "whole", "long"])
+    if s.spot and s.spot.kind == "cut" and conf.name.startswith("sigmoid"):
+        way = ("long", "short", "long")[s.spot.turn // 6]
     if way == "whole":
         whole(s, conf, list(range(workers)))
     elif way == "short":
