@@ -209,6 +209,10 @@ def tested(s: Sketch) -> None:
     data.include.append(Phase.kTrain)
     twin.include.append(Phase.kTest)
     s.job.test_steps = 1
+    for conf in s.job.neuralnet.layer:
+        if not conf.location and s.chance(4):  # tested as if it had no cut of its own
+            for block in conf.cut:
+                block.phase = Phase.kTrain
 
 
 @dataclass(frozen=True)

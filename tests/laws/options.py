@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from netpart.proto.job_pb2 import Collectives, Schedule, Sharding
+from netpart.proto.job_pb2 import Collectives, Phase, Schedule, Sharding
 from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto, UpsamplingProto
 from netpart.proto.param_pb2 import InitMethod
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
@@ -160,7 +160,7 @@ PARAM: Options = {
 CUT: Options = {
     "partition_dim": (-1, 0, 1, 2, 3, None), "location": (None, ANY), "cut": (0, 1, 2, 3), "remainder": (None, 0, 1),
     "cut.axis": (0, 1, 2, 3, 4), "cut.over": (1, 2), "cut.sizes": (None, ANY), "cut.parts": (None, ANY),
-    "cut.location": (None, ANY),
+    "cut.location": (None, ANY), "cut.phase": (None, Phase.kTrain),
 }  # fmt: skip
 """Of a layer and its ``cut`` blocks; ``cut`` are numbers of these."""
 
