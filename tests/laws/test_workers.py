@@ -52,7 +52,7 @@ from tests.laws.sketch import TABLES, Spot, turns
 from tests.laws.wired import every_wire, wired
 from tests.laws.workers import ChannelsLast, check_law, reference
 
-EXAMPLES = max(100, settings().max_examples)
+EXAMPLES = max(64, settings().max_examples)
 HUNT = 1 if settings().derandomize else max(1, settings().max_examples // 100)
 """Nets for each turn of each line of the table."""
 WIRED = EXAMPLES // 4
