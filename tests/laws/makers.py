@@ -9,11 +9,12 @@ from netpart.proto.job_pb2 import LayerProto
 from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto
 from netpart.proto.param_pb2 import InitMethod, ParamGenProto
 from netpart.spec import INT, Shape
-from tests.laws.sketch import MOST_ELEMENTS, Sketch, layer_type
+from tests.laws.sketch import MOST_ELEMENTS, Sketch, layer_type, line
 from tests.laws.windows import any_pad, effective, overlap, windows
 
 Maker = Callable[[Sketch, str], str | None]
 """Adds a layer that reads the given one; None if none of its kind can."""
+NORMS = ("kLayerNorm", "kRMSNorm", "kGroupNorm", "kBM")
 SMALL = 4
 """Classes that a softmax tells apart."""
 
@@ -100,7 +101,8 @@ def average(s: Sketch, conf: LayerProto, path: str, source: str) -> None:
 
 
 def global_pooling(s: Sketch, source: str) -> str | None:
-    if len(s.shape(source)) < 3:
+    """Not of what is normalised: its mean is 0 but for rounding, which would say what is predicted."""
+    if len(s.shape(source)) < 3 or line(s.layers[source].conf) in NORMS:
         return None
     conf = s.conf("kGlobalPooling", source)
     average(s, conf, "globalpooling_conf.pool", source)
@@ -346,6 +348,20 @@ def concate(s: Sketch, source: str) -> str | None:
     return s.add(conf, any(x in s.tied for x in conf.srclayers) or len(set(conf.srclayers)) < len(conf.srclayers))
 
 
+def slices(s: Sketch, source: str) -> str | None:
+    """Equal parts of an axis, each with a reader of its own; those of the batch are put together again."""
+    shape, conf = s.shape(source), s.conf("kSlice", source)
+    axis = s.option(conf, "slice_conf.slice_dim", lambda axis: axis < len(shape))
+    parts = s.option(conf, "slice_conf.num_slices", lambda n: shape[axis] % n == 0)
+    s.add(conf, source in s.tied)
+    readers = [s.add(s.conf(s.pick(["kSplit", "kSTanh"]), conf.name), source in s.tied) for _ in range(parts)]
+    if axis or parts == 1:
+        return s.pick(readers)
+    joined = s.conf("kConcate", *s.some(readers, parts))
+    joined.concate_conf.concate_dim = 0
+    return s.add(joined, source in s.tied)
+
+
 def reshape(s: Sketch, source: str) -> str | None:
     """Two neighbouring axes in one, or one of them named as what is left."""
     shape, conf = s.shape(source), s.conf("kReshape", source)
@@ -383,7 +399,7 @@ MAKERS: dict[str, Maker] = {
     "kEmbedding": embedding, "kClassToken": class_token, "kCrop": crop, "kGate": gate, "kReLU": relu,
     "kSigmoid": plain("kSigmoid"), "kSTanh": plain("kSTanh"), "kActivation": activation, "kDropout": dropout,
     "kSoftmax": softmax, "kSplit": plain("kSplit"), "kAdd": add, "kMul": multiply, "kMax": maximum,
-    "kConcate": concate, "kFlatten": plain("kFlatten"), "kReshape": reshape, "kTranspose": transpose,
+    "kConcate": concate, "kSlice": slices, "kFlatten": plain("kFlatten"), "kReshape": reshape, "kTranspose": transpose,
     "kImagePreprocess": image_preprocess,
 }  # fmt: skip
 """What makes a layer of each type, of those that are neither inputs nor at the end of a net."""

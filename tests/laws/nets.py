@@ -29,7 +29,8 @@ MAXIMA = ("kPooling", "kGlobalPooling")
 """What may look for the largest of numbers, of which no two may be equal."""
 SPATIAL = ("kConvolution", "kTransposedConvolution", "kPooling")
 READS = {
-    **dict.fromkeys((*SPATIAL, "kImagePreprocess", "cut"), INPUTS[:1]), "kEmbedding": ("kSyntheticTokens",),
+    **dict.fromkeys((*SPATIAL, "kImagePreprocess", "kConcate", "kSlice", "cut"), INPUTS[:1]),
+    "kEmbedding": ("kSyntheticTokens",),
     **dict.fromkeys(("kSoftmaxLoss", "kAccuracy"), (*INPUTS[3:], INPUTS[0])),
 }  # fmt: skip
 """The inputs of what is in the spotlight, turn by turn, where these are not any."""
@@ -54,7 +55,7 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     data = rows(s)
     grow(s, s.number(1, 6) if spot is None else s.number(1, 3))
     finish(s, data)
-    most = sum(s.layers[data].conf.store_conf.batchsize)
+    most = 1 if any(layer.makes_rows for layer in s.layers.values()) else s.shape(data)[0]
     s.choose("job", s.job, "neuralnet.micro_batches", lambda n: (n or 1) <= most)
     for path in ("neuralnet.schedule", "neuralnet.recompute"):
         s.choose("job", s.job, path)

@@ -94,7 +94,8 @@ LAYERS: dict[str, Options] = {
     "kAdd": {"type": ("kAdd", "kSum")},
     "kMul": {},
     "kMax": {},
-    "kConcate": {"concate_conf.concate_dim": (3, 1, 2)},
+    "kConcate": {"concate_conf.concate_dim": (1, 2, 3)},
+    "kSlice": {"slice_conf.slice_dim": (0, 1, 3, 2), "slice_conf.num_slices": (2, 1, 3)},
     "kFlatten": {},
     "kReshape": {"reshape_conf.shape": (ANY,)},
     "kTranspose": {"transpose_conf.axis": (ANY,)},
@@ -165,9 +166,9 @@ CUT: Options = {
 """Of a layer and its ``cut`` blocks; ``cut`` are numbers of these."""
 
 CROSSINGS: dict[str, tuple[str, ...]] = {
-    "kPooling": ("a gap in what is read of addends",),
+    "kPooling": ("a gap in what is read of addends", "broadcast"),
     "kInnerProduct": ("all-gather", "reduce-scatter", "all-reduce", "addends", "replicas"),
-    "kConvolution": ("broadcast", "all-to-all", "uneven parts"),
+    "kConvolution": ("all-to-all", "uneven parts"),
     "cut": ("a grid",),
     "job": ("several micro-batches", "a test net"),
 }
@@ -177,8 +178,8 @@ WHY: dict[str, str] = {
     "reads files, which have a law of their own, tests/layers/test_inputs.py":
         "kCSVInput kLabel kMnist kNiftiInput kRecordInput kShardData kTextInput StoreProto.backend StoreProto.path "
         "StoreProto.separator StoreProto.mean_file StoreProto.std_file StoreProto.mean_value StoreProto.std_value "
-        "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle",
-    "no job may have it": "kSlice SliceProto.slice_dim SliceProto.num_slices RGBImageProto.meanfile",
+        "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle StoreProto.header",
+    "no job may have it": "RGBImageProto.meanfile",
     "SINGA's count of readers, without effect": "ConcateProto.num_concates SplitProto.num_splits",
     "a limit of cuDNN, changes no number": "ConvolutionProto.workspace_byte_limit",
     "LOCAL is meant to differ from one worker, tests/layers/test_batch_norm.py": "BMProto.bn_mode",

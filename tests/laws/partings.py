@@ -41,7 +41,7 @@ def cut(s: Sketch, workers: int) -> None:
             spotted(s, conf, team)
         elif custom == "team" and not s.chance(4):
             together(s, conf, team)
-        elif habit.cut and not s.chance(6):
+        elif habit.cut and s.shape(conf.name)[0] == s.shape(net.layer[0].name)[0] and not s.chance(6):
             conf.cut.extend(habit.cut)
         else:
             apart(s, conf, workers)

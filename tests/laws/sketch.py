@@ -136,11 +136,13 @@ class Sketch:
         return self.spec(name).shape
 
     def numbers(self) -> list[str]:
-        """Layers that another may read and that are not too large yet."""
+        """Layers that any number of others may read, with the rows of the batch, and that are not too large yet."""
+        rows = next(iter(self.layers.values())).output.shape[0]
         return [
             name for name, layer in self.layers.items()
             if not layer.is_loss and not layer.metrics and layer.output.dtype == FLOAT
-            and size(layer.output.whole[1:]) <= MOST_ELEMENTS
+            and size(layer.output.whole[1:]) <= MOST_ELEMENTS and layer.output.shape[0] == rows
+            and line(layer.conf) != "kSlice"
         ]  # fmt: skip
 
     def params(self, conf: LayerProto, kind: str, shapes: Sequence[Shape], std: float) -> None:
