@@ -26,7 +26,7 @@ from netpart.program.instructions import (
 )
 from netpart.program.stages import Stage
 from netpart.program.updates import UpdateCompiler
-from netpart.spec import FLOAT, extent
+from netpart.spec import FLOAT, Region, extent, remaining
 
 Consumer = tuple[Part, int]
 """A part and the position of the feed through which it reads."""
@@ -94,10 +94,21 @@ class BackwardCompiler:
                 part, f"d({part.name})", extent(part.region)
             )
             self.forward.program.gradients[self.forward.micro, part.index] = view
-            total = self.sum_of(part)
-            if not total.contributions and part.kind not in (BRIDGE_SRC, GIVE):
-                self.out.append(Zero(view))
+            if not self.sum_of(part).contributions:
+                gaps = remaining(part.region, self.returned(part))
+                self.out += [Zero(view.crop(gap, part.region)) for gap in gaps]
         return view
+
+    def returned(self, part: Part) -> list[Region]:
+        """What other workers return of the gradient of a part that nobody reads on this one: of what nobody read
+        anywhere there is none."""
+        if part.kind == BRIDGE_SRC:
+            return [part.region]
+        if part.kind != GIVE:
+            return []
+        assert part.collective is not None
+        blocks = self.forward.exchanges.of(part.collective, backward=True).blocks
+        return [block for block in blocks if block is not None]
 
     def borrowed(self, part: Part) -> View | None:
         """A view into the source's gradient for a part that only passes gradients on."""

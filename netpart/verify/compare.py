@@ -16,6 +16,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
 from netpart.graph.uncut import uncut
 from netpart.kernels.choose import named
+from netpart.kernels.reference import Kernels
 from netpart.launch.begin import held_by
 from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
@@ -66,10 +67,15 @@ def compare(cut: Partition, whole: Partition, steps: int = 3) -> Report:
     """
     check_ready(cut, held_by(cut.job))
     kernels = choice(cut.job).name
-    exact = None if cut.job.dtype == JobProto.FLOAT64 else Ensemble(widened(whole), keep=True)
-    bench = Bench(Ensemble(cut, keep=True, kernels=named(kernels)), Ensemble(whole, keep=True), exact)
+    exact = None if cut.job.dtype == JobProto.FLOAT64 else played(widened(whole))
+    bench = Bench(played(cut, named(kernels)), played(whole), exact)
     comparisons = tuple(bench.play(steps))
     return Report(cut.graph.net.name, cut.workers, steps, bench.dtype, len(cut.phases["train"]), comparisons, kernels)
+
+
+def played(cut: Partition, kernels: type[Kernels] = Kernels) -> Ensemble:
+    """An ensemble that can be looked into, in whose memory what nobody wrote is no number: it cannot look right."""
+    return Ensemble(cut, keep=True, poison=True, kernels=kernels)
 
 
 def widened(whole: Partition) -> Partition:

@@ -186,3 +186,11 @@ def test_what_cannot_be_is_told(replaced: tuple[str, str], told: str) -> None:
     job = loads(ROWS.replace(*replaced))
     with pytest.raises(ConfigError, match=told), job.explaining():
         partition(job.proto, 2)
+
+
+def test_sizes_are_those_of_the_rows_that_a_layer_has() -> None:
+    """Half of 8 rows, cut 1 and 3; not in proportion to the rows of the batch."""
+    sizes = 'name: "first" type: kInnerProduct cut { axis: 0 sizes: 1 sizes: 3 }'
+    cut = partition(proto(ROWS, ('name: "first" type: kInnerProduct', sizes)), 2)
+    placement = cut.graph.placements[cut.graph.net.by_name["first"].index]
+    assert [shard.region[0] for shard in placement.shards] == [(0, 1), (1, 4)]

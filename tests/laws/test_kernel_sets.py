@@ -107,7 +107,7 @@ def test_five_lost_bits_are_noticed(folder: Path) -> None:
 
 @every_wire
 @given(example=examples())
-@settings(max_examples=40)
+@settings(max_examples=28)
 def test_random_nets_err_as_the_reference_does(wire: Group, example: Example) -> None:
     job = JobProto()
     job.CopyFrom(example.job)

@@ -47,13 +47,13 @@ def drawn(graph: Graph) -> Any:
     return placements, parts, feeds
 
 
-@settings(max_examples=40)
+@settings(max_examples=28)
 @given(example=examples())
 def test_what_a_job_says_is_said_again(example: Example) -> None:
     check_round_trip(example.job, partition_job(example.job, example.workers))
 
 
-@settings(max_examples=40)
+@settings(max_examples=28)
 @given(placed=placed_jobs())
 def test_any_placement_can_be_said(placed: Placed) -> None:
     before: list[list[Placement]] = []

@@ -1,7 +1,11 @@
 """Law 9: n workers = 1 worker (decisions.md 17), over what a job can say and over any placement at all.
 
-How sharp the law is was measured by making mistakes on purpose, one at a time. Examples that noticed, of 200 jobs and
-of 255 placements (house profile):
+Jobs are drawn from a table of every layer type and option (``options.py``), one net for each turn of each line: chance
+alone is not enough. Of 1 500 jobs whose layers were cut each by itself, 11 had a reduce-scatter with a gradient, and
+none had one with a gap in it; a mistake that only this shows outlived 4 000 examples.
+
+How sharp the law is was measured by making mistakes on purpose, one at a time, when jobs were still drawn by chance.
+Examples that noticed, of 200 jobs and of 255 placements:
 
     mistake                                              jobs  placements  where
     none                                                    0           0
@@ -28,6 +32,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,26 +44,45 @@ from netpart.launch.ensemble import Ensemble
 from netpart.plan.ledger import ledger
 from netpart.program.collected import GIVE, TAKE, collected
 from netpart.program.instructions import Way
+from tests.laws.drawn import Drawn
 from tests.laws.groups import Group
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
+from tests.laws.sketch import TABLES, Spot, turns
 from tests.laws.wired import every_wire, wired
 from tests.laws.workers import ChannelsLast, check_law, reference
 
-EXAMPLES = max(200, settings().max_examples)
-WIRED = EXAMPLES // 8
+EXAMPLES = max(64, settings().max_examples)
+HUNT = 1 if settings().derandomize else max(1, settings().max_examples // 100)
+"""Nets for each turn of each line of the table."""
+WIRED = EXAMPLES // 4
 """A run of threads over sockets takes its time, and differs from the others in its messages alone."""
 
 orders = st.integers(0, 2**16)
 kernel_sets = st.sampled_from([Kernels, ChannelsLast])
 
 
-@given(example=examples(), order=orders, kernels=kernel_sets)
-@settings(max_examples=EXAMPLES)
-def test_n_workers_are_one_worker_in_every_job(example: Example, order: int, kernels: type[Kernels]) -> None:
-    cut = partition_job(example.job, example.workers)
-    check_invariants(cut)
-    check_bytes(check_law(cut, order, kernels))
+@pytest.mark.parametrize("kind", TABLES)
+def test_n_workers_are_one_worker_in_every_job(kind: str) -> None:
+    """For each line of the table, as many nets as draw all that it has, held to the law; nothing may be left out."""
+    drawn = Drawn(kind)
+    for turn in range(turns(kind)):
+        hold(kind, turn, drawn)
+    assert not drawn.missing(), f"never drawn of {kind}: {', '.join(drawn.missing())}"
+
+
+def hold(kind: str, turn: int, drawn: Drawn) -> None:
+    """Holds nets with ``kind`` in the spotlight to the law: one, and as many as a hunt wants."""
+
+    @given(example=examples(Spot(kind, turn, shuffled=HUNT == 1)), order=orders, kernels=kernel_sets)
+    @settings(max_examples=HUNT)
+    def law(example: Example, order: int, kernels: type[Kernels]) -> None:
+        cut = partition_job(example.job, example.workers)
+        drawn.note(cut)
+        check_invariants(cut)
+        check_bytes(check_law(cut, order, kernels))
+
+    law()
 
 
 @given(placed=placed_jobs(), order=orders, kernels=kernel_sets)

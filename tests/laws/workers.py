@@ -29,7 +29,7 @@ def reference(job: JobProto) -> Partition:
     plain = JobProto()
     plain.CopyFrom(job)
     plain.neuralnet.recompute = False
-    if not any(layer.type == LayerType.kBM for layer in job.neuralnet.layer):
+    if not any(layer.type in (LayerType.kBM, LayerType.kCudnnBM) for layer in job.neuralnet.layer):
         plain.neuralnet.micro_batches = 1
     return partition_job(plain, 1, uncut=True)
 

@@ -44,7 +44,7 @@ def scaled(sizes: Sequence[int], extent: int) -> Ranges:
 class LayerCuts:
     """Works out the cuts of ``node``, in as many parts as it has locations, or else as there are ``workers``.
 
-    ``full_rows`` are the rows of the whole mini-batch.
+    ``full_rows`` are those that the layer has of the whole mini-batch.
     """
 
     def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:

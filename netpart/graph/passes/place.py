@@ -34,11 +34,18 @@ def place(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) 
     interned: dict[Placement, Placement] = {}
     for node in net.nodes:
         with faults.noted():
-            placement = place_node(node, conf, workers, full_rows or net.rows, net.phase, placed.fallbacks)
+            rows = rows_of(node, net, full_rows or net.rows)
+            placement = place_node(node, conf, workers, rows, net.phase, placed.fallbacks)
             placed.placements.append(interned.setdefault(placement, placement))
     faults.refuse()
     follow_readers(net, placed.placements)
     return placed
+
+
+def rows_of(node: Node, net: Net, full_rows: int) -> int:
+    """The rows that a layer has of the whole mini-batch: those behind a kSlice of the batch have fewer."""
+    shape = node.layer.output.shape
+    return full_rows * shape[0] // net.rows if shape else full_rows
 
 
 def place_node(
