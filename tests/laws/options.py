@@ -178,7 +178,8 @@ WHY: dict[str, str] = {
     "reads files, which have a law of their own, tests/layers/test_inputs.py":
         "kCSVInput kLabel kMnist kNiftiInput kRecordInput kShardData kTextInput StoreProto.backend StoreProto.path "
         "StoreProto.separator StoreProto.mean_file StoreProto.std_file StoreProto.mean_value StoreProto.std_value "
-        "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle StoreProto.header",
+        "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle "
+        "StoreProto.header",
     "no job may have it": "RGBImageProto.meanfile",
     "SINGA's count of readers, without effect": "ConcateProto.num_concates SplitProto.num_splits",
     "a limit of cuDNN, changes no number": "ConvolutionProto.workspace_byte_limit",

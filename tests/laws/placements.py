@@ -44,13 +44,12 @@ def placed_jobs(draw: st.DrawFn) -> Placed:
     habit = draw(st.sampled_from([0, 1, 2]))
 
     def placer(net: Net) -> list[Placement]:
-        rows = draw(habits(net.rows, workers))
-        drawn.append(
-            [
-                draw(followed(node, rows) if followed_by(draw, habit) else placements(node, workers))
-                for node in net.nodes
-            ]
-        )
+        rows, found = draw(habits(net.rows, workers)), dict[str, Placement]()
+        for node in net.nodes:
+            if node.layer.conf.name not in found:  # the parts of a kSlice have one cut
+                follows = node.layer.output.shape[0] == net.rows and followed_by(draw, habit)
+                found[node.layer.conf.name] = draw(followed(node, rows) if follows else placements(node, workers))
+        drawn.append([found[node.layer.conf.name] for node in net.nodes])
         return drawn[-1]
 
     return Placed(s.job, workers, placer, drawn)
