@@ -11,13 +11,14 @@ from pathlib import Path
 from cupy import memory, runtime
 
 SOURCE = Path(__file__).parents[1] / "cublas.cpp"
-COMMAND = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-Wl,-soname,libcublas.so.13"]
+SONAME = f"libcublas.so.{runtime.VERSION // 1000}"
+COMMAND = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{SONAME}"]
 
 
 def built() -> Path:
     """The library, compiled unless it was before; renamed when complete, so that processes do not meet."""
     name = blake2b(SOURCE.read_bytes() + "".join(COMMAND).encode(), digest_size=12).hexdigest()
-    library = Path(tempfile.gettempdir(), "netpart-emulator", name, "libcublas.so.13")
+    library = Path(tempfile.gettempdir(), "netpart-emulator", name, SONAME)
     if not library.exists():
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent) as folder:

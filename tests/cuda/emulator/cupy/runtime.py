@@ -26,6 +26,8 @@ memcpyHostToHost, memcpyHostToDevice, memcpyDeviceToHost, memcpyDeviceToDevice, 
 STREAMS: WeakValueDictionary[int, Any] = WeakValueDictionary()
 PINNED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """Pinned memory by its address."""
+VERSION = 97000
+"""Of a CUDA that there is not: PyTorch may have loaded the libraries of a real one, which go by its number."""
 
 
 RUBBISH, LINE = 0xFF, 512
@@ -94,11 +96,11 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
 
 
 def driverGetVersion() -> int:
-    return 13000
+    return VERSION
 
 
 def runtimeGetVersion() -> int:
-    return 13000
+    return VERSION
 
 
 def memGetInfo() -> tuple[int, int]:
