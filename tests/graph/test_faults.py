@@ -59,7 +59,7 @@ def test_cuts_of_several_layers_are_refused_together() -> None:
       layer { name: "data" type: kSyntheticInput location: 7 store_conf { batchsize: 10 shape: 784 } }
       layer { name: "r" type: kReLU srclayers: "data" partition_dim: 5 }
       layer { name: "s" type: kReLU srclayers: "r" partition_dim: 0 }
-      layer { name: "t" type: kReLU srclayers: "r" location: -1 }
+      layer { name: "t" type: kReLU srclayers: "r" location: 9 }
       layer { name: "u" type: kReLU srclayers: "r" } }"""
     assert [line.split(":")[1] for line in faults(text, 2)] == ["2", "3", "5"]
     for scheme in ("DATA", "NAIVE"):

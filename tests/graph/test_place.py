@@ -90,10 +90,8 @@ MISTAKES: dict[str, tuple[str, str, str, FieldPath]] = {
     "features of an input": ("data", "partition_dim: 1", "a cut on axis 0 (batch)", ("partition_dim",)),
     "too short": ("conv", "partition_dim: 1 location: [0, 1, 2, 0, 1]", "got 4", ("partition_dim",)),
     "beyond the workers": ("conv", "location: [0, 3]", "run with --workers 4", ("location", 1)),
-    "below the workers": ("conv", "location: -1", "workers count from 0", ("location", 0)),
     "whole in two places": ("conv", "partition_dim: -1 location: [0, 1]", "one location", ("partition_dim",)),
     "sizes": ("conv", "cut { axis: 1 sizes: [1, 2] }", "2 sizes that sum to 4", ("cut", 0)),
-    "no size": ("conv", "cut { axis: 1 sizes: [0, 4] }", "2 sizes that sum to 4", ("cut", 0)),
     "input of a loss": ("loss", "cut { over: INPUT }", "a cut on an axis", ("cut", 0)),
     "input too short": ("conv", "cut { over: INPUT parts: 4 } location: [0, 1, 2, 0]", "got 3", ("cut", 0)),
     "two lists": ("conv", "cut { parts: 2 location: [0, 1] } location: [0, 1]", "one list of locations", ("cut",)),
@@ -104,7 +102,6 @@ MISTAKES: dict[str, tuple[str, str, str, FieldPath]] = {
                              "one cut of axis 0", ("cut", 1)),
     "copies on one worker": ("conv", "cut { over: REPLICA parts: 2 location: [1, 1] }", "different workers", ("cut",)),
     "copies of a size": ("conv", "cut { over: REPLICA sizes: [1, 1] }", "no sizes", ("cut", 0, "sizes")),
-    "less than one part": ("conv", "cut { axis: 0 parts: -1 }", "1 part or more", ("cut", 0, "parts")),
 }  # fmt: skip
 
 

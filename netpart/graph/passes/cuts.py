@@ -57,8 +57,6 @@ class LayerCuts:
         """The cut that block number ``i`` asks for. Raises ConfigError with what can be cut instead."""
         at: FieldPath = ("cut", i)
         parts = cut.parts or len(cut.sizes) or len(cut.location) or self.parts
-        if parts < 1:
-            raise ConfigError(self.node.name, "1 part or more", str(parts), "write parts: 2", at=(*at, "parts"))
         if cut.over == CutProto.REPLICA:
             return Cut(REPLICA, self.copies(parts, list(cut.sizes), at))
         if cut.over == CutProto.INPUT:

@@ -49,8 +49,8 @@ class ListedShards:
 
     def shard(self, block: ShardProto, at: FieldPath) -> Shard:
         """One block as a shard; raises ConfigError for a worker or a box that there is not."""
-        if not 0 <= block.worker < self.workers:
-            hint = f"run with --workers {block.worker + 1}" if block.worker > 0 else "workers count from 0"
+        if block.worker >= self.workers:
+            hint = f"run with --workers {block.worker + 1}"
             raise self.wrong(f"a worker below {self.workers}", str(block.worker), hint, (*at, "worker"))
         layer = self.node.layer
         region = self.box(block.region, layer.output.whole, layer.cuts(), (*at, "region"))

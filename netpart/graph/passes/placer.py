@@ -144,9 +144,8 @@ class LayerPlacer:
 
     def check_location(self, location: list[int], at: FieldPath) -> None:
         for i, worker in enumerate(location):
-            if not 0 <= worker < self.workers:
-                hint = f"run with --workers {worker + 1}" if worker > 0 else "workers count from 0"
-                expected = f"a location below the {self.workers} workers"
+            if worker >= self.workers:
+                hint, expected = f"run with --workers {worker + 1}", f"a location below the {self.workers} workers"
                 raise ConfigError(
                     self.node.name, expected, str(worker), hint, at=(*at, i) if at == ("location",) else at
                 )
