@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -117,10 +118,12 @@ def rate(event: Any) -> str:
 
 def closing(summary: Summary) -> str:
     """The summary in a few lines."""
+    from netpart.checkpoint.steps import step_file
     from netpart.units import bytes_text, seconds_text
 
     agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
     everybody = "workers and servers" if "server" in summary.cluster else "workers"
+    untrained = Path(summary.checkpoint).name == step_file(Path(), 0).name
     rows = {
         "test": shown(summary.test) if summary.test else "",
         "validation": shown(summary.validation) if summary.validation else "",
@@ -130,7 +133,7 @@ def closing(summary: Summary) -> str:
         "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
         f" ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
-        "checkpoint": summary.checkpoint + ("" if summary.steps else ": initial values, as no step was trained"),
+        "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
     return "\n".join([*lines, *(matrix(name, table) for name, table in summary.tables.items())])

@@ -58,3 +58,11 @@ def test_a_number_of_steps_on_the_command_line_will_do(write: Path, netpart: Net
     answer = netpart("run", write, "--launcher", "threads", "--steps", 1, "--workspace", write.parent / "ws")
     assert answer.code == 0
     assert "initial values" not in answer.out
+
+
+def test_a_checkpoint_that_is_resumed_is_no_initial_value(write: Path, netpart: Netpart) -> None:
+    write.write_text(NO_STEPS)
+    places = "--launcher", "threads", "--workspace", write.parent / "ws"
+    assert netpart("run", write, "--steps", 1, *places).code == 0
+    answer = netpart("run", write, "--steps", 0, "--resume", *places)
+    assert "initial values" not in answer.out

@@ -10,7 +10,7 @@ import pytest
 from netpart.collectives.price import Link
 from netpart.errors import ConfigError, TransportError
 from netpart.launch.ensemble import Ensemble
-from netpart.launch.simulate import Simulation, simulate
+from netpart.launch.simulate import Priced, Simulation, simulate
 from netpart.launch.simulated import Clocks, simulated_transports
 from netpart.plan.timeline import STEP, Event
 from netpart.program.instructions import Channel, Way
@@ -32,6 +32,15 @@ def test_a_simulation_computes_what_a_run_does() -> None:
     for played, expected in zip(simulation.players, ensemble.players, strict=True):
         for h in range(len(played.program.holdings)):
             assert np.array_equal(played.parameters.values(h), expected.parameters.values(h))
+
+
+def test_a_simulation_by_flops_adds_what_nobody_computed_without_a_warning() -> None:
+    """Warnings are errors here; memory is full of the largest numbers, as it may be where others have used it."""
+    simulation = Priced(partition(LENET, 3), Link(), [1e9] * 3)
+    for player in simulation.players:
+        for array in (player.machine.memory, *player.machine.fixed.values()):
+            array.view(np.uint8)[...] = 0x7F
+    simulation.run(1)
 
 
 def test_a_message_takes_what_the_link_says() -> None:
