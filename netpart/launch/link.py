@@ -11,7 +11,6 @@ from hashlib import blake2b
 from typing import Any
 
 import zmq
-from zmq.utils.monitor import recv_monitor_message
 from zmq.utils.z85 import encode
 
 HEARTBEAT_MS, SILENT_MS = 500, 2000
@@ -68,6 +67,8 @@ class Link:
 
     def look(self, now: float) -> bool:
         """Takes in what has happened; True if the link is lost at ``now``."""
+        from zmq.utils.monitor import recv_monitor_message  # brings asyncio, which workers of one host start without
+
         while self.monitor.poll(0):
             event = recv_monitor_message(self.monitor)["event"]
             self.refused = self.refused or bool(event & REFUSED)

@@ -57,6 +57,10 @@ def test_workers_choose_their_threads_before_numpy_is_there_to_start_them() -> N
     assert "numpy" not in loaded_by("from netpart.cli.threads import keep_to_share; keep_to_share(None)")
 
 
+def test_a_worker_starts_without_what_only_links_between_hosts_take() -> None:
+    assert "asyncio" not in loaded_by("import netpart.launch.member")
+
+
 def test_help_answers_at_once() -> None:
     """0.15 s is what we aim for on an idle machine; the bound here leaves room for a busy one."""
     assert min(seconds_of(HELP) for _ in range(5)) < 0.5
