@@ -64,7 +64,7 @@ demo: env ## train LeNet on handwritten digits with 3 workers, and draw it
 	$(BIN)/netpart draw graphs/mnist/conv.conf --workers 3 -o out/conv.svg
 	@echo 'The partitioned net is drawn in out/conv.svg; the figures of the run are in out/summary.json.'
 
-test: env ## run every test
+test: env ## run every test that needs nothing else
 	$(call HALVES,$(BIN)/python,)
 
 test-peers: $(PEERS) ## run the tests that need other packages, PyTorch among them, in .venv-peers
@@ -86,7 +86,7 @@ fix: env ## format, and mend what ruff can mend by itself
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-cover: env ## run every test and list the lines that none of them reached
+cover: env ## run the tests of make test and list the lines that none of them reached
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
@@ -148,7 +148,6 @@ bench-workers: $(PEERS) ## time two workers beside PyTorch's DDP and tensor para
 bench-start: $(PEERS) ## time from the command to the first finished step
 	$(PEERS_BIN)/python -m benchmarks.start $(ARGS)
 
-bench-hybrid: $(PEERS) ## what is missing of 3D-ResAttNet on 1 to 8 workers beside PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
 bench-hybrid: $(PEERS) ## what is missing of 3D-ResAttNet on 1 to 8 workers beside PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
 	$(PEERS_BIN)/python -m benchmarks.hybrid $(NETS:%=--nets %) $(WORKERS:%=--workers %) $(TASKS:%=--tasks %) $(ARGS)
 

@@ -65,8 +65,8 @@ class Coordinator:
                 error.add_note(self.kept())
             raise
         finally:
+            self.socket.close(linger=FAREWELL_MS if is_tcp(address) else 0)  # first: a context waits for its sockets
             self.talk.saving.abandon()
-            self.socket.close(linger=FAREWELL_MS if is_tcp(address) else 0)
         return self.members
 
     def bind(self, address: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from netpart.checkpoint.safetensors_file import CheckpointWriter, create, partial_path
@@ -68,7 +69,8 @@ class CheckpointBook:
             for file in files:
                 file.abandon()
             for path in (step_file(self.folder, step), updater_file(step_file(self.folder, step))):
-                partial_path(path).unlink(missing_ok=True)
+                with suppress(OSError):  # where there can be no folder, nothing lies in it
+                    partial_path(path).unlink()
         self.files = {}
 
 

@@ -63,8 +63,9 @@ class Updates:
     def rows(self, holding: int) -> int:
         """Rows of a mini-batch as the layer sees them that owns a parameter."""
         net, micro = self.program.micros[0].graph.net, self.program.micros[-1]
-        owner = self.machine.program.holdings[holding].parameter.name.rpartition("/")[0]
-        return net.rows_of(net.by_name[owner].layer, micro.rows[1])
+        name = self.machine.program.holdings[holding].parameter.name
+        owner = next(p.owner for p in net.parameters if p.name == name)
+        return net.rows_of(net.nodes[owner].layer, micro.rows[1])
 
     def centre(self, running: Following, holding: int) -> View:
         """Where the moments lie that those of a running variance are relative to."""

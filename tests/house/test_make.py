@@ -53,3 +53,9 @@ def test_so_do_those_of_the_peers(tmp_path: Path) -> None:
 def test_who_interrupts_the_first_has_interrupted_both(tmp_path: Path) -> None:
     code, calls = played("test", tmp_path, INTERRUPTED, 0)
     assert (bool(code), len(calls)) == (True, 1)
+
+
+def test_every_command_is_said_once() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = [line.split(":")[0] for line in makefile.splitlines() if ":.*##" not in line and " ## " in line]
+    assert len(commands) == len(set(commands)), "make help lists a command twice"

@@ -125,7 +125,7 @@ def test_a_conf_that_cannot_work_is_refused(
 
 
 def test_a_missing_weight_is_answered_with_what_to_write() -> None:
-    with pytest.raises(ConfigError, match=r'write param \{ name: "it_w" \}'):
+    with pytest.raises(ConfigError, match=r'write param \{ name: "it_w" init \{ type: kUniformSqrtFanIn \} \}'):
         Case("kConvolution", f"{CONV} {{ num_filters: 2 }}", (IMAGE,)).layer()
 
 
