@@ -11,6 +11,7 @@ from netpart.errors import ConfigError
 from netpart.graph.partition import partition_job
 from netpart.launch.ensemble import Ensemble
 from netpart.layers.batch_norm import BatchNorm
+from netpart.proto.param_pb2 import InitMethod
 from netpart.spec import Spec
 from netpart.testing.play import Data, make_data, play
 from tests.graph.expanded import normed
@@ -75,9 +76,22 @@ def test_running_statistics_are_pytorchs(workers: int) -> None:
     for step in range(3):
         ensemble.step("train", step)
         norm(torch.from_numpy(ensemble.activation("train", "conv")))
-        # The job's momentum is the float32 next to 0.9.
-        assert np.allclose(ensemble.parameter("bn/mean"), norm.running_mean.numpy(), rtol=1e-6)
-        assert np.allclose(ensemble.parameter("bn/variance"), norm.running_var.numpy(), rtol=1e-6)
+        assert np.allclose(ensemble.parameter("bn/mean"), norm.running_mean.numpy(), rtol=1e-12)
+        assert np.allclose(ensemble.parameter("bn/variance"), norm.running_var.numpy(), rtol=1e-12)
+
+
+def test_names_of_parameters_may_have_a_stroke() -> None:
+    job, named = normed("partition_dim: 0"), normed("partition_dim: 0")
+    blocks = next(layer for layer in named.neuralnet.layer if layer.name == "bn").param
+    blocks.add().init.type = blocks.add().init.type = InitMethod.kConstant
+    blocks[2].init.value = 0
+    for block, name in zip(blocks, ("scale", "shift", "mean", "variance"), strict=True):
+        block.name = f"a/{name}"
+    plain, other = (Ensemble(partition_job(each, 2)) for each in (job, named))
+    for ensemble in (plain, other):
+        ensemble.initialise()
+        ensemble.step("train", 0)
+    assert np.array_equal(other.parameter("bn/a/variance"), plain.parameter("bn/variance"))
 
 
 def test_one_element_is_its_own_mean() -> None:
