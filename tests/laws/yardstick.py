@@ -140,7 +140,7 @@ def candidates(layer: Layer, xs: list[Values]) -> list[Values]:
     if isinstance(layer, Elementwise) and layer.kind() in ("relu", "relu6", "elu"):
         return [np.stack((xs[0], np.full_like(xs[0], bound))) for bound in (0, SIX)]
     if isinstance(layer, Maximum):
-        return [np.stack(xs)]
+        return [np.stack(np.broadcast_arrays(*xs))]
     if isinstance(layer, GlobalPooling) and layer.method == "MAX":
         return [np.moveaxis(xs[0].reshape(*xs[0].shape[:2], -1), -1, 0)]
     return [windows(layer, xs[0])] if isinstance(layer, Pooling) and layer.method == "MAX" else []
