@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, DataError, Faults, FieldPath, clipped
 from netpart.graph.net import Net, Node, Parameter, Source
-from netpart.graph.slices import SlicesRead, as_slice, slices_read
+from netpart.graph.slices import SlicesRead
 from netpart.layers import layer_class
 from netpart.layers.foreign import foreign, refuse_surplus
 from netpart.layers.layer import Layer, ParamSpec
@@ -35,7 +35,7 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     faults, nodes = Faults(), list[Node]()
     sound = sound_entries(entries, phase, faults)
     with faults.noted():
-        parts = slices_read(job.neuralnet.layer, kind_of)
+        parts = SlicesRead(job.neuralnet.layer, phase, kind_of)
         nodes = build_nodes(topological(sound), parts, faults, phase, folder, rows)
     faults.refuse()
     return Net(job.name or "net", phase, nodes, batch_rows(nodes))
@@ -50,12 +50,12 @@ def build_nodes(
         shares = any(param.share_from for param in conf.param)
         if any(s not in built for s in conf.srclayers) or (faults.found and shares):
             continue
-        read = parts.sources(conf, built)
+        read = list[Node]()
         with faults.noted(), placed_at(at_layer(i), conf, read):
-            for name, number in parts.of(conf):
-                node = build_node(len(nodes), conf, phase, read, shared, at_layer(i), folder, rows)
-                nodes.append(as_slice(node, name, number))
-                built[name] = nodes[-1]
+            read += parts.sources(i, conf, built)
+            found = parts.of(build_node(len(nodes), conf, phase, read, shared, at_layer(i), folder, rows))
+            nodes += found
+            built |= {node.name: node for node in found}
     return nodes
 
 

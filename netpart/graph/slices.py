@@ -1,64 +1,116 @@
 """Slices: which reader of a kSlice reads which of its parts, each of which is a layer of the net.
 
-Of the layers of the job, as they are written, the i-th that names a kSlice reads part i. Those that want its labels are
-counted by themselves, so that the i-th loss judges by the labels of part i.
+Of the layers of the job, as they are written, each that names a kSlice reads the first part that no earlier layer reads
+in one of its phases: the same in all of them. A layer that wants labels reads those of the part that its other sources
+descend from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
 
-from netpart.errors import ConfigError, FieldPath
+from netpart.errors import ConfigError
 from netpart.layers.slice import Slice
-from netpart.proto.job_pb2 import LayerProto, LayerType
+from netpart.proto.phase import PHASES, in_phase
 
 if TYPE_CHECKING:
     from netpart.graph.net import Node
     from netpart.layers.layer import Layer
-
-Reading = tuple[str, int]
-"""A layer, and the number of one of its srclayers."""
+    from netpart.proto.job_pb2 import LayerProto
 
 
-@dataclass
+class Reading(NamedTuple):
+    """``reader`` names ``source`` as number ``k`` of its srclayers, and wants that output of it."""
+
+    source: str
+    reader: str
+    k: int
+    wanted: str
+
+
 class SlicesRead:
-    """``names`` are those of the parts of each kSlice; ``parts`` the part that a source of a layer is."""
+    """The parts of each kSlice in the net of ``phase``: ``numbers`` says who reads which, ``parts`` which there are."""
 
-    names: dict[str, list[str]] = field(default_factory=dict)
-    parts: dict[Reading, str] = field(default_factory=dict)
+    def __init__(
+        self, layers: Sequence[LayerProto], phase: str, kind_of: Callable[[int, LayerProto], type[Layer]]
+    ) -> None:
+        """``layers`` are those of all phases."""
+        self.layers, self.phase, self.kind_of = layers, phase, kind_of
+        self.numbers: dict[Reading, int] = {}
+        self.parts: dict[str, list[Node]] = {}
+        self.phases: dict[str, dict[Reading, set[str]]] = {}
+        for i, conf in enumerate(layers):
+            phases = {each for each in PHASES if in_phase(conf, each)}
+            for reading in self.readings(i, conf):
+                found = self.phases.setdefault(reading.source, {}).setdefault(reading, set())
+                found |= phases
 
-    def of(self, conf: LayerProto) -> Iterator[tuple[str, int]]:
-        """The layers of the net that ``conf`` is: name and number of each part of a kSlice; else itself."""
-        yield from ((name, number) for number, name in enumerate(self.names.get(conf.name, [conf.name])))
+    def readings(self, i: int, conf: LayerProto) -> list[Reading]:
+        """What layer ``i`` of the job reads, in the order of its srclayers."""
+        kind = partial(self.kind_of, i)
+        return [Reading(name, conf.name, k, wanted(conf, k, kind)) for k, name in enumerate(conf.srclayers)]
 
-    def sources(self, conf: LayerProto, found: dict[str, Node]) -> list[Node]:
-        """The nodes that the layer of ``conf`` reads, of those that were ``found``."""
-        return [found[self.parts.get((conf.name, k), name)] for k, name in enumerate(conf.srclayers)]
+    def of(self, node: Node) -> list[Node]:
+        """The nodes that ``node`` is: itself, and behind it the other parts of a kSlice that the phase reads.
 
+        Raises ConfigError if there are more readers than parts, or if a layer has the name of a part."""
+        if not isinstance(node.layer, Slice):
+            return [node]
+        numbers = self.deal(node)
+        read = {n for reading, n in numbers.items() if self.phase in self.phases[node.name][reading]}
+        self.numbers |= numbers
+        self.parts[node.name] = [node, *(part(node, j, n) for j, n in enumerate(sorted(read - {0}), 1))]
+        return self.parts[node.name]
 
-def slices_read(layers: Sequence[LayerProto], kind_of: Callable[[int, LayerProto], type[Layer]]) -> SlicesRead:
-    """Deals out the parts of each kSlice among ``layers``, those of all phases, to its readers; a layer that is written
-    once for each phase counts once. Raises ConfigError if there are more readers than parts."""
-    slices = {conf.name: (i, conf) for i, conf in enumerate(layers) if conf.type == LayerType.kSlice}
-    readers: dict[tuple[str, str], dict[Reading, None]] = {}
-    for i, conf in enumerate(layers):
-        for k, name in enumerate(conf.srclayers):
-            if name in slices:
-                readers.setdefault((name, wanted(conf, k, partial(kind_of, i))), {})[conf.name, k] = None
-    read = SlicesRead()
-    for name, (i, conf) in slices.items():
-        dealt = [list(found) for (of, _), found in readers.items() if of == name]
-        most = max(map(len, dealt), default=1)
-        if most > conf.slice_conf.num_slices:
-            at: FieldPath = ("neuralnet", "layer", i, "slice_conf", "num_slices")
-            got, hint = f"{most} readers", f"write num_slices: {most}, or let a kSplit read a part for several"
-            raise ConfigError(name, f"a reader for each of {conf.slice_conf.num_slices} slices", got, hint, at=at)
-        read.names[name] = [name, *(f"{name}[{number}]" for number in range(1, most))]
-        read.parts |= {reading: read.names[name][part] for each in dealt for part, reading in enumerate(each)}
-    return read
+    def deal(self, node: Node) -> dict[Reading, int]:
+        """The part of the kSlice ``node`` that each layer reads, but those that want its labels if it has some."""
+        labelled, taken, numbers = len(node.layer.outputs) > 1, {phase: set[int]() for phase in PHASES}, {}
+        for reading, phases in self.phases.get(node.name, {}).items():
+            if not (labelled and reading.wanted == "label"):
+                numbers[reading] = next(n for n in count() if all(n not in taken[phase] for phase in phases))
+                for phase in phases:
+                    taken[phase].add(numbers[reading])
+        self.check(node, max(numbers.values(), default=0) + 1)
+        return numbers
+
+    def check(self, node: Node, most: int) -> None:
+        """Raises ConfigError unless the ``node`` has the ``most`` parts that are read, and they names of their own."""
+        if most > (parts := node.conf.slice_conf.num_slices):
+            hint = f"write num_slices: {most}, or let a kSplit read a part for several"
+            at = ("slice_conf", "num_slices")
+            raise ConfigError(node.name, f"a reader for each of {parts} slices", f"{most} readers", hint, at=at)
+        names = {part_name(node.name, n) for n in range(1, most)}
+        for i, conf in enumerate(self.layers):
+            if conf.name in names:
+                got, hint = f"that of a part of kSlice {node.name}", "rename one of them"
+                raise ConfigError(conf.name, "a name of its own", got, hint, at=("neuralnet", "layer", i, "name"))
+
+    def sources(self, i: int, conf: LayerProto, built: Mapping[str, Node]) -> list[Node]:
+        """The nodes, of those ``built``, that layer ``i``, of this ``conf``, reads.
+
+        Raises ConfigError where it wants the labels of a kSlice and its other sources do not say of which part."""
+        readings = self.readings(i, conf)
+        read = [built[part_name(reading.source, self.numbers.get(reading, 0))] for reading in readings]
+        scores = [read[reading.k] for reading in readings if reading.wanted != "label"]
+        for reading in readings:
+            if reading.source in self.parts and reading not in self.numbers:
+                read[reading.k] = self.labelled(reading, above(scores, built.values()))
+        return read
+
+    def labelled(self, reading: Reading, ancestors: set[int]) -> Node:
+        """The part whose labels are read: the one among the ``ancestors``; if all parts have the same labels, any."""
+        parts = self.parts[reading.source]
+        found, whole = [node for node in parts if node.index in ancestors], parts[0].conf.srclayers[0]
+        if len(found) == 1 or not parts[0].layer.makes_rows:
+            return (found or parts)[0]
+        expected = f"scores from one part of {reading.source}, to judge by its labels"
+        got = "scores from " + (" and ".join(node.name for node in found) if found else "none of its parts")
+        hint = f"read the labels of all rows from {whole}, or those of one part from a kSplit that reads that part"
+        raise ConfigError(reading.reader, expected, got, hint, at=("srclayers", reading.k))
 
 
 def wanted(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]]) -> str:
@@ -69,10 +121,24 @@ def wanted(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]
         return "data"
 
 
-def as_slice(node: Node, name: str, number: int) -> Node:
-    """``node``, or, if it is a part of a kSlice behind the first, that part."""
-    if not number:
-        return node
+def above(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
+    """The indices of ``nodes`` and of all that they are computed from, labels aside."""
+    by_index, found, left = {node.index: node for node in built}, set[int](), [node.index for node in nodes]
+    while left:
+        if (index := left.pop()) not in found:
+            found.add(index)
+            sources = by_index[index].sources
+            left += [s.node for s in sources if by_index[s.node].layer.output_names[s.output] != "label"]
+    return found
+
+
+def part_name(name: str, number: int) -> str:
+    """What part ``number`` of kSlice ``name`` is called: the first like the kSlice."""
+    return f"{name}[{number}]" if number else name
+
+
+def part(node: Node, behind: int, number: int) -> Node:
+    """Part ``number`` of the kSlice whose first part is ``node``, as the node so many ``behind`` that."""
     assert isinstance(node.layer, Slice)
-    node.layer.name, node.layer.number = name, number
-    return replace(node, inserted=True)
+    layer = node.layer.part(part_name(node.name, number), number)
+    return replace(node, index=node.index + behind, layer=layer, inserted=True)

@@ -1,11 +1,12 @@
 """kSlice: one of the equal parts of its source along slice_dim; each of its readers reads another.
 
-The i-th layer of the job that names a kSlice reads its part number i, whatever is computed where. (In SINGA the order
-of access decided.) A net has a layer of this type for each part that is read, all with the same cut.
+The order of the job says which layer reads which part, whatever is computed where. (In SINGA the order of access
+decided.) A net has a layer of this type for each part that is read, all with the same cut.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels.op import Op, chain
@@ -32,8 +33,6 @@ class Slice(Layer):
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     output_names: ClassVar[tuple[str, ...]] = ("data", "label")
     rereads = ""
-    number: int = 0
-    """Which part it is."""
 
     @classmethod
     def carries_labels(cls, conf: LayerProto) -> bool:
@@ -50,8 +49,14 @@ class Slice(Layer):
         if spec.shape[self.axis] % parts:
             got, hint = f"{parts} of {spec.shape[self.axis]}", f"the shape of its source is {spec.shape}"
             raise fault(self, "slices of equal extent", got, hint, "slice_conf", "num_slices")
-        self.makes_rows = self.axis == 0 and parts > 1
+        self.makes_rows, self.number = self.axis == 0 and parts > 1, 0
         return tuple(self._part(spec) for spec in self.inputs)
+
+    def part(self, name: str, number: int) -> Slice:
+        """The layer, called ``name``, of part ``number``; this one is that of part 0."""
+        found = copy(self)
+        found.name, found.number = name, number
+        return found
 
     def _part(self, spec: Spec) -> Spec:
         """What a slice has of an input: of labels, too, those of its rows."""

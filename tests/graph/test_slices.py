@@ -194,3 +194,95 @@ def test_sizes_are_those_of_the_rows_that_a_layer_has() -> None:
     cut = partition(proto(ROWS, ('name: "first" type: kInnerProduct', sizes)), 2)
     placement = cut.graph.placements[cut.graph.net.by_name["first"].index]
     assert [shard.region[0] for shard in placement.shards] == [(0, 1), (1, 4)]
+
+
+LABELLED = f"""
+name: "labels" train_one_batch {{ alg: kBP }} test_steps: 1 seed: 3 dtype: FLOAT64
+updater {{ type: kSGD learning_rate {{ type: kFixed base_lr: 0.1 }} }}
+neuralnet {{
+  layer {{ name: "data" type: kSyntheticInput store_conf {{ shape: 6 batchsize: 8 }} synthetic_conf {{ classes: 4 }} }}
+  layer {{ name: "halves" type: kSlice srclayers: "data" slice_conf {{ slice_dim: 0 num_slices: 2 }} }}
+  layer {{ name: "ip" type: kInnerProduct srclayers: "halves" {FULL} }}
+  layer {{ name: "accuracy" type: kAccuracy srclayers: "ip" srclayers: "halves" }}
+  layer {{ name: "loss" type: kSoftmaxLoss srclayers: "ip" srclayers: "halves" }}
+}}
+"""
+SECOND = f'layer {{ name: "second" type: kInnerProduct srclayers: "halves" {FULL} }}'
+BOTH = 'layer { name: "both" type: kConcate srclayers: "ip" srclayers: "second" concate_conf { concate_dim: 0 } }'
+
+
+def sources_of(job: JobProto, layer: str, phase: str = "train") -> list[str]:
+    net = build_net(job, phase)
+    return [net.nodes[source.node].name for source in net.by_name[layer].sources]
+
+
+def test_labels_are_those_of_the_part_that_the_scores_come_from() -> None:
+    """An accuracy before the loss takes nothing from it; the loss of the second half has the labels of that."""
+    more = f'{SECOND} layer {{ name: "late" type: kSoftmaxLoss srclayers: "second" srclayers: "halves" }}'
+    job = proto(LABELLED, ('layer { name: "accuracy"', f'{more}\n  layer {{ name: "accuracy"'))
+    assert sources_of(job, "accuracy") == sources_of(job, "loss") == ["ip", "halves"]
+    assert sources_of(job, "late") == ["second", "halves[1]"]
+    accuracy = 'layer { name: "accuracy" type: kAccuracy srclayers: "ip" srclayers: "halves" }'
+    with_accuracy, without = played(proto(LABELLED), 1), played(proto(LABELLED, (accuracy, "")), 1)
+    for parameter in without.partition.parameters:
+        assert np.array_equal(with_accuracy.parameter(parameter.name), without.parameter(parameter.name))
+    assert [node.name for node in build_net(proto(LABELLED)).nodes] == ["data", "halves", "ip", "accuracy", "loss"]
+
+
+def test_of_features_labels_are_read_of_any_scores() -> None:
+    """All parts have the labels of all rows."""
+    job = proto(FEATURES, ('srclayers: "both" srclayers: "data"', 'srclayers: "both" srclayers: "halves"'))
+    assert sources_of(job, "loss") == ["both", "halves"]
+
+
+@pytest.mark.parametrize(
+    ("replaced", "told"),
+    [
+        (
+            ('layer { name: "loss" type: kSoftmaxLoss srclayers: "ip"',
+             f'{SECOND} {BOTH} layer {{ name: "loss" type: kSoftmaxLoss srclayers: "both"'),
+            r":\d+:\d+: loss: expected scores from one part of halves, to judge by its labels, got scores from "
+            r"halves and halves\[1\]; read the labels of all rows from data, or those of one part from a kSplit",
+        ),
+        (
+            ('name: "ip" type: kInnerProduct srclayers: "halves"', 'name: "ip" type: kInnerProduct srclayers: "data"'),
+            r"loss: expected scores from one part of halves, .* got scores from none of its parts; read the labels",
+        ),
+        (
+            ('layer { name: "accuracy"', f'{SECOND.replace("second", "halves[1]")} layer {{ name: "accuracy"'),
+            r":\d+:\d+: halves\[1\]: expected a name of its own, got that of a part of kSlice halves; rename one",
+        ),
+    ],
+    ids=["several", "none", "name"],
+)  # fmt: skip
+def test_ambiguous_labels_and_names_are_refused(replaced: tuple[str, str], told: str) -> None:
+    job = loads(LABELLED.replace(*replaced))
+    with pytest.raises(ConfigError, match=told), job.explaining():
+        build_net(job.proto)
+
+
+def test_parts_are_counted_in_each_phase() -> None:
+    """A reader of the test net alone reads what that of the training net does, and adds nothing to it."""
+    tested = 'name: "ip" include: kTrain type: kInnerProduct'
+    second = SECOND.replace('"second"', '"second" include: kTest')
+    trained = [(f'name: "{name}" type', f'name: "{name}" include: kTrain type') for name in ("accuracy", "loss")]
+    more = ('layer { name: "accuracy"', f'{second} layer {{ name: "accuracy"')
+    job = proto(LABELLED, more, ('name: "ip" type: kInnerProduct', tested), *trained)
+    assert sources_of(job, "ip") == ["halves"]
+    assert sources_of(job, "second", "test") == ["halves"]
+    assert not any("[1]" in node.name for phase in ("train", "test") for node in build_net(job, phase).nodes)
+
+
+def test_a_layer_that_is_written_for_each_phase_reads_one_part_in_all() -> None:
+    """Of three readers, the first of training only: the layer behind it reads the second part in both phases."""
+    again = [SECOND.replace('"second"', f'"second" include: {phase}') for phase in ("kTrain", "kTest")]
+    trained = [(f'name: "{n}" type', f'name: "{n}" include: kTrain type') for n in ("ip", "accuracy", "loss")]
+    job = proto(LABELLED, ('layer { name: "accuracy"', f'{" ".join(again)} layer {{ name: "accuracy"'), *trained)
+    assert sources_of(job, "second") == sources_of(job, "second", "test") == ["halves[1]"]
+
+
+def test_a_part_is_built_in_the_phases_that_read_it() -> None:
+    tested = SECOND.replace('"second"', '"second" include: kTest')
+    job = proto(LABELLED, ('layer { name: "accuracy"', f'{tested} layer {{ name: "accuracy"'))
+    assert sources_of(job, "second", "test") == ["halves[1]"]
+    assert "halves[1]" not in build_net(job).by_name
