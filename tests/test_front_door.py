@@ -100,6 +100,6 @@ def test_workers_are_a_whole_number(path: Path) -> None:
 
 
 def test_a_workspace_may_be_text(path: Path, tmp_path: Path) -> None:
-    job = netpart.load(path, "train_steps=1")
+    job = netpart.load(path, ["train_steps=1"])
     netpart.run(job, 1, launcher="threads", workspace=str(tmp_path / "ws"))
     assert (tmp_path / "ws" / "metrics.jsonl").exists()
