@@ -33,7 +33,8 @@ def untested(job: JobProto) -> Iterator[str]:
     for phase, freq, told in (tests, validations):
         if freq > 0 and not told:
             steps = f"{phase}_steps"
-            yield f"{phase}_freq: {freq} has no effect, as there is no {steps}; write {steps}: 10, say, or remove it"
+            hint = f"write {steps}: 10, say, or omit {phase}_freq"
+            yield f"{phase}_freq: {freq} has no effect, as there is no {steps}; {hint}"
 
 
 def is_cut_twice(layer: LayerProto) -> bool:
