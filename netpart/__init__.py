@@ -18,7 +18,6 @@ from netpart.graph.notebook import draw_with
 
 if TYPE_CHECKING:
     from os import PathLike
-    from pathlib import Path
 
     from netpart.graph.net import Net
     from netpart.graph.partition import Partition
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "build", "load", "partition", "run"]
 
 
-def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Job:
-    """Reads the job in file ``path`` and applies ``overrides``, written as for ``--set``.
+def load(path: str | PathLike[str], overrides: str | Iterable[str] = ()) -> Job:
+    """Reads the job in file ``path`` and applies ``overrides``, one or several, written as for ``--set``.
 
     Raises ConfigError that says where in the file, what was expected, what came and the next step.
     """
@@ -40,16 +39,21 @@ def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Job:
 
     from netpart.proto import reader
 
-    return reader.load(Path(path), overrides)
+    return reader.load(Path(path), [overrides] if isinstance(overrides, str) else overrides)
 
 
 def build(job: JobOrPath, phase: str = "train") -> Net:
     """Builds the uncut net of ``phase`` (train, val or test), with all shapes known.
 
-    Raises ConfigError for a net that cannot be built as it is written, DataError for data it needs to know shapes.
+    Raises ConfigError for another phase and for a net that cannot be built as it is written, DataError for data it
+    needs to know shapes.
     """
+    from netpart.errors import ConfigError
     from netpart.graph.build import build_net
+    from netpart.proto.phase import PHASES
 
+    if phase not in PHASES:
+        raise ConfigError("phase", "train, val or test", repr(phase))
     job = _read(job)
     with job.explaining():
         return build_net(job.proto, phase, job.folder)
@@ -62,11 +66,13 @@ def partition(
 
     ``scheme`` places all layers at once (default: as the job says), e.g. "COLUMN_ROW"; docs/schemes.md has them. It
     leaves alone what has a cut of its own, and warns if that is every layer; ``override`` replaces these cuts.
-    Raises what ``build`` raises, and ConfigError for a cut or location that cannot be.
+    Raises what ``build`` raises, ConfigError for a cut or location that cannot be, and TypeError for workers that are
+    no whole number.
     """
     from netpart.graph.workers import default_workers
     from netpart.plan.partition import partition
 
+    workers = _count(workers)
     job = _placed(_read(job), scheme, override)
     with job.explaining():
         return partition(job.proto, default_workers(job.proto) if workers is None else workers, job.folder)
@@ -74,7 +80,7 @@ def partition(
 
 def run(
     job: JobOrPath, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
-    workspace: Path | None = None, scheme: str | None = None, override: bool = False,
+    workspace: str | PathLike[str] | None = None, scheme: str | None = None, override: bool = False,
 ) -> Summary:  # fmt: skip
     """Trains, tests and saves ``job``, and returns a Summary: loss, accuracy, seconds, bytes moved.
 
@@ -83,11 +89,24 @@ def run(
     ``partition``. Raises what ``partition`` raises, ConfigError for a job without a loss or a number of steps, and
     WorkerFailed, which names worker, layer and step.
     """
+    from pathlib import Path
+
     from netpart.launch.run import run
 
+    folder, workers = None if workspace is None else Path(workspace), _count(workers)
     job = _placed(_read(job), scheme, override)
     with job.explaining():
-        return run(job, workers, launcher=launcher, listener=listener, workspace=workspace)
+        return run(job, workers, launcher=launcher, listener=listener, workspace=folder)
+
+
+def _count(workers: int | None) -> int | None:
+    """``workers`` as an int; raises TypeError for anything else."""
+    from operator import index
+
+    try:
+        return None if workers is None else index(workers)
+    except TypeError:
+        raise TypeError(f"workers: expected a whole number, got {workers!r}") from None
 
 
 def _read(job: JobOrPath) -> Job:

@@ -13,6 +13,8 @@ LAYER_PATH = 3
 """Steps of the path of a layer."""
 SHOWN = 10
 """Faults of one job that its error lists; it says how many more there are."""
+LAYER = "LAYER"
+"""What a hint of --set says for the name of the layer that reads a file, until it is known."""
 FieldPath = tuple[str | int, ...]
 """Where in a JobProto an error sits, e.g. ``("neuralnet", "layer", 3, "partition_dim")``."""
 
@@ -107,7 +109,7 @@ class DataError(JobError):
 
     def of_layer(self, name: str, at: FieldPath) -> DataError:
         """The same error told by the layer that reads the file; ``at`` is where the job names it."""
-        told = type(self)(f"{name}: {self.told()}")
+        told = type(self)(f"{name}: {self.told().replace(f'--set {LAYER}.', f'--set {name}.')}")
         told.at, told.position = at, self.position
         return told
 

@@ -82,3 +82,24 @@ def test_a_notebook_without_graphviz_prints_the_name(path: Path, monkeypatch: py
     netpart_error = NetpartError("drawing: expected Graphviz, got none")
     monkeypatch.setattr("netpart.draw.svg.laid_out", no_graphviz)
     assert netpart.build(path)._repr_svg_() is None
+
+
+def test_one_override_needs_no_list(path: Path) -> None:
+    assert netpart.load(path, "ip.partition_dim=0").proto.neuralnet.layer[1].partition_dim == 0
+
+
+def test_a_phase_has_one_of_three_names(path: Path) -> None:
+    with pytest.raises(ConfigError, match="phase: expected train, val or test, got 'kTrain'"):
+        netpart.build(path, phase="kTrain")
+
+
+def test_workers_are_a_whole_number(path: Path) -> None:
+    for call in (netpart.partition, netpart.run):
+        with pytest.raises(TypeError, match=r"^workers: expected a whole number, got '3'$"):
+            call(path, workers="3")  # type: ignore[arg-type]
+
+
+def test_a_workspace_may_be_text(path: Path, tmp_path: Path) -> None:
+    job = netpart.load(path, ["train_steps=1"])
+    netpart.run(job, 1, launcher="threads", workspace=str(tmp_path / "ws"))
+    assert (tmp_path / "ws" / "metrics.jsonl").exists()

@@ -35,7 +35,11 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Prices the job; 0 if it can run, or could with data that is not there yet; else 1 or 2 (see ``code``)."""
+    """Prices the job; 0 if it is sound, else 1 or 2 (see ``code``).
+
+    A sound job gets warnings for what only ``netpart run`` refuses: data that is not there yet, no loss, no number of
+    training steps.
+    """
     from netpart.cli.common import load_job, workers_of
     from netpart.graph.passes.serve import served
     from netpart.graph.uncomputed import uncomputed
@@ -47,7 +51,7 @@ def call(args: argparse.Namespace) -> int:
     job = load_job(args, provide=False, warn=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
     failures, absent = found(job, cut)
-    warnings = [*uncomputed(job), *recut(job, cut.workers), *advice(cut), *map(told, absent)]
+    warnings = [*uncomputed(job), *recut(job, cut.workers), *advice(cut, job), *map(told, absent)]
     table, errors = tabulate(cut), [error.line() for error in failures]
     groups = groups_of(served(cut))
     if args.json:

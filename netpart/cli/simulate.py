@@ -72,6 +72,8 @@ def call(args: argparse.Namespace) -> int:
     if args.threads is not None:
         keep_to(1, args.threads)
     from netpart.cli.profile import check_output, show
+    from netpart.graph.ready import check_ready
+    from netpart.launch.begin import held_by
     from netpart.launch.links import measure_link
     from netpart.launch.simulate import simulate, speeds_of
     from netpart.plan.devices import product_speed
@@ -81,6 +83,7 @@ def call(args: argparse.Namespace) -> int:
     job = load_job(args)
     with job.explaining():
         cut = partition(job.proto, workers_of(args, job), job.folder, phases=("train",))
+        check_ready(cut, held_by(job.proto))
     speeds = speeds_of(cut.workers, args.speeds)
     check_output(args.output)
     used = args.link or measure_link()

@@ -58,15 +58,15 @@ class RecordCache:
     def _checked(self, record: int) -> tuple[NDArray[Any], int]:
         values, label = self._decoded(record)
         if values.dtype != self.dtype:
-            who = f"{self._store.path}: record {record}"
-            raise DataError(f"{who}: expected {self.dtype} elements like record 0, got {values.dtype}; store one kind")
+            who, like = self._store.place(record), f"expected {self.dtype} elements like record 0"
+            raise DataError(f"{who}: {like}, got {values.dtype}; store one kind")
         return values, label or 0
 
     def _decoded(self, record: int) -> tuple[NDArray[Any], int | None]:
         try:
             return self._decode(self._store.value(record))
         except DataError as error:
-            raise DataError(f"{self._store.path}: record {record}: {error}") from error
+            raise DataError(f"{self._store.place(record)}: {error}") from error
 
 
 def numbers(records: Records) -> NDArray[np.int64]:

@@ -17,6 +17,9 @@ from netpart.spec import Shape
 Decode = Callable[[bytes], tuple[NDArray[Any], int | None]]
 """Value -> (elements: uint8, float32 or float64 in the shape of a row, label or None). Raises DataError."""
 
+COLUMNS = "correct or delete the line, or check store_conf.shape and separator"
+LABEL_FIRST = "the label is the first column"
+NO_LABEL = "where there are no labels, say store_conf { has_label: false }"
 _INT32 = range(-(2**31), 2**31)
 
 
@@ -45,9 +48,9 @@ def csv_decoder(
         columns = value.split(separator.encode())
         if len(columns) != has_label + prod(shape):
             wanted = f"{'a label and ' if has_label else ''}{prod(shape)} values for shape {_text(shape)}"
-            raise DataError(f"expected {wanted}, got {len(columns)} columns; check store_conf.shape and separator")
+            raise DataError(f"expected {wanted}, got {len(columns)} columns; {COLUMNS}")
         label = _label(columns[0]) if has_label else None
-        return _numbers(columns, int(has_label), kind).reshape(shape), label
+        return _numbers(columns, has_label, kind).reshape(shape), label
 
     return decode
 
@@ -57,12 +60,10 @@ def record_shape(store: Store) -> Shape:
     try:
         record = decode_record(store.value(0))
     except DataError as error:
-        raise DataError(f"{store.path}: record 0: {error}") from error
+        raise DataError(f"{store.place(0)}: {error}") from error
     if not record.shape or prod(record.shape) != record.values.size:
         came = f"shape {_text(record.shape)} with {record.values.size} elements"
-        raise DataError(
-            f"{store.path}: record 0: expected a shape that fits its elements, got {came}; is it a RecordProto?"
-        )
+        raise DataError(f"{store.place(0)}: expected a shape that fits its elements, got {came}; is it a RecordProto?")
     return record.shape
 
 
@@ -70,29 +71,39 @@ def _label(column: bytes) -> int:
     try:
         label = int(column)
     except ValueError:
-        raise DataError(
-            f"column 0: expected a label, a whole number from 0, got {_quote(column)}; number the classes; where there"
-            " are none, say store_conf { has_label: false }"
-        ) from None
+        wanted = "a label, a whole number from 0"
+        raise _wrong(0, wanted, column, f"{LABEL_FIRST}: {_mend(column)}, or number the classes; {NO_LABEL}") from None
     if label not in _INT32:
-        raise DataError(f"column 0: expected a label of 32 bits, got {_quote(column)}")
+        raise _wrong(0, "a label of 32 bits", column, f"{LABEL_FIRST}: {NO_LABEL}")
     return label
 
 
-def _numbers(columns: Sequence[bytes], first: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    numbers = np.array([_number(column, i) for i, column in enumerate(columns[first:], first)], np.float64)
+def _numbers(columns: Sequence[bytes], labelled: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The numbers that follow the label, if there is one."""
+    numbers = np.array([_number(columns, i, labelled) for i in range(labelled, len(columns))], np.float64)
     finite = np.abs(numbers) <= np.finfo(dtype).max
     if not finite.all():
-        i = int(np.argmin(finite))
-        raise DataError(f"column {first + i}: expected a finite {dtype}, got {_quote(columns[first + i])}")
+        i = labelled + int(np.argmin(finite))
+        raise _wrong(i, f"a finite {dtype}", columns[i], _mend(columns[i]))
     return numbers.astype(dtype)
 
 
-def _number(column: bytes, i: int) -> float:
+def _number(columns: Sequence[bytes], i: int, labelled: bool) -> float:
     try:
-        return float(column)
+        return float(columns[i])
     except ValueError:
-        raise DataError(f"column {i}: expected a number, got {_quote(column)}") from None
+        last = labelled and i == len(columns) - 1 and columns[i].strip()
+        hint = f"{_mend(columns[i])}; {LABEL_FIRST}" if last else _mend(columns[i])
+        raise _wrong(i, "a number", columns[i], hint) from None
+
+
+def _mend(cell: bytes) -> str:
+    return f"{'correct' if cell.strip() else 'fill'} it or delete the line"
+
+
+def _wrong(i: int, expected: str, cell: bytes, hint: str) -> DataError:
+    """An error of column ``i`` of a line; people count columns from 1."""
+    return DataError(f"column {i + 1}: expected {expected}, got {_quote(cell)}; {hint}")
 
 
 def _quote(column: bytes) -> str:

@@ -22,7 +22,7 @@ class Store(ABC):
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self._skipped = path, 0
         self._map = _map(path)
         try:
             self._spans = self._scan(self._map)
@@ -52,6 +52,11 @@ class Store(ABC):
         if len(self._spans) <= records:
             raise DataError(f"{self.path}: expected at least one record, got none; {HINT}")
         self._spans = self._spans[records:]
+        self._skipped += records
+
+    def place(self, record: int) -> str:
+        """The file and the number of a record in it, counted from 0, as errors name them."""
+        return f"{self.path}: record {self._skipped + record}"
 
     def close(self) -> None:
         """Gives the memory map back; the store cannot be read any more."""

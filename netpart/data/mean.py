@@ -21,7 +21,7 @@ def read_mean(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.f
         try:
             values = decode_record(store.value(0)).values
         except DataError as error:
-            raise DataError(f"{path}: record 0: {error}") from error
+            raise DataError(f"{store.place(0)}: {error}") from error
     if values.size != prod(shape) or not np.isfinite(values).all():
         raise DataError(f"{path}: expected {prod(shape)} finite floats for shape {shape}, got {values.size} elements")
     return values.astype(np.float32).reshape(shape)

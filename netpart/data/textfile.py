@@ -27,6 +27,10 @@ class TextStore(Store):
         """The line's number in decimal digits."""
         return b"%d" % record
 
+    def place(self, record: int) -> str:
+        """``file:line``, lines of the whole file counted from 1."""
+        return f"{self.path}:{self._skipped + record + 1}"
+
     def value(self, record: int) -> bytes:
         """The line, without line feed or carriage return."""
         return super().value(record).removesuffix(b"\r")

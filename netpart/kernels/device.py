@@ -7,6 +7,7 @@ from typing import Any
 
 from netpart.errors import NetpartError
 
+INSTALL = "in a clone of netpart run pip install -e '.[cuda13]' (cuda12 for older drivers)"
 DEVICES = "auto", "cpu", "cuda"
 
 
@@ -46,7 +47,7 @@ def _cupy() -> tuple[Any, str]:
     try:
         cupy = import_module("cupy")
     except ImportError as error:
-        return None, f"{error}; install netpart[cuda13] or netpart[cuda12] with pip, or use --device cpu"
+        return None, f"{error}; {INSTALL}, or use --device cpu"
     if not cupy.cuda.is_available():
         return None, "no usable GPU; check the driver with nvidia-smi, or use --device cpu"
     return cupy, ""

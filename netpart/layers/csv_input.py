@@ -18,6 +18,14 @@ from netpart.layers.rows import RowInput
 from netpart.layers.stores import layer_store, store_rows
 from netpart.spec import Shape, Spec
 
+SEPARATORS = ",", ";", "\t", "|", " "
+"""What separates the values of a line in most files."""
+
+
+def numbers_in(line: bytes, separator: str) -> int:
+    """How many of the fields of a line are numbers."""
+    return sum(map(is_number, line.split(separator.encode())))
+
 
 def is_number(column: bytes) -> bool:
     """True for text that is a number."""
@@ -26,6 +34,27 @@ def is_number(column: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def not_values(line: bytes, separator: str, header: bool) -> str:
+    """What is wrong with a first line in which no field is a number; "" if decoding it says it better.
+
+    ``header``: the lines above it are left out already.
+    """
+    shown, other = repr(line[:40].decode(errors="replace")), max(SEPARATORS, key=lambda each: numbers_in(line, each))
+    if numbers_in(line, separator):
+        return ""
+    if numbers_in(line, other):
+        hint = f"write separator: {quoted(other)} in store_conf"
+        return f"expected values separated by {quoted(separator)}, got {shown}; {hint}"
+    if header or not any(chr(byte).isalpha() for byte in line):
+        return ""
+    return f"expected values, got a header, {shown}; delete it, or say header: true in store_conf"
+
+
+def quoted(separator: str) -> str:
+    """A separator as a job writes it."""
+    return '"{}"'.format(separator.replace("\t", "\\t"))
 
 
 @final
@@ -65,13 +94,14 @@ class CSVInput(RowInput):
         if kind or b"\0" in first:
             use = use or "records of a kvfile are read by type: kRecordInput"
             raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
-        if not any(map(is_number, first.split(self.conf.store_conf.separator.encode()))) and first.strip():
-            shown = repr(first[:40].decode(errors="replace"))
-            hint = "delete it, or say header: true in store_conf"
-            raise DataError(f"{store.path}: line 1: expected values, got a header, {shown}; {hint}")
+        if wrong := not_values(first, self.conf.store_conf.separator, self.conf.store_conf.header):
+            raise DataError(f"{store.place(0)}: {wrong}")
         return store
 
     def _file(self, path: Path, purpose: str) -> Any:
         decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, has_label=False, dtype=np.float64)
         with open_store("textfile", path) as store:
-            return decode(store.value(0))[0]
+            try:
+                return decode(store.value(0))[0]
+            except DataError as error:
+                raise DataError(f"{store.place(0)}: {error}") from error

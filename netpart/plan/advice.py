@@ -16,12 +16,17 @@ from netpart.proto.reader import Job
 from netpart.units import counted
 
 
-def advice(partition: Partition) -> list[str]:
+def advice(partition: Partition, job: Job | None = None) -> list[str]:
     """Every warning about the training net: what has no effect, cuts that fell back, uneven cuts, idle workers, layers
-    nobody reads."""
-    return list(
-        chain(unheeded(partition.job), fallbacks(partition), uneven(partition), idle(partition), unread(partition))
-    )
+    nobody reads, what `netpart run` refuses. ``job``, from which ``partition`` is made, gives the places of these."""
+    warnings = unheeded(partition.job), fallbacks(partition), uneven(partition), idle(partition)
+    return list(chain(*warnings, refused(partition, job), unread(partition)))
+
+
+def refused(partition: Partition, job: Job | None) -> Iterator[str]:
+    """What keeps a run from training anything, although the job is sound."""
+    for error in untrained(partition):
+        yield f"{(job.explain(error) if job else error).line()}; `netpart run` refuses the job"
 
 
 def recut(job: Job, workers: int) -> Iterator[str]:
@@ -52,9 +57,8 @@ def idle(partition: Partition) -> Iterator[str]:
 
 
 def unread(partition: Partition) -> Iterator[str]:
-    """Layers, or parts of layers, that compute what nobody reads, and a net that nothing trains."""
+    """Layers, or parts of layers, that compute what nobody reads."""
     net = partition.graph.net
-    yield from (f"{error.line()}; `netpart run` refuses the job" for error in untrained(partition))
     dead = unread_layers(net)
     for node in dead:
         yield f"{node.name}: nobody reads it in training; remove it, or say include: kTest"

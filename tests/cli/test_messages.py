@@ -244,7 +244,7 @@ def csv(job: Path) -> Path:
 
 
 def test_a_csv_with_a_header(csv: Path, job: Path, netpart: Netpart) -> None:
-    said = "line 1: expected values, got a header, 'label,a,b,c'; delete it, or say header: true in store_conf"
+    said = "d.csv:1: expected values, got a header, 'label,a,b,c'; delete it, or say header: true in store_conf"
     assert said in netpart("run", job, "--launcher", "threads").err
     answer = netpart(
         "run", job, "--launcher", "threads", "--set", "data.store_conf.header=true", "--workspace", csv.parent
@@ -254,8 +254,78 @@ def test_a_csv_with_a_header(csv: Path, job: Path, netpart: Netpart) -> None:
 
 def test_a_csv_with_labels_that_are_names(csv: Path, job: Path, netpart: Netpart) -> None:
     csv.write_text("cat,1,2,3\ndog,1,2,3\n")
-    said = "column 0: expected a label, a whole number from 0, got 'cat'; number the classes"
+    said = "d.csv:1: column 1: expected a label, a whole number from 0, got 'cat'; the label is the first column: "
     assert said in netpart("run", job, "--launcher", "threads", "--workspace", csv.parent).err
+
+
+SEMICOLONS, COMMAS, TABS = b"0;0.1;0.03;3\n" * 8, b"0,0.1,0.03,3\n" * 8, b"0\t0.1\t0.03\t3\n" * 8
+
+
+@pytest.mark.parametrize(
+    ("content", "written", "said", "cure"),
+    [
+        (SEMICOLONS, ",", """:1: expected values separated by ",", got '0;0.1;0.03;3'; write separator: ";" in""", ";"),
+        (COMMAS, ";", """:1: expected values separated by ";", got '0,0.1,0.03,3'; write separator: "," in""", ","),
+        (TABS, ",", r""":1: expected values separated by ",", got '0\t0.1\t0.03\t3'; write separator: "\t" in""", "\t"),
+    ],
+)
+def test_a_csv_with_another_separator(
+    content: bytes, written: str, said: str, cure: str, csv: Path, job: Path, netpart: Netpart
+) -> None:
+    run = "run", job, "--launcher", "threads", "--workspace", csv.parent
+    job.write_text(job.read_text().replace("store_conf {", f'store_conf {{ separator: "{written}"'))
+    csv.write_bytes(content)
+    assert f"d.csv{said}" in netpart(*run).err
+    csv.write_bytes(b"label;a;b;c\n" + content)
+    below = netpart(*run, "--set", "data.store_conf.header=true").err
+    assert f"d.csv{said.replace(':1:', ':2:')}" in below
+    job.write_text(job.read_text().replace(f'separator: "{written}"', f"separator: {cure!r}"))
+    answer = netpart(*run, "--set", "data.store_conf.header=true")
+    assert answer.code == 0, answer.err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1,,2,3", "d.csv:5: column 2: expected a number, got ''; fill it or delete the line"),
+        ("1,x,2,3", "d.csv:5: column 2: expected a number, got 'x'; correct it or delete the line"),
+        ("1,2,nan,3", "d.csv:5: column 3: expected a finite float32, got 'nan'; correct it or delete the line"),
+        ("0.5,2,3,1", "d.csv:5: column 1: expected a label, a whole number from 0, got '0.5'; the label is the first"),
+        ("1,2,3,cat", "column 4: expected a number, got 'cat'; correct it or delete the line; the label is the first"),
+        ("", "d.csv:5: expected a label and 3 values for shape 3x1x1, got 1 columns; correct or delete the line"),
+    ],
+)
+def test_a_bad_line_of_a_csv(line: str, said: str, csv: Path, job: Path, netpart: Netpart) -> None:
+    lines = csv.read_text().splitlines()
+    csv.write_text("\n".join([*lines[:4], line, *lines[5:], ""]))
+    places = "--launcher", "threads", "--workspace", csv.parent, "--set", "data.store_conf.header=true"
+    assert said in netpart("run", job, *places, "--steps", 4).err
+
+
+def test_data_that_is_not_there(csv: Path, job: Path, netpart: Netpart) -> None:
+    csv.unlink()
+    hint = "correct the path (--set data.store_conf.path=FILE, say)"
+    for verb in ("verify", "simulate"):
+        answer = netpart(verb, job)
+        assert answer.err.startswith(f"error: {job}:9:18: data: {csv}: expected a data file, got nothing there; {hint}")
+        assert "link:" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ("test_freq=5", "test_freq: 5 has no effect, as there is no test_steps; write test_steps: 10, say"),
+        ("validate_freq=5", "validate_freq: 5 has no effect, as there is no validate_steps; write validate_steps"),
+        ("ip.partition_dim=0", "ip: partition_dim: 0 is not read, as cut is written; remove one"),
+    ],
+)
+def test_what_has_no_effect_is_said(changed: str, said: str, job: Path, netpart: Netpart) -> None:
+    job.write_text(job.read_text().replace('name: "ip"', 'name: "ip" cut { axis: 1 }'))
+    places = "--launcher", "threads", "--workspace", job.parent
+    assert f"warning: {said}" in netpart("check", job, "--set", changed).out
+    assert f"warning: {said}" in netpart("run", job, *places, "--set", changed).err
+    meant = "--set", "test_steps=0", "--set", "validate_steps=0", "--set", "ip.cut[0].phase=kTest"
+    assert "warning" not in netpart("check", job, "--set", changed, *meant).out
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ def test_a_run_that_trains_nothing_is_refused(text: str, says: str, write: Path,
         api.run(write, launcher="threads", workspace=write.parent)
     warned = netpart("check", write)
     assert warned.code == 0
+    assert f"warning: {write}{says}" in warned.out
     assert "; `netpart run` refuses the job" in warned.out
 
 

@@ -48,12 +48,12 @@ def test_a_line_is_its_label_and_its_numbers(numbers: list[float], label: int) -
         (b"", "a label and 2 values for shape 2, got 1 columns"),
         (b"1,2", "got 2 columns"),
         (b"1,2,3,4", "got 4 columns"),
-        (b"1.5,2,3", "column 0: expected a label, a whole number from 0, got '1.5'"),
-        (b"4294967296,2,3", "column 0: expected a label of 32 bits"),
-        (b"1,2,x", "column 2: expected a number, got 'x'"),
-        (b"1,nan,3", "column 1: expected a finite float32, got 'nan'"),
-        (b"1,2,1e39", "column 2: expected a finite float32, got '1e39'"),
-        (b"1,2,\xff", "column 2: expected a number"),
+        (b"1.5,2,3", "column 1: expected a label, a whole number from 0, got '1.5'"),
+        (b"4294967296,2,3", "column 1: expected a label of 32 bits"),
+        (b"1,2,x", "column 3: expected a number, got 'x'"),
+        (b"1,nan,3", "column 2: expected a finite float32, got 'nan'"),
+        (b"1,2,1e39", "column 3: expected a finite float32, got '1e39'"),
+        (b"1,2,\xff", "column 3: expected a number"),
     ],
 )
 def test_a_bad_line_names_the_column(line: bytes, complaint: str) -> None:

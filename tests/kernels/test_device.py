@@ -39,7 +39,7 @@ def test_auto_falls_back_to_the_cpu(monkeypatch: pytest.MonkeyPatch, cupy: objec
 
 def test_missing_cuda_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_cupy(monkeypatch, None)
-    with pytest.raises(NetpartError, match=r"install netpart\[cuda13\] or netpart\[cuda12\]"):
+    with pytest.raises(NetpartError, match=r"run pip install -e '\.\[cuda13\]' \(cuda12 for older"):
         array_module("cuda")
     pretend_cupy(monkeypatch, cupy_with(False))
     with pytest.raises(NetpartError, match="no usable GPU"):
