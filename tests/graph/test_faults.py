@@ -10,7 +10,8 @@ import pytest
 import netpart
 from netpart.errors import SHOWN, ConfigError, DataError, JobError, MissingData, together
 from netpart.layers import names
-from netpart.proto.reader import loads
+from netpart.proto.reader import load, loads
+from netpart.resources import zoo_folder
 
 RBM = """train_one_batch { alg: kCD }
 neuralnet {
@@ -88,6 +89,20 @@ def test_an_error_keeps_its_kind_and_those_of_the_job_come_first() -> None:
     assert isinstance(both, ConfigError)
     assert both.lines() == ["x: expected y, got z", "a: gone", "b: broken"]
     assert together([both]).lines() == both.lines()
+
+
+def test_two_faults_of_one_field_are_both_listed() -> None:
+    at = ("neuralnet", "layer", 0, "srclayers", 0)
+    found = [ConfigError("a", "x", "1", at=at), ConfigError("a", "y", "1", at=at), ConfigError("a", "x", "2", at=at)]
+    assert together(found).lines() == ["a: expected x, got 1", "a: expected y, got 1"]
+
+
+def test_a_fault_of_two_phases_is_listed_once() -> None:
+    proto = load(zoo_folder() / "mnist/conv.conf", ["conv1.convolution_conf.num_filters=2147483647"])
+    with pytest.raises(ConfigError) as raised:
+        netpart.partition(proto)
+    assert [line for line in raised.value.lines() if "conv1: expected an output" in line] == raised.value.lines()[:1]
+    assert len(raised.value.lines()) == 1
 
 
 def test_a_shard_that_is_missing_is_blamed_on_the_layer_that_names_it() -> None:
