@@ -11,6 +11,7 @@ from netpart.cli.examples import EXAMPLES
 from netpart.cli.main import VERBS, parse
 from netpart.data.record import Record, encode_record
 from netpart.data.store import KvWriter
+from netpart.launch.cores import cores
 from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB, Netpart
 
@@ -178,13 +179,18 @@ def test_help_is_a_verb_too(netpart: Netpart) -> None:
             " --help` explains all options\n",
         ),
         (
+            ["--steps", "12345678901234567890123"],
+            "error: argument --steps: expected a whole number from 0 to 2147483647, got '12345678901234567890…'; `netpart"
+            " run --help` explains all options\n",
+        ),
+        (
             ["--reach", "2"],
             "error: argument --reach: expected a number from 0 to 1, got '2'; `netpart run --help`"
             " explains all options\n",
         ),
         (
             ["--wait", "nan"],
-            "error: argument --wait: expected seconds from 0 to 1e+09, got 'nan'; `netpart run --help`"
+            "error: argument --wait: expected seconds from 0 to 1000000000, got 'nan'; `netpart run --help`"
             " explains all options\n",
         ),
     ],
@@ -301,3 +307,13 @@ def test_help_ends_with_examples_that_work(verb: str, netpart: Netpart) -> None:
         assert parse(words[1:]).call
         for word in words[2:]:
             assert not word.startswith(("graphs/", "workers/")) or (root / word).is_file()
+
+
+@pytest.mark.parametrize("launcher", ["local", "threads"])
+def test_more_workers_than_a_host_can_hold_are_not_started(launcher: str, job: Path, netpart: Netpart) -> None:
+    placed = [word for name in ("data", "conv", "ip", "loss") for word in ("--set", f"{name}.location=0")]
+    many = 64 * cores() + 1
+    answer = netpart("run", job, "--launcher", launcher, "--workers", many, *placed)
+    assert (answer.code, answer.out) == (2, "")
+    assert f"expected at most 64 workers per core of this host, got {many} workers on" in answer.err
+    assert "netpart simulate and netpart verify play any number" in answer.err

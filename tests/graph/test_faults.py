@@ -105,6 +105,26 @@ def test_a_fault_of_two_phases_is_listed_once() -> None:
     assert len(raised.value.lines()) == 1
 
 
+def test_an_input_of_another_phase_is_named_as_one() -> None:
+    job = load(zoo_folder() / "mnist/conv.conf", ["conv1.include=kTest"])
+    with pytest.raises(ConfigError) as raised:
+        netpart.partition(job)
+    assert raised.value.told() == (
+        "pool1: expected srclayers that exist in phase train, got 'conv1'; conv1 is only in phase test; drop its include, "
+        "or add include: kTrain"
+    )
+
+
+def test_neither_a_layer_nor_what_reads_it_is_offered_as_its_source() -> None:
+    text = """neuralnet {
+      layer { name: "data" type: kSyntheticInput store_conf { batchsize: 4 shape: 3 } }
+      layer { name: "relu1" type: kReLU srclayers: "relu" }
+      layer { name: "relu2" type: kReLU srclayers: "relu1" }
+    }"""
+    (line,) = faults(text)
+    assert line.endswith("relu1: expected srclayers that exist in phase train, got 'relu'; known: data")
+
+
 def test_a_shard_that_is_missing_is_blamed_on_the_layer_that_names_it() -> None:
     text = """neuralnet {
       layer { name: "data" type: kShardData sharddata_conf { path: "absent/shard" batchsize: 4 } }
