@@ -31,6 +31,20 @@ LONGEST = 300
 """Characters of what a user wrote that an error quotes."""
 
 
+THERE = {
+    errno.ENOENT: "nothing there",
+    errno.EISDIR: "a folder",
+    errno.EEXIST: "a file",
+    errno.ENOTDIR: "a file in place of a folder",
+}
+"""What came, by what the operating system calls it."""
+
+
+def came(error: OSError) -> str:
+    """What the operating system answered, as the words after "got"."""
+    return THERE.get(error.errno or 0) or str(error.strerror or error).lower()
+
+
 def clipped(text: str) -> str:
     """``text`` as an error quotes it: of a long one the beginning."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"

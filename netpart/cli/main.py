@@ -135,12 +135,18 @@ def meant(word: str) -> str:
 
 
 def option(word: str, verb: argparse.ArgumentParser) -> str:
-    """A hint to the option that ``word`` nearly is."""
+    """A hint to the option that ``word`` nearly is, or that does what other tools mean by it."""
     from difflib import get_close_matches
+
+    from netpart.proto import words
 
     known = [name for action in verb._actions for name in action.option_strings if name.startswith("--")]
     near = get_close_matches(word.partition("=")[0], known, 1, ALIKE)
-    return f"; did you mean {near[0]}?" if near else ""
+    if near:
+        return f"; did you mean {near[0]}?"
+    hint = words.OPTIONS.get(words.plain(word.partition("=")[0]), "") if word.startswith("-") else ""
+    wanted = next((part for part in hint.split() if part.startswith("--")), "").rstrip(";")
+    return f"; {hint}" if wanted in known and hint else ""
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -96,7 +96,7 @@ def test_a_checkpoint_holds_what_no_initialiser_fills(job: Path, netpart: Netpar
     assert lost.err.startswith("error: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint")
     absent = netpart("check", job, "--set", "checkpoint_path=no.safetensors")
     assert absent.code == 0
-    warning = "warning: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint, got No such file"
+    warning = "warning: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint, got nothing there"
     assert warning in absent.out
 
 

@@ -180,8 +180,8 @@ def test_help_is_a_verb_too(netpart: Netpart) -> None:
         ),
         (
             ["--steps", "12345678901234567890123"],
-            "error: argument --steps: expected a whole number from 0 to 2147483647, got '12345678901234567890…'; `netpart"
-            " run --help` explains all options\n",
+            "error: argument --steps: expected a whole number from 0 to 2147483647, got '12345678901234567890…'; "
+            "`netpart run --help` explains all options\n",
         ),
         (
             ["--reach", "2"],

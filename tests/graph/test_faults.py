@@ -110,8 +110,8 @@ def test_an_input_of_another_phase_is_named_as_one() -> None:
     with pytest.raises(ConfigError) as raised:
         netpart.partition(job)
     assert raised.value.told() == (
-        "pool1: expected srclayers that exist in phase train, got 'conv1'; conv1 is only in phase test; drop its include, "
-        "or add include: kTrain"
+        "pool1: expected srclayers that exist in phase train, got 'conv1'; conv1 is only in phase test; "
+        "drop its include, or add include: kTrain"
     )
 
 

@@ -42,8 +42,8 @@ def test_all_that_is_foreign_is_refused_with_its_place() -> None:
     conf, param, dropout = faults(POOL)
     assert conf == (
         "job.conf:5:57",
-        "pool: expected pooling_conf only, as kPooling reads no other conf, got convolution_conf; it belongs to kConvolution or "
-        "kTransposedConvolution: remove it, or write its fields in pooling_conf",
+        "pool: expected pooling_conf only, as kPooling reads no other conf, got convolution_conf; "
+        "it belongs to kConvolution or kTransposedConvolution: remove it, or write its fields in pooling_conf",
     )
     assert param == ("job.conf:5:88", "pool: expected no param, as kPooling has no parameters, got 1; remove it")
     assert dropout[0] == "job.conf:7:5"
