@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any, cast
@@ -81,13 +82,23 @@ def diagnose(error: ParseError, text: str, file: str) -> ConfigError:
 def surroundings(text: str, line: float, column: float) -> Place:
     """Reads ``text`` up to a line and column and says what is open there."""
     place = Place([Block("", descriptor(JobProto), 1, 1, "")])
-    for place.token in tokens(text):
+    known = tokens(text)
+    for place.token in known:
         if (place.token.line, place.token.column) >= (line, column):
+            place.token = dotted(place, known)
             return place
         advance(place, place.token)
         place.previous = place.token
     place.token = END
     return place
+
+
+def dotted(place: Place, rest: Iterator[Token]) -> Token:
+    """The token of ``place``; of a value with points in it, as nn.Linear, all of it."""
+    token = place.token
+    while place.previous.text == ":" and token.text[:1].isalpha() and next(rest, END).text == ".":
+        token = Token(f"{token.text}.{next(rest, END).text}", token.line, token.column)
+    return token
 
 
 def advance(place: Place, token: Token) -> None:
@@ -121,6 +132,9 @@ def explain(place: Place, message: str) -> ConfigError:
         return wrong_bracket(place)
     if place.field and place.previous.text in (":", "[", ","):
         return wrong_value(place, place.field, message)
+    if place.token.text == "{" and place.previous.text == "device" and len(place.blocks) == 1:
+        hint = "devices stand in cluster: cluster { device { ... } }"
+        return ConfigError("device", "a string, where kernels run", "a block", hint)
     if place.token.text == "/":
         return ConfigError(place.who(), "a field", "'/'", "comments begin with #")
     expected = _EXPECTED.match(message)
@@ -181,7 +195,7 @@ def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigErr
         plain_hint = f"write it without quotes: {field.name}: {got[1:-1]}"
         return ConfigError(who, kind(field), got, number_hint(field.name, got) if unit else plain_hint)
     if field.enum_type:
-        return ConfigError(who, kind(field), got, nearest_value(field, got))
+        return ConfigError(who, kind(field), got, nearest_value(field, got.rpartition(".")[2]))
     if field.cpp_type in WHOLE and not _DIGITS.fullmatch(got):
         return ConfigError(who, kind(field), got, "; ".join(filter(None, (digits(field), explained(field)))))
     if field.message_type:
