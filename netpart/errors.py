@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a disk, or somebody's share of it, that has no room left."""
-LAYER_PATH = 3
-"""Steps of the path of a layer."""
 SHOWN = 10
 """Faults of one job that its error lists; it says how many more there are."""
 LAYER = "LAYER"
@@ -33,6 +31,20 @@ class Position:
 
 LONGEST = 300
 """Characters of what a user wrote that an error quotes."""
+
+
+THERE = {
+    errno.ENOENT: "nothing there",
+    errno.EISDIR: "a folder",
+    errno.EEXIST: "a file",
+    errno.ENOTDIR: "a file in place of a folder",
+}
+"""What came, by what the operating system calls it."""
+
+
+def came(error: OSError) -> str:
+    """What the operating system answered, as the words after "got"."""
+    return THERE.get(error.errno or 0) or str(error.strerror or error).lower()
 
 
 def clipped(text: str) -> str:
@@ -140,9 +152,11 @@ class Faults:
 
 def together(faults: Iterable[JobError]) -> JobError:
     """One error of at least one fault: each is listed once, those of the job before those of its data."""
-    once = list({subject(fault): fault for each in reversed(list(faults)) for fault in reversed(each.faults)}.values())[
-        ::-1
-    ]
+    found: dict[tuple[object, ...], JobError] = {}
+    for each in faults:
+        for fault in each.faults:
+            found.setdefault(subject(fault), fault)
+    once = list(found.values())
     first, *rest = sorted(once, key=lambda fault: not isinstance(fault, ConfigError))
     for fault in once:
         fault.also = ()
@@ -167,7 +181,8 @@ class WorkerFailed(NetpartError):
     """A worker that died, hung or raised; names worker, layer and step and quotes the end of its log."""
 
 
-def subject(fault: JobError) -> FieldPath:
-    """What a fault is of: the field of a layer, which may be refused in several phases; else its words count too."""
-    at = fault.at or ()
-    return at if len(at) > LAYER_PATH else (*at, fault.line())
+def subject(fault: JobError) -> tuple[object, ...]:
+    """What tells a fault from others: its field, and what was expected of it; what came may differ between phases."""
+    if isinstance(fault, ConfigError) and fault.at:
+        return fault.at, fault.who, fault.expected
+    return fault.at, fault.line()

@@ -37,6 +37,14 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
+def ranges_text(numbers: Sequence[int]) -> str:
+    """Writes rising numbers by the ranges that they make: ``1, 2, 3, 7`` is ``"1 to 3, 7"``."""
+    starts = [i for i, number in enumerate(numbers) if not i or numbers[i - 1] != number - 1]
+    ends = [*starts[1:], len(numbers)]
+    pairs = [(numbers[i], numbers[j - 1]) for i, j in zip(starts, ends, strict=False)]
+    return ", ".join(f"{first} to {last}" if first != last else f"{first}" for first, last in pairs)
+
+
 def _scaled(value: float, base: int, units: Sequence[str]) -> str:
     """``value`` in the smallest of ``units`` that leaves fewer than ``base`` of it, after rounding."""
     power = 0

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.header import write_header
 from netpart.checkpoint.tensor_file import TensorFile
-from netpart.errors import FULL, DataError
+from netpart.errors import FULL, DataError, came
 from netpart.spec import Region, Shape
 
 
@@ -126,7 +126,7 @@ def _room(path: Path) -> Iterator[None]:
     except OSError as error:
         hint = "free some" if error.errno in FULL else "mend that"
         wanted = "expected room for a checkpoint"
-        raise DataError(f"{path}: {wanted}, got {error.strerror}; {hint}, and go on with --resume") from error
+        raise DataError(f"{path}: {wanted}, got {came(error)}; {hint}, and go on with --resume") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.header import LENGTH, Header, Tensor, header_length, parse_header
 from netpart.checkpoint.runs import runs
-from netpart.errors import DataError, MissingData
+from netpart.errors import DataError, MissingData, came
 from netpart.spec import Region, Shape, extent
 
 Transfer = Callable[[int, memoryview, int], int]
@@ -30,7 +30,7 @@ class TensorFile:
             self._descriptor = os.open(path, flags | os.O_CLOEXEC)
         except OSError as error:
             kind = MissingData if isinstance(error, FileNotFoundError) else DataError
-            raise kind(f"{path}: expected a checkpoint, got {error.strerror}; check the path") from error
+            raise kind(f"{path}: expected a checkpoint, got {came(error)}; check the path") from error
         try:
             self._header = _read_header(self._descriptor)
         except (DataError, OSError) as error:

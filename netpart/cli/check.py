@@ -85,7 +85,7 @@ def told(error: JobError) -> str:
 
 
 def code(failures: Sequence[Exception]) -> int:
-    """0 without failures, 2 if the job is at fault, 1 if data is that is there."""
+    """0 without failures, 2 if the job is at fault, 1 if only its data is."""
     from netpart.errors import ConfigError
 
     return 0 if not failures else 2 if any(isinstance(error, ConfigError) for error in failures) else 1

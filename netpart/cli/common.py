@@ -42,9 +42,13 @@ def count(text: str, least: int = 0, most: int = EXTENT) -> int:
     """A whole number from ``least`` to ``most``, as an option gives it."""
     digits = text if text.isascii() and text.isdigit() and len(text) <= LONGEST else "-1"
     if not least <= int(digits) <= most:
-        wanted = f"of {least} or more" if most == EXTENT else f"from {least} to {most}"
-        raise argparse.ArgumentTypeError(f"expected a whole number {wanted}, got {text[:LONGEST]!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number from {least} to {most}, got {shortened(text)}")
     return int(digits)
+
+
+def shortened(text: str) -> str:
+    """``text`` in quotes, as an error shows it: of a long one the beginning."""
+    return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
 def positive(text: str) -> int:
@@ -69,7 +73,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= SECONDS:
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {SECONDS:g}, got {text[:LONGEST]!r}")
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {SECONDS:.10g}, got {shortened(text)}")
     return value
 
 

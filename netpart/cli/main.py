@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -35,8 +36,30 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line: usage, of nine lines, is what --help is for."""
 
     def error(self, message: str) -> NoReturn:
+        message = own_words(message)
         complain(message if message.endswith("?") else f"{message}; `{self.prog} --help` explains all options")
         self.exit(REFUSED)
+
+
+def own_words(message: str) -> str:
+    """What argparse says, in the form of every other error: ``--dtype: expected float32 or float64, got 'float16'``."""
+    if choice := re.fullmatch(r"argument (.*): invalid choice: (.*) \(choose from (.*)\)", message):
+        names = choice[3].replace("'", "").split(", ")
+        wanted = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        return f"{short(choice[1])}: expected {wanted}, got {choice[2]}"
+    if kind := re.fullmatch(r"argument (.*): invalid (\w+) value: (.*)", message):
+        wanted = {"int": "a whole number", "float": "a number", "Path": "a path"}.get(kind[2], f"a {kind[2]}")
+        return f"{short(kind[1])}: expected {wanted}, got {kind[3]}"
+    if one := re.fullmatch(r"argument (.*): expected one argument", message):
+        return f"{short(one[1])}: expected a value, got none"
+    if own := re.fullmatch(r"argument ([^:]*): (expected .* got .*)", message):
+        return f"{short(own[1])}: {own[2]}"
+    return message
+
+
+def short(option: str) -> str:
+    """An option of two names, ``-o/--output``, by its last."""
+    return option.rpartition("/")[2]
 
 
 class Version(argparse.Action):
@@ -135,12 +158,18 @@ def meant(word: str) -> str:
 
 
 def option(word: str, verb: argparse.ArgumentParser) -> str:
-    """A hint to the option that ``word`` nearly is."""
+    """A hint to the option that ``word`` nearly is, or that does what other tools mean by it."""
     from difflib import get_close_matches
+
+    from netpart.proto import words
 
     known = [name for action in verb._actions for name in action.option_strings if name.startswith("--")]
     near = get_close_matches(word.partition("=")[0], known, 1, ALIKE)
-    return f"; did you mean {near[0]}?" if near else ""
+    if near:
+        return f"; did you mean {near[0]}?"
+    hint = words.OPTIONS.get(words.plain(word.partition("=")[0]), "") if word.startswith("-") else ""
+    wanted = next((part for part in hint.split() if part.startswith("--")), "").rstrip(";")
+    return f"; {hint}" if wanted in known and hint else ""
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -134,6 +134,8 @@ def warn(job: Job, args: argparse.Namespace) -> None:
     """Says what of an earlier plan or run will not do what one may expect."""
     from netpart.cli.common import workers_of
     from netpart.cli.note import note
+    from netpart.graph.cluster import cluster_of
+    from netpart.launch.cores import crowded
     from netpart.launch.devices import unused
     from netpart.launch.earlier import earlier
     from netpart.launch.run import workspace_of
@@ -141,7 +143,9 @@ def warn(job: Job, args: argparse.Namespace) -> None:
 
     left = earlier(job.proto, (args.workspace or workspace_of(job.proto)) / "checkpoint")
     gpus = () if args.device else unused(job.proto)
-    for warning in (*recut(job, workers_of(args, job)), *gpus, *left):
+    here = args.launcher in (None, "local", "threads") and not args.listen
+    crowd = crowded(cluster_of(job.proto, workers_of(args, job)).size) if here else ""
+    for warning in (*recut(job, workers_of(args, job)), *gpus, *left, *filter(None, [crowd])):
         note(f"warning: {warning}")
 
 

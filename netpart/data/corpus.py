@@ -9,7 +9,7 @@ from glob import glob
 from itertools import accumulate
 from pathlib import Path
 
-from netpart.errors import DataError, MissingData
+from netpart.errors import DataError, MissingData, came
 
 MAPPED = 256
 """Files that a corpus keeps mapped."""
@@ -87,5 +87,5 @@ def _mapped(path: Path) -> mmap.mmap:
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> DataError:
-    why = error.strerror if isinstance(error, OSError) else "an empty file"
+    why = came(error) if isinstance(error, OSError) else "an empty file"
     return DataError(f"{path}: expected a readable text, got {why}; {HINT}")

@@ -10,7 +10,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.errors import DataError, MissingData
+from netpart.errors import DataError, MissingData, came
 
 HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpart data --help`"
 
@@ -81,4 +81,4 @@ def _map(path: Path) -> mmap.mmap:
     except ValueError:
         raise DataError(f"{path}: expected at least one record, got an empty file; {HINT}") from None
     except OSError as error:
-        raise DataError(f"{path}: expected a readable data file, got {error.strerror}; {HINT}") from error
+        raise DataError(f"{path}: expected a readable data file, got {came(error)}; {HINT}") from error

@@ -11,7 +11,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.errors import DataError
+from netpart.errors import DataError, came
 from netpart.spec import Shape
 
 FOLDER = "/var/tmp"
@@ -61,7 +61,7 @@ class Scratch:
     def _refused(self, error: OSError) -> DataError:
         needs = f"{self.nbytes / 2**20:.1f} MiB of scans"
         hint = "let TMPDIR name a folder that has room, or lower cache_mib"
-        return DataError(f"{folder()}: expected room for {needs}, got {error.strerror}; {hint}")
+        return DataError(f"{folder()}: expected room for {needs}, got {came(error)}; {hint}")
 
 
 def folder() -> str:

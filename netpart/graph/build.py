@@ -14,7 +14,8 @@ from netpart.graph.slices import SlicesRead
 from netpart.layers import layer_class
 from netpart.layers.foreign import foreign, refuse_surplus
 from netpart.layers.layer import Layer, ParamSpec
-from netpart.proto.phase import in_phase
+from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.phase_pb2 import Phase
 from netpart.spec import RECORD, Spec
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     if not entries:
         raise ConfigError("neuralnet", f"at least one layer in phase {phase}", "none", "add layers", at=("neuralnet",))
     faults, nodes = Faults(), list[Node]()
-    sound = sound_entries(entries, phase, faults)
+    sound = sound_entries(entries, phase, faults, job.neuralnet.layer)
     with faults.noted():
         parts = SlicesRead(job.neuralnet.layer, phase, kind_of)
         nodes = build_nodes(topological(sound), parts, faults, phase, folder, rows)
@@ -84,10 +85,11 @@ def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
 
 
-def sound_entries(entries: Sequence[Entry], phase: str, faults: Faults) -> list[Entry]:
+def sound_entries(entries: Sequence[Entry], phase: str, faults: Faults, every: Sequence[LayerProto]) -> list[Entry]:
     """The layers whose name, type and sources can be; what is wrong with the others, and with confs, is noted.
 
-    Where names are wrong, sources are not looked for: any of them may mean one of those.
+    Where names are wrong, sources are not looked for: any of them may mean one of those. ``every``: the layers of all
+    phases.
     """
     first: dict[str, int] = {}
     for i, conf in entries:
@@ -99,7 +101,7 @@ def sound_entries(entries: Sequence[Entry], phase: str, faults: Faults) -> list[
         with faults.noted():
             faults.found += refused_fields(i, conf)
             if named:
-                check_sources(i, conf, first, phase)
+                check_sources(i, conf, first, phase, every)
                 sound.append((i, conf))
     return sound
 
@@ -124,7 +126,7 @@ def check_name(i: int, conf: LayerProto, first: Mapping[str, int]) -> None:
         )
 
 
-def check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str) -> None:
+def check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str, every: Sequence[LayerProto]) -> None:
     """Raises ConfigError for a source that is not among the ``known`` layers."""
     for s, name in enumerate(conf.srclayers):
         if name not in known:
@@ -133,7 +135,7 @@ def check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str
                 conf.name,
                 f"srclayers that exist in phase {phase}",
                 repr(name),
-                listed(name) or nearest(name, known),
+                listed(name) or in_other_phases(name, phase, every) or nearest(name, upstream(conf.name, known, every)),
                 at=at,
             )
 
@@ -143,6 +145,26 @@ def listed(names: str) -> str:
     found = [name.strip(" \"'") for name in names.replace(";", ",").split(",")]
     written = " ".join(f'srclayers: "{name}"' for name in found)
     return f"write one name each: {written}" if len(found) > 1 else ""
+
+
+def in_other_phases(name: str, phase: str, every: Sequence[LayerProto]) -> str:
+    """A hint if layers called ``name`` are in other phases than ``phase``."""
+    value = Phase.Name(PHASES[phase])
+    named = [conf for conf in every if conf.name == name]
+    if not named:
+        return ""
+    phases = [other for other in PHASES if any(in_phase(conf, other) for conf in named)]
+    if any(conf.exclude for conf in named):
+        return f"{name} is only in phase {' and '.join(phases)}; drop its exclude"
+    return f"{name} is only in phase {' and '.join(phases)}; drop its include, or add include: {value}"
+
+
+def upstream(name: str, known: Mapping[str, int], every: Sequence[LayerProto]) -> list[str]:
+    """Those of ``known`` that layer ``name`` may read: neither itself nor what reads it, through others too."""
+    below = {name}
+    while more := {conf.name for conf in every if below.intersection(conf.srclayers)} - below:
+        below |= more
+    return [other for other in known if other not in below]
 
 
 def nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:

@@ -5,12 +5,14 @@ Options are read before NumPy is loaded, whose threads they may be about; so not
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Literal
 
 from netpart.errors import ConfigError
 from netpart.graph.workers import default_workers
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, NetProto, Scheme
 from netpart.proto.phase import in_phase
+from netpart.proto.words import VALUES, plain
 from netpart.registry import Registry
 
 AS_WRITTEN = "AS_WRITTEN"
@@ -40,7 +42,25 @@ def known_scheme(text: str, who: str = "--scheme") -> str:
     Raises ConfigError with the nearest names.
     """
     name = text.upper().replace("-", "_")
-    return name if name == AS_WRITTEN else NAMES.get(name, who=who)
+    if name not in (AS_WRITTEN, *NAMES.names()):
+        raise ConfigError(who, "a known scheme", repr(text), near(text))
+    return name
+
+
+def typed_name(name: str) -> str:
+    """A scheme as the command line has it: ``column-row``."""
+    return name.lower().replace("_", "-")
+
+
+def near(text: str) -> str:
+    """A hint to the scheme that ``text`` means, here or in other frameworks."""
+    typed = sorted(map(typed_name, NAMES.names()))
+    every = f"all {len(typed)}: {', '.join(typed)}"
+    foreign = VALUES["Scheme"].get(plain(text), "")
+    if foreign:
+        return f"it is {typed_name(foreign.rpartition(' ')[2])} ({every})"
+    close = get_close_matches(typed_name(text), typed, 2)
+    return f"did you mean {' or '.join(close)}? ({every})" if close else every
 
 
 def set_scheme(job: JobProto, text: str) -> None:

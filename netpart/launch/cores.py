@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
+from netpart.units import counted
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
@@ -22,6 +23,8 @@ WAIT = "OMP_WAIT_POLICY"
 """Threads that wait actively take the cores that other workers compute on."""
 HERE = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE")
 """Where a person, torchrun, Open MPI, MPICH and Slurm say how many processes are on a host; the first one counts."""
+BUSY, CROWDED = 8, 64
+"""Workers per core beyond which a run is warned about, and refused."""
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """What Linux calls itself since it was started."""
 NODE = "SLURM_NODEID"
@@ -65,6 +68,19 @@ def told(environment: Mapping[str, str]) -> dict[str, str]:
         if not NUMBERS.fullmatch(text):
             raise ConfigError(name, "a number from 1", repr(text), "unset it, or write --threads N")
     return found
+
+
+def crowded(workers: int) -> str:
+    """A warning for many workers of this host on few cores, "" for no more than BUSY per core.
+
+    Raises ConfigError for more than CROWDED per core: they would take the host's memory before the first step.
+    """
+    here = f"{counted(workers, 'worker')} on {counted(cores(), 'core')}"
+    if workers > CROWDED * cores():
+        hint = f"run {CROWDED * cores()} or fewer here; netpart simulate and netpart verify play any number"
+        raise ConfigError("--workers", f"at most {CROWDED} workers per core of this host", here, hint)
+    often = "they take turns, so the run takes longer than with fewer"
+    return f"{here}: {often}" if workers > BUSY * cores() else ""
 
 
 def processes_here(environment: Mapping[str, str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from netpart.errors import ConfigError, NetpartError
+from netpart.errors import ConfigError, NetpartError, came
 
 DISCARD = 9
 """A port to ask the way to; nothing is sent there."""
@@ -17,7 +17,7 @@ def read(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise ConfigError(f"--hosts {path}", "a host file", str(error.strerror).lower(), HINT) from None
+        raise ConfigError(f"--hosts {path}", "a host file", came(error), HINT) from None
     except UnicodeDecodeError:
         raise ConfigError(f"--hosts {path}", "a host file", "no UTF-8 text", HINT) from None
     hosts = [words[0].partition(":")[0] for line in lines if (words := line.partition("#")[0].split())]

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
 
-from netpart.errors import DataError, NetpartError
+from netpart.errors import DataError, NetpartError, came
 from netpart.launch.events import Event, Listener, Measured, Saved, Staleness, Updated
 
 
@@ -93,7 +93,7 @@ def room(file: TextIO) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        got, hint = error.strerror, "free some, and go on with --resume"
+        got, hint = came(error), "free some, and go on with --resume"
         raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
 
 
@@ -103,7 +103,7 @@ def open_alone(path: Path) -> TextIO:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - its owner closes it
     except OSError as error:
-        got, hint = error.strerror, "name another one with --workspace or cluster.workspace"
+        got, hint = came(error), "name another one with --workspace or cluster.workspace"
         raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {got}; {hint}") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.errors import DataError
+from netpart.errors import DataError, came
 from netpart.launch.files import box_of, elements
 from netpart.launch.saving import CheckpointBook
 from netpart.proto.control_pb2 import RegionProto
@@ -31,7 +31,7 @@ class Relay:
         try:
             file.write_region(region.name, box_of(region), elements(region), tuple(region.shape) or None)
         except OSError as error:
-            hint = f"expected room for a checkpoint, got {error.strerror}; free some"
+            hint = f"expected room for a checkpoint, got {came(error)}; free some"
             raise DataError(f"{region.path}: {hint}") from error
         return RegionProto()
 

@@ -13,6 +13,7 @@ import zmq
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest
 from netpart.errors import ConfigError, DataError
+from netpart.graph.cluster import cluster_of
 from netpart.graph.partition import Partition
 from netpart.graph.passes.serve import served
 from netpart.graph.ready import check_run
@@ -21,7 +22,7 @@ from netpart.launch import hostfile
 from netpart.launch.begin import held, named_checkpoint, open_named
 from netpart.launch.conversation import Options
 from netpart.launch.coordinator import Coordinator
-from netpart.launch.cores import asked_threads
+from netpart.launch.cores import asked_threads, crowded
 from netpart.launch.devices import asked, dealt, placed
 from netpart.launch.events import Listener, Summary
 from netpart.launch.meeting import JoinTeam, Meeting
@@ -68,6 +69,8 @@ def run(
     """
     check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers
+    if launcher in ("local", "threads"):
+        crowded(cluster_of(job.proto, count).size)
     cut = served(partition(job.proto, count, job.folder))
     options = make_options(job, workspace)
     check_run(cut, held(options.restore))

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from netpart.errors import DataError
+from netpart.errors import DataError, came
 from netpart.launch.events import Summary
 
 
@@ -62,6 +62,6 @@ def read_summary(path: Path) -> Summary:
         known = {field.name for field in fields(Summary)}
         return Summary(**{key: value for key, value in found.items() if key in known})
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        got = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
+        got = came(error) if isinstance(error, OSError) else error
         hint = "run the job on one worker with --summary"
         raise DataError(f"{path}: expected a summary of `netpart run --summary`, got {got}; {hint}") from error

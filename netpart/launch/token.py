@@ -11,7 +11,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from netpart.errors import ConfigError
+from netpart.errors import ConfigError, came
 
 VARIABLE = "NETPART_TOKEN"
 BYTES = 16
@@ -50,7 +50,7 @@ def read(file: Path) -> str:
             raise ConfigError(str(file), "a file that only its owner can read", got, hint)
         return file.read_text(encoding="ascii", errors="replace")
     except OSError as error:
-        got, hint = str(error.strerror).lower(), "the run says where it is"
+        got, hint = came(error), "the run says where it is"
         raise ConfigError(str(file), "a file with the run's token", got, hint) from None
 
 

@@ -54,7 +54,11 @@ def at(field: FieldDescriptor) -> tuple[str]:
 
 def wanted(kind: type[Layer], type_name: str) -> str:
     """Which confs a type reads."""
-    return f"no conf but {' and '.join(kind.confs)} in a {type_name}" if kind.confs else f"no conf in a {type_name}"
+    return (
+        f"{' and '.join(kind.confs)} only, as {type_name} reads no other conf"
+        if kind.confs
+        else f"no conf, as {type_name} reads none"
+    )
 
 
 def advice(kind: type[Layer], field: FieldDescriptor) -> str:

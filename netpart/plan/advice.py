@@ -13,7 +13,7 @@ from netpart.graph.unheeded import unheeded
 from netpart.plan.balance import uneven
 from netpart.plan.write import planned_for
 from netpart.proto.reader import Job
-from netpart.units import counted
+from netpart.units import counted, ranges_text
 
 
 def advice(partition: Partition, job: Job | None = None) -> list[str]:
@@ -52,8 +52,11 @@ def fallbacks(partition: Partition) -> Iterator[str]:
 def idle(partition: Partition) -> Iterator[str]:
     """Workers that have nothing to do."""
     busy = {part.worker for part in partition.graph.parts}
-    for worker in sorted(set(range(partition.workers)) - busy):
-        yield f"worker {worker} has nothing to do; name it in a location, or run with fewer --workers"
+    idlers = sorted(set(range(partition.workers)) - busy)
+    if len(idlers) == 1:
+        yield f"worker {idlers[0]} has nothing to do; name it in a location, or run with fewer --workers"
+    elif idlers:
+        yield f"workers {ranges_text(idlers)} have nothing to do; name them in a location, or run with fewer --workers"
 
 
 def unread(partition: Partition) -> Iterator[str]:

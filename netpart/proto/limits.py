@@ -48,8 +48,8 @@ class Range(NamedTuple):
         return self.low <= value <= self.high and abs(value) < inf
 
     def __str__(self) -> str:
-        if self.high < EXTENT:
-            return f"{self.low:g} to {self.high:.10g}"
+        if self.high < inf:
+            return f"from {self.low:g} to {self.high:.10g}"
         return "a finite number" if self.low == -inf else f"{self.low:g} or more"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any, cast
@@ -22,6 +23,8 @@ _BOTH = re.compile(r'Field "([^"]*)" is specified along with field "([^"]*)"')
 _UNCLOSED = re.compile(r'Expected "[}>]"')
 _EXPECTED = re.compile(r"Expected (.*?)(, got .*)?\.?$")
 _DIGITS = re.compile(r"[-+]?(\d+|0[xX][0-9a-fA-F]+)")
+_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGT])i?(?:B|[Ff][Ll][Oo][Pp][Ss]?)?")
+POWERS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 TYPOGRAPHIC = "“”„‟‘’‚‛«»"
 """Quotes of word processors and web pages, which protobuf's text does not know."""
 _PREFIX = re.compile(r"^\d+:\d+ : ('.*': )?", re.DOTALL)
@@ -79,13 +82,23 @@ def diagnose(error: ParseError, text: str, file: str) -> ConfigError:
 def surroundings(text: str, line: float, column: float) -> Place:
     """Reads ``text`` up to a line and column and says what is open there."""
     place = Place([Block("", descriptor(JobProto), 1, 1, "")])
-    for place.token in tokens(text):
+    known = tokens(text)
+    for place.token in known:
         if (place.token.line, place.token.column) >= (line, column):
+            place.token = dotted(place, known)
             return place
         advance(place, place.token)
         place.previous = place.token
     place.token = END
     return place
+
+
+def dotted(place: Place, rest: Iterator[Token]) -> Token:
+    """The token of ``place``; of a value with points in it, as nn.Linear, all of it."""
+    token = place.token
+    while place.previous.text == ":" and token.text[:1].isalpha() and next(rest, END).text == ".":
+        token = Token(f"{token.text}.{next(rest, END).text}", token.line, token.column)
+    return token
 
 
 def advance(place: Place, token: Token) -> None:
@@ -119,6 +132,11 @@ def explain(place: Place, message: str) -> ConfigError:
         return wrong_bracket(place)
     if place.field and place.previous.text in (":", "[", ","):
         return wrong_value(place, place.field, message)
+    if place.token.text == "{" and place.previous.text == "device" and len(place.blocks) == 1:
+        hint = "devices stand in cluster: cluster { device { ... } }"
+        return ConfigError("device", "a string, where kernels run", "a block", hint)
+    if place.token.text == "/":
+        return ConfigError(place.who(), "a field", "'/'", "comments begin with #")
     expected = _EXPECTED.match(message)
     got = repr(place.token.text) if expected else message.split(". ")[0]
     hint = "a field is written name: value, or name { ... }"
@@ -173,9 +191,11 @@ def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigErr
     if place.token is END:
         return ConfigError(who, kind(field), "the end of the file", f"write a value behind {field.name}")
     if field.cpp_type != FieldDescriptor.CPPTYPE_STRING and not field.message_type and got[0] in ('"', "'"):
-        return ConfigError(who, kind(field), got, f"write it without quotes: {field.name}: {got[1:-1]}")
+        unit = _UNIT.fullmatch(got[1:-1])
+        plain_hint = f"write it without quotes: {field.name}: {got[1:-1]}"
+        return ConfigError(who, kind(field), got, number_hint(field.name, got) if unit else plain_hint)
     if field.enum_type:
-        return ConfigError(who, kind(field), got, nearest_value(field, got))
+        return ConfigError(who, kind(field), got, nearest_value(field, got.rpartition(".")[2]))
     if field.cpp_type in WHOLE and not _DIGITS.fullmatch(got):
         return ConfigError(who, kind(field), got, "; ".join(filter(None, (digits(field), explained(field)))))
     if field.message_type:
@@ -184,7 +204,27 @@ def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigErr
         return ConfigError(who, kind(field), got, f'write it with straight quotes: {field.name}: "..."')
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] not in ('"', "'"):
         return ConfigError(who, kind(field), got, f'put it in quotes: {field.name}: "{got}"')
-    return ConfigError(who, kind(field), got, message)
+    return ConfigError(who, kind(field), got, other_hint(field, got))
+
+
+def other_hint(field: FieldDescriptor, got: str) -> str:
+    """How a value is written that is no number, no truth value or no text, or is too large."""
+    if field.cpp_type in WHOLE:
+        return explained(field)
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        return f"write {field.name}: true, or {field.name}: false"
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        return f'write it on one line between quotes: {field.name}: "..."'
+    return number_hint(field.name, got)
+
+
+def number_hint(name: str, got: str, equals: str = ": ") -> str:
+    """How a number is written: without a unit, which counts as a power of ten."""
+    found = _UNIT.fullmatch(got.strip("\"'"))
+    if not found:
+        return f"write it in digits, as in {name}{equals}0.1"
+    value = f"{float(found[1]) * POWERS[found[2].upper()]:g}".replace("e+", "e").replace("e0", "e")
+    return f"a number has no unit: write {value}"
 
 
 def digits(field: FieldDescriptor) -> str:

@@ -32,6 +32,7 @@ from netpart.proto.fields import (
     nearest_value,
 )
 from netpart.proto.job_pb2 import JobProto
+from netpart.proto.mistakes import number_hint
 from netpart.proto.phase import PHASES, in_phase
 from netpart.proto.words import FIELDS, plain
 
@@ -236,6 +237,8 @@ class Override:
             return text_format.ParseEnum(field, value) if field.enum_type else _READERS[field.cpp_type](value)
         except ValueError:
             hint = nearest_value(field, value) if field.enum_type else ""
+            if field.cpp_type in (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE):
+                hint = number_hint(field.name, value, "=")
             raise self.wrong(kind(field), repr(value), hint) from None
 
 

@@ -74,7 +74,9 @@ def field_end(known: Sequence[Token], first: int) -> int | None:
     at += 2 if text_at(known, at + 1) == ":" else 1
     if text_at(known, at) in ("", "}", ">"):
         return None
-    return closing(known, at) if known[at].text in OPEN else at
+    while text_at(known, at + 1) == ".":  # nn.Linear
+        at += 2
+    return closing(known, at) if known[at].text in OPEN else min(at, len(known) - 1)
 
 
 def closing(known: Sequence[Token], at: int) -> int | None:

@@ -199,6 +199,14 @@ predict infer inference: `netpart gradcam` says what a trained net sees in a sam
 """)
 """What no verb does by itself."""
 
+OPTIONS: dict[str, str] = hints("""
+lr baselr learningrate: write --set updater.learning_rate.base_lr=0.1
+epochs epoch numepochs maxiter iterations numsteps maxsteps: write --steps N; an epoch is the samples / batchsize
+np n numworkers nworkers nproc nprocpernode gpus: write --workers 3
+batchsize batch b: write --set data.store_conf.batchsize=64, where data is the input layer
+""")
+"""Options of the command line."""
+
 ZOO: dict[str, str] = hints("""
 lenet lenet5 mnist cnn convnet digits: mnist/conv
 mlp perceptron: mlp/column-row

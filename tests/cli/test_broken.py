@@ -73,7 +73,8 @@ MISTAKES = {
     ),
     "srclayer of another phase": Mistake(
         '"data"\n', '"data"\n    include: kTest\n', 'srclayers: "data"\n    conv',
-        "conv: expected srclayers that exist in phase train, got 'data'; known: conv, ip, loss",
+        "conv: expected srclayers that exist in phase train, got 'data'; "
+        "data is only in phase test; drop its include, or add include: kTrain",
         messages=2,  # the loss reads it as well
     ),
     "cycle": Mistake(

@@ -96,7 +96,7 @@ def test_a_checkpoint_holds_what_no_initialiser_fills(job: Path, netpart: Netpar
     assert lost.err.startswith("error: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint")
     absent = netpart("check", job, "--set", "checkpoint_path=no.safetensors")
     assert absent.code == 0
-    warning = "warning: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint, got No such file"
+    warning = "warning: --set checkpoint_path=no.safetensors: no.safetensors: expected a checkpoint, got nothing there"
     assert warning in absent.out
 
 
@@ -154,3 +154,10 @@ def test_versions_of_delayed_stages_are_told(netpart: Netpart, job: Path) -> Non
     rows = json.loads(netpart("check", job, *delayed, "--json").out)["workers"]
     assert [row["versions"] for row in rows] == [2, 1]
     assert [row["version_bytes"] for row in rows] == [4 * rows[0]["parameters"], 0]
+
+
+def test_idle_workers_are_one_line(job: Path, netpart: Netpart) -> None:
+    placed = [word for name in ("data", "conv", "ip", "loss") for word in ("--set", f"{name}.location=0")]
+    answer = json.loads(netpart("check", job, "--workers", "4096", *placed, "--json").out)
+    (said,) = [line for line in answer["warnings"] if "nothing to do" in line]
+    assert said == "workers 1 to 4095 have nothing to do; name them in a location, or run with fewer --workers"

@@ -11,6 +11,7 @@ from netpart.cli.examples import EXAMPLES
 from netpart.cli.main import VERBS, parse
 from netpart.data.record import Record, encode_record
 from netpart.data.store import KvWriter
+from netpart.launch.cores import cores
 from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB, Netpart
 
@@ -171,20 +172,47 @@ def test_help_is_a_verb_too(netpart: Netpart) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (
+            ["--dtype", "float16"],
+            "error: --dtype: expected float32 or float64, got 'float16'; `netpart run --help` explains all options\n",
+        ),
+        (
+            ["--seed", "x"],
+            "error: --seed: expected a whole number, got 'x'; `netpart run --help` explains all options\n",
+        ),
+        (["--seed"], "error: --seed: expected a value, got none; `netpart run --help` explains all options\n"),
+        (
+            ["--lr=0.1"],
+            "error: unknown: --lr=0.1; write --set updater.learning_rate.base_lr=0.1; `netpart run --help` explains all"
+            " options\n",
+        ),
+        (
+            ["-n", "3"],
+            "error: unknown: -n 3; write --workers 3; `netpart run --help` explains all options\n",
+        ),
+        (
+            ["--epochs", "3"],
+            "error: unknown: --epochs 3; write --steps N; an epoch is the samples / batchsize; `netpart run --help`"
+            " explains all options\n",
+        ),
         (["--wrkers", "3"], "error: unknown: --wrkers 3; did you mean --workers?\n"),
         (
             ["--workers", "two"],
-            "error: argument --workers: expected a whole number from 1 to 4096, got 'two'; `netpart run"
+            "error: --workers: expected a whole number from 1 to 4096, got 'two'; `netpart run"
             " --help` explains all options\n",
         ),
         (
+            ["--steps", "12345678901234567890123"],
+            "error: --steps: expected a whole number from 0 to 2147483647, got '12345678901234567890…'; "
+            "`netpart run --help` explains all options\n",
+        ),
+        (
             ["--reach", "2"],
-            "error: argument --reach: expected a number from 0 to 1, got '2'; `netpart run --help`"
-            " explains all options\n",
+            "error: --reach: expected a number from 0 to 1, got '2'; `netpart run --help` explains all options\n",
         ),
         (
             ["--wait", "nan"],
-            "error: argument --wait: expected seconds from 0 to 1e+09, got 'nan'; `netpart run --help`"
+            "error: --wait: expected seconds from 0 to 1000000000, got 'nan'; `netpart run --help`"
             " explains all options\n",
         ),
     ],
@@ -371,3 +399,21 @@ def test_help_ends_with_examples_that_work(verb: str, netpart: Netpart) -> None:
         assert parse(words[1:]).call
         for word in words[2:]:
             assert not word.startswith(("graphs/", "workers/")) or (root / word).is_file()
+
+
+@pytest.mark.parametrize("launcher", ["local", "threads"])
+def test_more_workers_than_a_host_can_hold_are_not_started(launcher: str, job: Path, netpart: Netpart) -> None:
+    placed = [word for name in ("data", "conv", "ip", "loss") for word in ("--set", f"{name}.location=0")]
+    many = 64 * cores() + 1
+    answer = netpart("run", job, "--launcher", launcher, "--workers", many, *placed)
+    assert (answer.code, answer.out) == (2, "")
+    assert f"expected at most 64 workers per core of this host, got {many} workers on" in answer.err
+    assert "netpart simulate and netpart verify play any number" in answer.err
+
+
+def test_what_the_operating_system_answers_is_told_as_what_came(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    absent = netpart("run", job, "--set", f"checkpoint_path={tmp_path}/zz")
+    assert "zz: expected a checkpoint, got nothing there; check the path" in absent.err
+    (tmp_path / "file").write_text("")
+    blocked = netpart("run", job, "--workspace", tmp_path / "file")
+    assert "expected a folder to write to, got a file; name another one with --workspace" in blocked.err

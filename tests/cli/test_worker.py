@@ -53,7 +53,7 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
         (
             ("--launcher", "mpi", "--hosts", "nope.hosts"),
             {},
-            "--hosts nope.hosts: expected a host file, got no such file",
+            "--hosts nope.hosts: expected a host file, got nothing there",
         ),
         (("--listen", "tcp://0.0.0.0:5555"), {}, "expected an address of this host, got 0.0.0.0"),
         (("--local", "1"), {}, "--local: expected --listen with it, got none; leave it away"),

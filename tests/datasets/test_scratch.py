@@ -45,12 +45,12 @@ def test_the_file_has_no_name_and_ends_with_its_owner(tmp_path: Path, monkeypatc
 
 def test_a_folder_or_disk_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", "/nowhere")
-    with pytest.raises(DataError, match=r"/nowhere: expected room for 0\.0 MiB of scans, got No such file"):
+    with pytest.raises(DataError, match=r"/nowhere: expected room for 0\.0 MiB of scans, got nothing there"):
         Scratch(5, SHAPE, room=1000)
     monkeypatch.delenv("TMPDIR")
     scratch = Scratch(5, SHAPE, room=1000)
     monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(DataError, match="got No space left on device; let TMPDIR"):
+    with pytest.raises(DataError, match="got no space left on device; let TMPDIR"):
         scratch.put(1, ARRAYS[1])
 
 

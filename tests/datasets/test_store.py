@@ -27,7 +27,7 @@ def test_a_folder_without_a_shard_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_text_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="Is a directory"):
+    with pytest.raises(DataError, match="got a folder"):
         open_store("textfile", tmp_path)
 
 

@@ -74,7 +74,9 @@ def test_an_extension_of_a_package_is_read(folder: Path) -> None:
     found = check(folder, 'user_type: "Scaled"', str(folder))
     assert found.returncode == 0, found.stderr
     foreign = check(folder, "type: kReLU", str(folder))
-    assert "job.conf:5:51: x: expected no conf but relu_conf in a kReLU, got [scaled.factor]" in foreign.stderr
+    assert (
+        "job.conf:5:51: x: expected relu_conf only, as kReLU reads no other conf, got [scaled.factor]" in foreign.stderr
+    )
     assert foreign.returncode == 2
     absent = check(folder, 'user_type: "Scaled"', "")
     assert "got [scaled.factor]; install the package whose layer it is for" in absent.stderr

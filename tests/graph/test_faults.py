@@ -10,7 +10,8 @@ import pytest
 import netpart
 from netpart.errors import SHOWN, ConfigError, DataError, JobError, MissingData, together
 from netpart.layers import names
-from netpart.proto.reader import loads
+from netpart.proto.reader import load, loads
+from netpart.resources import zoo_folder
 
 RBM = """train_one_batch { alg: kCD }
 neuralnet {
@@ -88,6 +89,40 @@ def test_an_error_keeps_its_kind_and_those_of_the_job_come_first() -> None:
     assert isinstance(both, ConfigError)
     assert both.lines() == ["x: expected y, got z", "a: gone", "b: broken"]
     assert together([both]).lines() == both.lines()
+
+
+def test_two_faults_of_one_field_are_both_listed() -> None:
+    at = ("neuralnet", "layer", 0, "srclayers", 0)
+    found = [ConfigError("a", "x", "1", at=at), ConfigError("a", "y", "1", at=at), ConfigError("a", "x", "2", at=at)]
+    assert together(found).lines() == ["a: expected x, got 1", "a: expected y, got 1"]
+
+
+def test_a_fault_of_two_phases_is_listed_once() -> None:
+    proto = load(zoo_folder() / "mnist/conv.conf", ["conv1.convolution_conf.num_filters=2147483647"])
+    with pytest.raises(ConfigError) as raised:
+        netpart.partition(proto)
+    assert [line for line in raised.value.lines() if "conv1: expected an output" in line] == raised.value.lines()[:1]
+    assert len(raised.value.lines()) == 1
+
+
+def test_an_input_of_another_phase_is_named_as_one() -> None:
+    job = load(zoo_folder() / "mnist/conv.conf", ["conv1.include=kTest"])
+    with pytest.raises(ConfigError) as raised:
+        netpart.partition(job)
+    assert raised.value.told() == (
+        "pool1: expected srclayers that exist in phase train, got 'conv1'; conv1 is only in phase test; "
+        "drop its include, or add include: kTrain"
+    )
+
+
+def test_neither_a_layer_nor_what_reads_it_is_offered_as_its_source() -> None:
+    text = """neuralnet {
+      layer { name: "data" type: kSyntheticInput store_conf { batchsize: 4 shape: 3 } }
+      layer { name: "relu1" type: kReLU srclayers: "relu" }
+      layer { name: "relu2" type: kReLU srclayers: "relu1" }
+    }"""
+    (line,) = faults(text)
+    assert line.endswith("relu1: expected srclayers that exist in phase train, got 'relu'; known: data")
 
 
 def test_a_shard_that_is_missing_is_blamed_on_the_layer_that_names_it() -> None:

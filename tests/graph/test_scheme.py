@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from netpart.graph.scheme import NAMES
+import pytest
+
+from netpart.errors import ConfigError
+from netpart.graph.scheme import NAMES, known_scheme
 from netpart.plan.schemes import SCHEMES
 
 
 def test_every_scheme_of_the_language_can_be_carried_out() -> None:
     assert NAMES.names() == SCHEMES.names()
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("foo", "--scheme: expected a known scheme, got 'foo'; all 8: altsplit, column-row,"),
+        ("colum-row", "got 'colum-row'; did you mean column-row? (all 8: altsplit, column-row,"),
+        ("ddp", "got 'ddp'; it is data (all 8: "),
+        ("megatron", "got 'megatron'; it is column-row (all 8: "),
+    ],
+)
+def test_an_unknown_scheme_is_quoted_as_it_was_typed(typed: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        known_scheme(typed)
+    assert said in str(raised.value)

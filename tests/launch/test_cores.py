@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.launch.cores import HERE, THREAD_VARIABLES, WAIT, adopted, cores, host, processes_here, shared, threads_of
+from netpart.launch.cores import (
+    HERE,
+    THREAD_VARIABLES,
+    WAIT,
+    adopted,
+    cores,
+    crowded,
+    host,
+    processes_here,
+    shared,
+    threads_of,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -109,3 +120,11 @@ def test_a_process_that_nobody_started_beside_others_takes_all(monkeypatch: pyte
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(8))
     assert threads_of(adopted({})) == 8
     assert WAIT not in adopted({})
+
+
+def test_many_workers_on_few_cores_are_warned_about_and_a_crowd_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(2))
+    assert crowded(16) == ""
+    assert crowded(128) == "128 workers on 2 cores: they take turns, so the run takes longer than with fewer"
+    with pytest.raises(ConfigError, match="at most 64 workers per core of this host, got 129 workers on 2 cores; run "):
+        crowded(129)

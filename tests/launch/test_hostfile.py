@@ -20,7 +20,7 @@ def test_names_are_read_without_counts_and_comments(tmp_path: Path) -> None:
 def test_a_file_without_hosts_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hosts"
     with pytest.raises(
-        ConfigError, match=r"--hosts .*hosts: expected a host file, got no such file or directory; write one, a host"
+        ConfigError, match=r"--hosts .*hosts: expected a host file, got nothing there; write one, a host"
     ):
         hostfile.read(path)
     path.write_text("# nobody\n")

@@ -76,12 +76,12 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     notes = Notes(tmp_path, None)
     notes.file.close()
     notes.file = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115 - Notes closes it
-    with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got No space left on device; free some"):
+    with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got no space left on device; free some"):
         notes.hear(measured(1))
     notes.close()
     notes.updates = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115 - Notes closes it
     notes.hear(Updated(0, Applied(0, 0, 0, 0)))
-    with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got No space left on device"):
+    with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got no space left on device"):
         notes.close()
 
 

@@ -163,7 +163,7 @@ def test_an_address_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_checkpoint_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "checkpoint").write_text("a file")
-    with pytest.raises(DataError, match="expected room for a checkpoint, got File exists"):
+    with pytest.raises(DataError, match="expected room for a checkpoint, got a file"):
         run(mlp(tmp_path), tmp_path / "run")
 
 

@@ -111,6 +111,6 @@ def test_what_a_killed_run_left_half_done_is_replaced(tmp_path: Path, cut: Parti
 def test_no_room_is_told(tmp_path: Path, cut: Partition) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(
-        DataError, match=r"step00000005.safetensors: expected room for a checkpoint, got Not a directory"
+        DataError, match=r"step00000005.safetensors: expected room for a checkpoint, got a file in place of a folder"
     ):
         CheckpointBook(cut, tmp_path / "file" / "checkpoint").open(5)

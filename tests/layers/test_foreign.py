@@ -42,8 +42,8 @@ def test_all_that_is_foreign_is_refused_with_its_place() -> None:
     conf, param, dropout = faults(POOL)
     assert conf == (
         "job.conf:5:57",
-        "pool: expected no conf but pooling_conf in a kPooling, got convolution_conf; it belongs to kConvolution or "
-        "kTransposedConvolution: remove it, or write its fields in pooling_conf",
+        "pool: expected pooling_conf only, as kPooling reads no other conf, got convolution_conf; "
+        "it belongs to kConvolution or kTransposedConvolution: remove it, or write its fields in pooling_conf",
     )
     assert param == ("job.conf:5:88", "pool: expected no param, as kPooling has no parameters, got 1; remove it")
     assert dropout[0] == "job.conf:7:5"
@@ -56,13 +56,15 @@ def test_a_phase_that_is_not_played_is_looked_at_too() -> None:
     netpart.partition(loads(text))
     test = 'layer { name: "r" type: kReLU include: kTest srclayers: "fc" lrn_conf { } }'
     ((_, told),) = faults(text.replace("neuralnet {", f"neuralnet {{ {test}"))
-    assert told.startswith("r: expected no conf but relu_conf in a kReLU, got lrn_conf; it belongs to kLRN: ")
+    assert told.startswith(
+        "r: expected relu_conf only, as kReLU reads no other conf, got lrn_conf; it belongs to kLRN: "
+    )
 
 
 @pytest.mark.parametrize(
     ("layer", "says"),
     [
-        ('type: kSTanh srclayers: "data" relu_conf { }', "expected no conf in a kSTanh, got relu_conf"),
+        ('type: kSTanh srclayers: "data" relu_conf { }', "expected no conf, as kSTanh reads none, got relu_conf"),
         ('type: kFlatten srclayers: "data" reshape_conf { shape: 3 }', "expected no conf, as kFlatten reads none"),
         ('type: kSTanh srclayers: "data" param { } param { }', "expected no param, as kSTanh has no parameters, got 2"),
     ],

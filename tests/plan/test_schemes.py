@@ -308,7 +308,7 @@ def test_a_scheme_of_the_job_is_carried_out() -> None:
 
 def test_an_unknown_scheme_is_refused_with_the_nearest() -> None:
     assert known_scheme("column-row") == "COLUMN_ROW"
-    with pytest.raises(ConfigError, match="expected a known scheme, got 'ALTSPLITT'; did you mean ALTSPLIT"):
+    with pytest.raises(ConfigError, match="expected a known scheme, got 'altsplitt'; did you mean altsplit"):
         known_scheme("altsplitt")
 
 

@@ -81,7 +81,7 @@ def test_a_wrong_number_is_located_and_its_field_explained() -> None:
         loads("train_steps: 3\n  test_freq: -2", "job.conf")
     assert raised.value.position == Position("job.conf", 2, 3)
     assert str(raised.value) == (
-        "job.conf:2:3: test_freq: expected 0 or more, got -2; test_freq is: steps between tests"
+        "job.conf:2:3: test_freq: expected from 0 to 2147483647, got -2; test_freq is: steps between tests"
     )
 
 
@@ -107,5 +107,5 @@ def test_a_file_without_an_end_is_not_read_to_its_end() -> None:
 
 
 def test_a_run_has_so_many_members() -> None:
-    with pytest.raises(ConfigError, match=rf"l.location\[0\]: expected 0 to {WORKERS - 1}, got 1000000"):
+    with pytest.raises(ConfigError, match=rf"l.location\[0\]: expected from 0 to {WORKERS - 1}, got 1000000"):
         loads(LAYER, overrides=["l.location=1000000"])

@@ -107,6 +107,27 @@ CASES = {
         'name: "\\xff"',
         "job: expected protobuf text, got Couldn't parse string",
     ),
+    "a comment of another language": ("// x", "job.conf:1:1: job: expected a field, got '/'; comments begin with #"),
+    "a number with a unit": (
+        "cluster { device { flops: 10G } }",
+        "job.conf:1:27: cluster.device.flops: expected a number, got 10G; a number has no unit: write 1e10",
+    ),
+    "a size in quotes": (
+        'cluster { device { memory: "8GB" } }',
+        'job.conf:1:28: cluster.device.memory: expected a number, got "8GB"; a number has no unit: write 8e9',
+    ),
+    "a number in words": (
+        "updater { momentum: fast }",
+        "job.conf:1:21: updater.momentum: expected a number, got fast; write it in digits, as in momentum: 0.1",
+    ),
+    "a device outside the cluster": (
+        'device { name: "a" }',
+        "job.conf:1:8: device: expected a string, where kernels run, got a block; devices stand in cluster: cluster { ",
+    ),
+    "a class of PyTorch": (
+        LAYER % "type: nn.Linear",
+        "job.conf:4:11: c.type: expected a value of LayerType, got nn.Linear; a fully connected layer is kInnerProduct",
+    ),
     "unknown extension": (
         LAYER % "[foo.bar] { }",
         "c: expected a field, or an extension that a package has registered, got [foo.bar]; install the package whose",

@@ -8,6 +8,7 @@ import pytest
 
 from netpart.errors import SHOWN, ConfigError
 from netpart.proto.reader import loads
+from netpart.proto.slips import slips
 
 MANY = """nam: "x" train_steps: 1
 updater { type: kSGDD learning_rate { type: kFixed base_lr: "0.1" } }
@@ -54,3 +55,9 @@ def test_all_required_fields_that_are_missing_are_reported() -> None:
     assert places("neuralnet {\n  layer { type: kReLU }\n  layer { type: kReLU }\n}\ntrain_steps: -1") == [
         "2:3", "3:3", "5:1",
     ]  # fmt: skip
+
+
+def test_a_value_with_points_is_one_mistake() -> None:
+    text = 'neuralnet { layer { name: "a" type: nn.Linear } }'
+    (line,) = slips(text, "job.conf").lines()
+    assert "got nn.Linear; a fully connected layer is kInnerProduct" in line
