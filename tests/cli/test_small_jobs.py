@@ -21,10 +21,10 @@ ANSWERS = {
     "r.location=1000000": "r.location[0]: expected from 0 to 4095, got 1000000",
     "r.cut[0].parts=2147483647": "r.cut[0].parts: expected from 1 to 4096, got 2147483647; parts is: number of parts",
     "neuralnet.micro_batches=1000000000": "neuralnet.micro_batches: expected from 1 to 1024, got 1000000000; micro",
-    "data.store_conf.batchsize=1000000000": "batchsize[0]: expected from 1 to 16777216, got 1000000000; batchsize is: rows",
+    "data.store_conf.batchsize=1000000000": "batchsize[0]: expected from 1 to 16777216, got 1000000000; batchsize",
     HUGE: "data: expected an output of at most 8 axes, of 2,147,483,647 elements on each and 1,099,511,627,776 in all",
     "cluster.nworkers_per_group=2147483647": "cluster.nworkers_per_group: expected from 1 to 4096, got 2147483647",
-    "bucket_bytes=2147483647": "bucket_bytes: expected from 1 to 1073741824, got 2147483647; bucket_bytes is: size of the",
+    "bucket_bytes=2147483647": "bucket_bytes: expected from 1 to 1073741824, got 2147483647; bucket_bytes is",
 }
 JOB = """train_one_batch{alg:kBP} updater{type:kSGD learning_rate{type:kFixed base_lr:0.1}} train_steps:1 neuralnet{
 layer{name:"data" type:kSyntheticInput store_conf{batchsize:4 shape:8}}

@@ -182,7 +182,7 @@ def test_a_run_goes_on_from_a_checkpoint_that_other_hosts_cannot_see(hosts: Host
 
 def test_a_link_that_breaks_in_a_step(hosts: Hosts, tmp_path: Path) -> None:
     """One message, on the coordinator, names who was lost and where he was; everybody ends, also who was cut off."""
-    conf = mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=0, test_freq=0)
+    conf = mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=0, test_freq=0, disp_freq=100)
     coordinator = coordinate(hosts, conf, 3, tmp_path / "run")
     others = [join(hosts, host, "--rank", str(host)) for host in (1, 2)]
     coordinator.until(r"^Train @ step 3000 ", 4 * DEADLINE)  # more steps than fit between two heartbeats
