@@ -55,7 +55,7 @@ def test_two_jobs_share_the_options(job: Path, netpart: Netpart, tmp_path: Path)
     [
         ((), "expected two jobs, or one and an option, got one job; add JOB2, --scheme, --workers or --set"),
         (("nothing.conf",), "nothing.conf: expected a job configuration file, got none"),
-        (("--scheme", "dota"), "expected a known scheme, got 'DOTA'; did you mean DATA?"),
+        (("--scheme", "dota"), "expected a known scheme, got 'dota'; did you mean data?"),
         (("--workers", "1", "--workers", "2", "--workers", "3"), "--workers: expected one or two, got 3"),
         (("--set", "ip.partition_dim=3"), "expected a cut on axis 0 (batch) or 1"),
     ],

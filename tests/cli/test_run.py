@@ -66,5 +66,5 @@ def test_workers_without_the_gpu_that_was_asked_for_say_so_in_a_line(
     job.write_text(JOB)
     answer = netpart("run", job, "--workers", 2, "--device", "cuda", "--workspace", tmp_path / "out")
     assert answer.code == 1
-    assert "before step 0, starting: --device cuda: expected cupy and a GPU, got no CuPy here; install" in answer.err
+    assert "before step 0, starting: --device cuda: expected cupy and a GPU, got no CuPy here; in a clone" in answer.err
     assert "Traceback" not in answer.err

@@ -113,7 +113,7 @@ def test_the_scheme_that_differs_is_named(job: Path, netpart: Netpart, monkeypat
 def test_a_scheme_that_is_none_is_answered_with_the_nearest(job: Path, netpart: Netpart) -> None:
     answer = netpart("verify", job, "--workers", 2, "--schemes", "data,altsplt")
     assert answer.code == 2
-    assert "--schemes: expected a known scheme, got 'ALTSPLT'; did you mean ALTSPLIT" in answer.err
+    assert "--schemes: expected a known scheme, got 'altsplt'; did you mean altsplit" in answer.err
     assert "--schemes: expected a known scheme, got none; all" in netpart("verify", job, "--schemes", "").err
 
 
