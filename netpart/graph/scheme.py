@@ -43,7 +43,7 @@ def known_scheme(text: str, who: str = "--scheme") -> str:
     """
     name = text.upper().replace("-", "_")
     if name not in (AS_WRITTEN, *NAMES.names()):
-        raise ConfigError(who, "a known scheme", repr(text), near(text))
+        raise ConfigError(who, "a known scheme", repr(text) if text else "none", near(text))
     return name
 
 
