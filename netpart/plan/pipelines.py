@@ -29,7 +29,7 @@ NONE = Pipeline((), inf)
 @dataclass(frozen=True)
 class PipelineRow:
     """A plan: seconds between mini-batches, the gap to perfect balance, bytes moved for each, and the ``workers`` that
-    it takes with the bytes of each. ``refused`` says why there is none."""
+    it takes with the bytes of each. ``refused`` gives the reason where no plan was found."""
 
     name: str
     pipeline: Pipeline = NONE

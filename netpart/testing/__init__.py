@@ -36,7 +36,7 @@ def check_layer(
     A source is its Spec, or the shape of one that holds numbers, batch first; the type need not be registered.
     ``objective`` is that of a loss over its first metric, per row. Shapes cost time: extents up to 6 or so will do.
     Raises LawBroken, an AssertionError, that says what the type did wrong; ConfigError for a conf that it does not
-    declare; ValueError for a law that is none.
+    declare; ValueError for an unknown law.
     """
     from google.protobuf import text_format
 
