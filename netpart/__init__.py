@@ -5,6 +5,7 @@
     netpart.partition(job, workers=3)   the net cut over workers; a notebook draws it
     netpart.run(job, workers=3)         trains it on that many processes
 
+What these raise on purpose is a NetpartError; a ConfigError, DataError or WorkerFailed says more.
 Importing netpart imports nothing large: every call imports what it needs.
 """
 
@@ -12,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netpart.graph.notebook import draw_with
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from netpart.errors import ConfigError, DataError, NetpartError, WorkerFailed
     from netpart.graph.net import Net
     from netpart.graph.partition import Partition
     from netpart.launch.events import Listener, Summary
@@ -27,7 +29,17 @@ if TYPE_CHECKING:
     __version__: str
     JobOrPath = Job | str | PathLike[str]
 
-__all__ = ["__version__", "build", "load", "partition", "run"]
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "NetpartError",
+    "WorkerFailed",
+    "__version__",
+    "build",
+    "load",
+    "partition",
+    "run",
+]
 
 
 def load(path: str | PathLike[str], overrides: str | Iterable[str] = ()) -> Job:
@@ -80,14 +92,15 @@ def partition(
 
 def run(
     job: JobOrPath, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
-    workspace: str | PathLike[str] | None = None, scheme: str | None = None, override: bool = False,
+    steps: int | None = None, workspace: str | PathLike[str] | None = None, scheme: str | None = None,
+    override: bool = False,
 ) -> Summary:  # fmt: skip
     """Trains, tests and saves ``job``, and returns a Summary: loss, accuracy, seconds, bytes moved.
 
     ``launcher``: "local" starts a process per worker, "threads" runs them in this process. ``listener`` hears every
-    measurement, ``workspace`` is the folder of checkpoints and metrics, ``scheme`` and ``override`` are those of
-    ``partition``. Raises what ``partition`` raises, ConfigError for a job without a loss or a number of steps, and
-    WorkerFailed, which names worker, layer and step.
+    measurement, ``steps`` is the number of training steps (default: the job's), ``workspace`` the folder of checkpoints
+    and metrics, ``scheme`` and ``override`` are those of ``partition``. Raises what ``partition`` raises, ConfigError
+    for a job without a loss or a number of steps, and WorkerFailed, which names worker, layer and step.
     """
     from pathlib import Path
 
@@ -95,18 +108,33 @@ def run(
 
     folder, workers = None if workspace is None else Path(workspace), _count(workers)
     job = _placed(_read(job), scheme, override)
+    if steps is not None:
+        job.proto.train_steps = _steps(steps)
     with job.explaining():
         return run(job, workers, launcher=launcher, listener=listener, workspace=folder)
 
 
 def _count(workers: int | None) -> int | None:
     """``workers`` as an int; raises TypeError for anything else."""
+    return None if workers is None else _whole("workers", workers)
+
+
+def _steps(steps: int) -> int:
+    """``steps`` as a JobProto has it; raises TypeError for no whole number, ConfigError for one out of range."""
+    from netpart.errors import ConfigError
+
+    if not 0 <= (whole := _whole("steps", steps)) < 2**31:
+        raise ConfigError("steps", "a number from 0 to 2147483647", str(steps))
+    return whole
+
+
+def _whole(name: str, number: object) -> int:
     from operator import index
 
     try:
-        return None if workers is None else index(workers)
+        return index(number)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"workers: expected a whole number, got {workers!r}") from None
+        raise TypeError(f"{name}: expected a whole number, got {number!r}") from None
 
 
 def _read(job: JobOrPath) -> Job:
@@ -150,12 +178,20 @@ def _draw(shown: Net | Partition) -> str | None:
     return None
 
 
-def __getattr__(name: str) -> str:
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from netpart.resources import version
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from netpart.resources import version
 
-    return version()
+        return version()
+    if name in __all__:
+        from netpart import errors
+
+        return getattr(errors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 draw_with(_draw)

@@ -10,6 +10,7 @@ import netpart
 from netpart.errors import ConfigError
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition
+from netpart.launch.events import Started
 
 JOB = """
 name: "small" cluster { nworkers_per_group: 2 }
@@ -33,7 +34,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_front_door_has_these_names_and_no_others() -> None:
-    assert netpart.__all__ == ["__version__", "build", "load", "partition", "run"]
+    errors = ["ConfigError", "DataError", "NetpartError", "WorkerFailed"]
+    assert dir(netpart) == netpart.__all__ == [*errors, "__version__", "build", "load", "partition", "run"]
+    assert netpart.ConfigError is ConfigError
     assert all(hasattr(netpart, name) for name in netpart.__all__)
     assert not hasattr(netpart, "__path_to_nowhere__")
 
@@ -103,3 +106,24 @@ def test_a_workspace_may_be_text(path: Path, tmp_path: Path) -> None:
     job = netpart.load(path, ["train_steps=1"])
     netpart.run(job, 1, launcher="threads", workspace=str(tmp_path / "ws"))
     assert (tmp_path / "ws" / "metrics.jsonl").exists()
+
+
+def test_a_run_takes_a_number_of_steps(path: Path, tmp_path: Path) -> None:
+    job = netpart.load(path)
+    assert netpart.run(job, 1, launcher="threads", steps=2, workspace=tmp_path / "ws").steps == 2
+    assert job.proto.train_steps == 0
+
+
+def test_a_run_names_workers_without_work(path: Path, tmp_path: Path) -> None:
+    heard: list[object] = []
+    job = netpart.load(path, [f"{layer}.location=0" for layer in ("data", "ip", "loss")])
+    netpart.run(job, 2, launcher="threads", steps=1, workspace=tmp_path / "ws", listener=heard.append)
+    assert [event.idle for event in heard if isinstance(event, Started)] == [(1,)]
+
+
+def test_steps_out_of_range_are_refused(path: Path) -> None:
+    for steps in (-1, 2**31):
+        with pytest.raises(netpart.ConfigError, match=rf"^steps: expected a number from 0 to 2147483647, got {steps}$"):
+            netpart.run(path, steps=steps)
+    with pytest.raises(TypeError, match=r"^steps: expected a whole number, got 1.5$"):
+        netpart.run(path, steps=1.5)  # type: ignore[arg-type]

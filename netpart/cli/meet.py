@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
     """Where the coordinator of this run meets its workers; None if all are on this host. Raises ConfigError."""
+    from netpart.cli.common import workers_of
     from netpart.errors import ConfigError
+    from netpart.graph.cluster import cluster_of
+    from netpart.units import counted
 
     if args.launcher == "env":
         return meeting_of_many(args, job)
@@ -26,6 +29,9 @@ def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
         raise ConfigError("--local", "--listen with it", "none", "leave it away: all workers are on this host then")
     if not args.listen:
         return None
+    if args.local > (members := cluster_of(job.proto, workers_of(args, job)).size):
+        hint = "the others join; with all of them here omit --listen and --local"
+        raise ConfigError("--local", f"at most the {counted(members, 'worker')} of this run", str(args.local), hint)
     from netpart.launch.meeting import Meeting
     from netpart.launch.token import given
 

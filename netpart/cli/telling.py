@@ -20,6 +20,8 @@ THROUGH = {
 """Transports in words."""
 HERE = ("memory", "shm")
 """Transports of one host."""
+LARGE = 1e9
+"""From here on a metric is shown by its power of ten."""
 SHOWN = 8
 """Counts of a histogram that are printed."""
 
@@ -77,8 +79,16 @@ def line(event: Event) -> str:
     return (
         f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
         f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; "
-        f"tensors through {THROUGH[event.transport]}"
+        f"tensors through {THROUGH[event.transport]}{unemployed(event)}"
     )
+
+
+def unemployed(event: Started) -> str:
+    """What to know of workers that have nothing to compute."""
+    if not event.idle:
+        return ""
+    have = "has" if len(event.idle) == 1 else "have"
+    return f"; {ranks(event.idle)} {have} nothing to do: `netpart check` says why"
 
 
 def scarce(event: Started) -> str:
@@ -108,7 +118,12 @@ def ranks(missing: tuple[int, ...]) -> str:
 
 def shown(metrics: dict[str, float]) -> str:
     """Metrics as SINGA prints them, under the names that they have everywhere: LAYER/METRIC = value."""
-    return ", ".join(f"{name} = {value:.6f}" for name, value in metrics.items())
+    return ", ".join(f"{name} = {metric_text(value)}" for name, value in metrics.items())
+
+
+def metric_text(value: float) -> str:
+    """Six digits after the point; of what has diverged, its power of ten."""
+    return f"{value:.6e}" if abs(value) >= LARGE else f"{value:.6f}"
 
 
 def rate(event: Any) -> str:

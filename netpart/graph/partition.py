@@ -81,6 +81,12 @@ class Partition(Shown):
         return self.phases["train"][0].graph
 
     @property
+    def idle_workers(self) -> tuple[int, ...]:
+        """The workers of a group that compute no part of the training graph."""
+        busy = {part.worker for part in self.graph.parts}
+        return tuple(sorted(set(range(self.workers - self.servers)) - busy))
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter once, in net order."""
         nets = [micros[0].graph.net for micros in self.phases.values()]

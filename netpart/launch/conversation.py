@@ -116,6 +116,7 @@ class Conversation:
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
                 self.options.transport, self.options.kernels, tuple(m.threads for m in self.members),
                 str(self.cluster) if len(self.members) > self.cluster.workers else "", crowds(self.members),
+                self.partition.idle_workers,
             )
         )  # fmt: skip
 

@@ -34,7 +34,8 @@ class Started:
     """All workers are ready. ``memory`` is what each one's plan takes in bytes; tensors go through ``transport``.
 
     ``kernels`` are those of the job in words, ``threads`` how many of them each worker uses on a CPU, ``cluster`` the
-    groups and servers in words, if there are several or any; ``crowds`` are the workers that have too many threads.
+    groups and servers in words, if there are several or any; ``crowds`` are the workers that have too many threads,
+    ``idle`` those of a group that have nothing to compute.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Started:
     threads: tuple[int, ...]
     cluster: str = ""
     crowds: tuple[Crowd, ...] = ()
+    idle: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,7 @@ def fallbacks(partition: Partition) -> Iterator[str]:
 
 def idle(partition: Partition) -> Iterator[str]:
     """Workers that have nothing to do."""
-    busy = {part.worker for part in partition.graph.parts}
-    idlers = sorted(set(range(partition.workers)) - busy)
+    idlers = partition.idle_workers
     if len(idlers) == 1:
         yield f"worker {idlers[0]} has nothing to do; name it in a location, or run with fewer --workers"
     elif idlers:

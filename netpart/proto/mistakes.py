@@ -32,13 +32,15 @@ _PREFIX = re.compile(r"^\d+:\d+ : ('.*': )?", re.DOTALL)
 
 @dataclass
 class Block:
-    """A block that is open where the error is; ``label`` is the layer's name if it has been read."""
+    """A block that is open where the error is; ``label`` is the layer's name if it has been read, ``bracket`` opens a
+    list in it that is not closed."""
 
     name: str
     descriptor: Descriptor | None
     line: int
     column: int
     label: str
+    bracket: Token = END
 
 
 @dataclass
@@ -105,6 +107,8 @@ def advance(place: Place, token: Token) -> None:
     """Follows one token: names, brackets and the names of layers."""
     if token.text in (":", "{", "<") and place.previous.text.isidentifier():
         place.name = place.previous
+    if token.text in ("[", "]"):
+        place.inner.bracket = token if token.text == "[" and place.previous.text == ":" else END
     if token.text in ("{", "<"):
         name, field = place.name, place.field
         inner = field.message_type if field else None
@@ -128,6 +132,8 @@ def explain(place: Place, message: str) -> ConfigError:
         return ConfigError(place.who(), f"{found[2]} or {found[1]}", "both", "remove one of them")
     if _UNCLOSED.match(message):
         return ConfigError(place.who(), "} or > that closes the block opened here", "the end of the file", "add it")
+    if place.inner.bracket is not END and place.previous.text not in ("[", ","):
+        return unclosed_list(place)
     if place.token.text in ("}", ">"):
         return wrong_bracket(place)
     if place.field and place.previous.text in (":", "[", ","):
@@ -175,6 +181,15 @@ def belongs_inside(place: Place, name: str) -> str:
     owners = blocks_with(place.inner.descriptor, name) if place.inner.descriptor else []
     where = f"{owners[0]} {{ {name} ... }}" if len(owners) == 1 else "it in that block"
     return f"{name!r} is a field of {' or '.join(owners)}: write {where}" if owners else ""
+
+
+def unclosed_list(place: Place) -> ConfigError:
+    """A list whose elements are followed by neither a comma nor its end."""
+    got = "the end of the file" if place.token is END else repr(place.token.text)
+    hint = f"a list is written {place.name.text}: [1, 2]"
+    return ConfigError(
+        place.who(place.name.text), f", or ] that closes the list of line {place.inner.bracket.line}", got, hint
+    )
 
 
 def wrong_bracket(place: Place) -> ConfigError:

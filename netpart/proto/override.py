@@ -11,12 +11,10 @@ conv1.partition_dim=                    without a value: clears the field, list,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 
-from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
@@ -29,25 +27,13 @@ from netpart.proto.fields import (
     kind,
     nearest,
     nearest_field,
-    nearest_value,
 )
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.mistakes import number_hint
 from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.values import read_value, value_hint
 from netpart.proto.words import FIELDS, plain
 
 _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
-
-_READERS: dict[int, Callable[[str], Any]] = {
-    FieldDescriptor.CPPTYPE_INT32: partial(text_format.ParseInteger, is_signed=True),
-    FieldDescriptor.CPPTYPE_INT64: partial(text_format.ParseInteger, is_signed=True, is_long=True),
-    FieldDescriptor.CPPTYPE_UINT32: text_format.ParseInteger,
-    FieldDescriptor.CPPTYPE_UINT64: partial(text_format.ParseInteger, is_long=True),
-    FieldDescriptor.CPPTYPE_FLOAT: text_format.ParseFloat,
-    FieldDescriptor.CPPTYPE_DOUBLE: text_format.ParseFloat,
-    FieldDescriptor.CPPTYPE_BOOL: text_format.ParseBool,
-    FieldDescriptor.CPPTYPE_STRING: str,
-}
 
 
 class Option(Position):
@@ -234,12 +220,9 @@ class Override:
 
     def read(self, field: FieldDescriptor, value: str) -> Any:
         try:
-            return text_format.ParseEnum(field, value) if field.enum_type else _READERS[field.cpp_type](value)
+            return read_value(field, value)
         except ValueError:
-            hint = nearest_value(field, value) if field.enum_type else ""
-            if field.cpp_type in (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE):
-                hint = number_hint(field.name, value, "=")
-            raise self.wrong(kind(field), repr(value), hint) from None
+            raise self.wrong(kind(field), repr(value), value_hint(field, value)) from None
 
 
 def layers_by_key(job: JobProto) -> dict[str, list[Target]]:

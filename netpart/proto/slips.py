@@ -10,6 +10,7 @@ from google.protobuf import text_format
 from google.protobuf.text_format import ParseError
 
 from netpart.errors import ConfigError, JobError, together
+from netpart.proto.formats import other_format
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.mistakes import belongs_outside, diagnose, surroundings
 from netpart.proto.positions import Token, tokens
@@ -20,8 +21,8 @@ OPEN = {"{": "}", "<": ">", "[": "]"}
 
 
 def slips(text: str, file: str) -> JobError:
-    """The mistakes of ``text``, which is no JobProto, each with its place."""
-    return together(islice(mistakes(text, file), MOST))
+    """The mistakes of ``text``, which is no JobProto, each with its place; one if it is in another format."""
+    return other_format(text, file) or together(islice(mistakes(text, file), MOST))
 
 
 def mistakes(text: str, file: str) -> Iterator[ConfigError]:

@@ -38,6 +38,21 @@ def test_groups_and_servers_are_told_of() -> None:
     assert line(Started(*job, "2 groups of 1 worker, 2 servers")).startswith("net: 2 groups of 1 worker, 2 servers on")
 
 
+@pytest.mark.parametrize(
+    ("idle", "told"), [((), ""), ((1,), "; worker 1 has nothing"), ((1, 2), "; workers 1, 2 have nothing")]
+)
+def test_workers_without_work_are_named(idle: tuple[int, ...], told: str) -> None:
+    job = "net", 3, 10, 0, 32, ("cpu",) * 3, (1024,) * 3, "shm", "reference kernels", (1, 1, 1)
+    rest = f"{told} to do: `netpart check` says why" if idle else ""
+    assert line(Started(*job, idle=idle)).endswith(f"tensors through shared memory{rest}")
+
+
+def test_what_has_diverged_is_shown_by_its_power_of_ten() -> None:
+    values = {"a/loss": 1e30, "b/loss": -2.5e9, "c/loss": float("inf"), "d/loss": float("nan"), "e/loss": 99999.5}
+    told = "a/loss = 1.000000e+30, b/loss = -2.500000e+09, c/loss = inf, d/loss = nan, e/loss = 99999.500000"
+    assert line(Measured("test", 80, values, 1.0, 2.0, {})) == f"Test @ step 80  {told}"
+
+
 @pytest.mark.parametrize("metrics", [{"loss/loss": 0.5, "loss/accuracy": 0.25}, {"a/loss": 1.0, "b/loss": 2.0}])
 def test_metrics_have_the_names_of_the_api(metrics: dict[str, float]) -> None:
     told = line(Measured("test", 80, metrics, 1.0, 2.0, {}))

@@ -57,6 +57,11 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
         ),
         (("--listen", "tcp://0.0.0.0:5555"), {}, "expected an address of this host, got 0.0.0.0"),
         (("--local", "1"), {}, "--local: expected --listen with it, got none; leave it away"),
+        (
+            ("--local", "4", "--listen", "tcp://127.0.0.1:5555"),
+            {},
+            "--local: expected at most the 1 worker of this run, got 4; the others join",
+        ),
         (("--launcher", "env"), {}, "--launcher env: expected one of OMPI_COMM_WORLD_RANK, PMI_RANK"),
         (("--launcher", "env"), {"PMI_RANK": "1"}, "--launcher env: expected NETPART_MEET in the environment"),
         (

@@ -63,6 +63,15 @@ CASES = {
         LAYER % "include: [kTrain, kTets]",
         "job.conf:4:23: c.include: expected a value of Phase, got kTets; did you mean kTest",
     ),
+    "list not closed": (
+        LAYER % "location: [0, 1",
+        "job.conf:5:3: c.location: expected , or ] that closes the list of line 4, got '}'; "
+        "a list is written location: [1, 2]",
+    ),
+    "list without commas": (
+        LAYER % "location: [0 1]",
+        "job.conf:4:18: c.location: expected , or ] that closes the list of line 4, got '1'",
+    ),
     "few values are listed": (
         LAYER % "remainder: X",
         "job.conf:4:16: c.remainder: expected a value of Remainder, got X; known: LAST, SPREAD",
