@@ -8,13 +8,13 @@ time ─▶   conv1.y ████████████████
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 
-from netpart.program.buffers import ALIAS, ARENA, Buffer, View
-from netpart.program.instructions import CollectiveStart, Forward, Instruction
+from netpart.program.buffers import ALIAS, ARENA, Buffer
+from netpart.program.instructions import Instruction
 from netpart.program.packing import pack
 
 ALIGN = 64
@@ -51,7 +51,7 @@ def lifetimes(
     lives, end = dict[int, tuple[int, int]](), len(instructions) - 1
     for time, instruction in enumerate(instructions):
         until = min(time + linger, end)
-        for view in views(instruction):
+        for view in instruction.views:
             b = held(buffers, view.buffer)
             b = places.get(b, b)
             if buffers[b].kind == ARENA:
@@ -71,14 +71,3 @@ def place(buffers: Sequence[Buffer], b: int) -> tuple[int, int]:
     while buffers[b].kind == ALIAS:
         b, start = buffers[b].parent, start + buffers[b].offset
     return b, start
-
-
-def views(instruction: Instruction) -> Iterator[View]:
-    """Every view an instruction reads or writes."""
-    for name in instruction.__match_args__:
-        value = getattr(instruction, name)
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, View):
-                yield each
-            elif isinstance(each, CollectiveStart | Forward):
-                yield from views(each)

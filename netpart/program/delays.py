@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from netpart.graph.partition import Partition
-from netpart.program.arena import held, views
+from netpart.program.arena import held
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import Instruction, Update
 from netpart.program.schedule import DELAYED, order_of
@@ -80,7 +80,7 @@ def copies(
     touched: dict[int, set[int]] = {}
     for instruction in instructions:
         more = read[instruction.holding] if isinstance(instruction, Update) else ()
-        for view in chain(views(instruction), more):
+        for view in chain(instruction.views, more):
             b = held(buffers, view.buffer)
             touched.setdefault(places.get(b, b), set()).add(instruction.delay)
     several = {b: max(delays) - min(delays) + 1 for b, delays in touched.items() if len(delays) > 1}

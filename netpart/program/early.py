@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netpart.program.arena import held, views
+from netpart.program.arena import held
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import CollectiveStart, Instruction, Send, Update
 
@@ -30,7 +30,7 @@ def early(
             places.append(behind_sends(instructions, touched))
         else:
             places.append(at)
-        last.update({held(buffers, view.buffer): at for view in views(instruction)})
+        last.update({held(buffers, view.buffer): at for view in instruction.views})
     return [instructions[at] for at in sorted(range(len(places)), key=places.__getitem__)]
 
 

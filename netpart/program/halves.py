@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from netpart.program.arena import place, views
+from netpart.program.arena import place
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import Backward, CollectiveStart, CollectiveWait, Instruction, Receive, Send, Way
 from netpart.program.sharing import Layers, only_read
@@ -69,7 +69,7 @@ def parted(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> Sequence[In
     meanwhile, behind = list[Instruction](), list[Instruction]([second])
     touched = spans(buffers, (view for view in second.dw if view is not None))
     for instruction in run[1:]:
-        of_it = spans(buffers, views(instruction))
+        of_it = spans(buffers, instruction.views)
         if meet(touched, of_it):
             behind.append(instruction)
             touched += of_it
@@ -89,7 +89,7 @@ def leaves(instruction: Instruction) -> bool:
 def written(instruction: Instruction) -> Iterator[View]:
     """The views that an instruction may write to."""
     left = {id(view) for view in only_read(instruction)}
-    yield from (view for view in views(instruction) if id(view) not in left)
+    yield from (view for view in instruction.views if id(view) not in left)
 
 
 def spans(buffers: Sequence[Buffer], views: Iterable[View]) -> list[Span]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from netpart.program.buffers import View
@@ -48,6 +51,20 @@ class Told:
     """What every instruction says: step s plays it for the mini-batch of step s - ``delay``."""
 
     delay: int = field(default=0, kw_only=True)
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """Every view that it reads or writes: found once, as each pass of the compiler asks for them."""
+        return tuple(chain.from_iterable(views_in(getattr(self, name)) for name in self.__match_args__))
+
+
+def views_in(value: object) -> Iterator[View]:
+    """The views in a field of an instruction, and those of instructions in it that are played in its place."""
+    for each in value if isinstance(value, tuple) else (value,):
+        if isinstance(each, View):
+            yield each
+        elif isinstance(each, CollectiveStart | Forward):
+            yield from each.views
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from math import inf
 
 from netpart.graph.partition import Micro
 from netpart.layers.layer import Layer, Reuse
-from netpart.program.arena import held, views
+from netpart.program.arena import held
 from netpart.program.buffers import ARENA, Buffer, View, lie_alike
 from netpart.program.instructions import Add, AddSquares, Backward, Copy, Forward, Instruction, Send
 from netpart.spec import whole
@@ -72,7 +72,7 @@ class Sharing:
         for time, instruction in enumerate(instructions):
             read = {id(v) for v in only_read(instruction)}
             written = {id(v) for v in overwritten(instruction)}
-            for view in views(instruction):
+            for view in instruction.views:
                 found = self.accesses.setdefault(held(buffers, view.buffer), Accesses())
                 if id(view) not in written:
                     found.reads.append(time)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from netpart.program.arena import held, views
+from netpart.program.arena import held
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import Channel, CollectiveStart, CollectiveWait, Instruction, Update, Way
 
@@ -35,7 +35,7 @@ def soon(
                 found[start] = first = replace(wait.start, then=then)
                 found[at] = CollectiveWait(first)
                 del found[at + 1], found[at + 2]
-        last.update({held(buffers, view.buffer): at for view in views(wait)})
+        last.update({held(buffers, view.buffer): at for view in wait.views})
     return list(found.values())
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netpart.kernels.op import Array, Op
-from netpart.program.arena import views
 from netpart.program.instructions import (
     Add,
     AddSquares,
@@ -81,7 +80,7 @@ class Binder:
         """The memory of the device that an instruction touches. Left out is what nothing that is captured writes, and
         complaints, of which each has its own."""
         left = {id(view) for view in only_read(instruction)}
-        for view in views(instruction):
+        for view in instruction.views:
             if isinstance(array := self.arrays(view), self.machine.xp.ndarray):
                 yield span(array, id(view) not in left, view)
         if isinstance(instruction, Update):

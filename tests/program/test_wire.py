@@ -13,7 +13,7 @@ import pytest
 from netpart.collectives.kinds import SWAP
 from netpart.graph.partition import Partition
 from netpart.launch.ensemble import Ensemble
-from netpart.program.arena import held, views
+from netpart.program.arena import held
 from netpart.program.buffers import FIXED
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import AddSquares, Channel, CollectiveStart, CollectiveWait, Instruction, Way
@@ -140,7 +140,7 @@ def waited(instruction: Instruction) -> Channel | None:
 
 
 def roots(program: WorkerProgram, instruction: Instruction) -> set[int]:
-    return {held(program.buffers, view.buffer) for view in views(instruction)}
+    return {held(program.buffers, view.buffer) for view in instruction.views}
 
 
 class Late(ShmTransport):
