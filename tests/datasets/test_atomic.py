@@ -40,12 +40,17 @@ def test_an_error_of_another_file_keeps_its_name(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path / "absent")
 
 
+def write(path: Path, data: bytes) -> None:
+    with atomic_file(path) as file:
+        file.write(data)
+
+
 def test_what_a_killed_writer_left_is_removed_and_what_is_being_written_is_not(tmp_path: Path) -> None:
     (tmp_path / ".file.1-1.partial").write_bytes(b"left")
     (tmp_path / ".other.1-1.partial").write_bytes(b"of another file")
     with atomic_file(tmp_path / "file") as file:
         file.write(b"slow")
-        thread = threading.Thread(target=lambda: atomic_file(tmp_path / "file").__enter__().write(b"quick"))
+        thread = threading.Thread(target=write, args=(tmp_path / "file", b"quick"))
         thread.start()
         thread.join()
     assert (tmp_path / "file").read_bytes() == b"slow"
