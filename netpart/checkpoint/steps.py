@@ -46,7 +46,7 @@ def remove(path: Path) -> None:
         try:
             file.unlink(missing_ok=True)
         except OSError as error:
-            hint = "remove it, or set checkpoint_keep to 0"
+            hint = "allow it, and go on with --resume"
             raise DataError(f"{file}: expected to remove it, got {came(error)}; {hint}") from error
 
 

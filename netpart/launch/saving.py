@@ -81,9 +81,8 @@ class CheckpointBook:
 
         So one of the same step that an earlier run has left goes first.
         """
-        path, beside = self.paths(step)
-        if beside is not None:
-            path.unlink(missing_ok=True)
+        path, _ = self.paths(step)
+        remove(path)
         for file in reversed(self.files[step]):
             file.place()
         del self.files[step]

@@ -33,9 +33,8 @@ def chosen_workspace(job: Job, given: Path | None) -> Path:
     if given is not None:
         return given
     folder = workspace_of(job.proto)
-    typed = any(WHERE[:n] in job.overridden for n in (1, 2))
-    if not typed and leads_out(folder):
-        at = WHERE if job.proto.cluster.workspace else ("name",)
+    at: FieldPath = WHERE if job.proto.cluster.workspace else ("name",)
+    if at not in job.overridden and leads_out(folder):
         hint = "name it with --workspace if the run may write there"
         raise ConfigError(".".join(at), "a folder within the current one", str(folder), hint, at=at)
     return folder

@@ -66,3 +66,9 @@ def test_a_workspace_that_was_removed_moved_or_made_anew_is_told(tmp_path: Path)
         shutil.copytree(tmp_path / "moved", tmp_path / "ws")
         with pytest.raises(DataError, match="got another file"):
             refuse_removal(file, path)
+
+
+def test_a_workspace_that_is_cleared_says_nothing_of_the_name(here: Path) -> None:
+    with pytest.raises(ConfigError, match="^name: expected a folder within the current one"):
+        chosen_workspace(loads(job("out", "../../x"), overrides=["cluster.workspace="]), None)
+    assert chosen_workspace(loads(job("", "x"), overrides=["name=../../y"]), None) == Path("out/../../y")
