@@ -10,6 +10,7 @@ from typing import Any
 
 import zmq
 
+from netpart.checkpoint.steps import parse_step
 from netpart.errors import Diverged, Interrupted, NetpartError, WorkerFailed, by
 from netpart.graph.partition import Partition
 from netpart.launch.blame import LAST_WORDS_SECONDS, Blame
@@ -164,9 +165,10 @@ class Coordinator:
             self.listener(Joined(member.rank, team.where(member.rank), team.missing()))
         self.socket.send_multipart([name, answer.SerializeToString()])
 
-    def interrupted(self, number: int) -> str:
+    def interrupted(self, number: int = signal.SIGINT) -> str:
         """What a person who pressed Ctrl-C, or sent another signal, wants to know."""
-        step = max([m.beat.step for m in self.members], default=0)
+        saved = self.talk.saving.latest
+        step = max([m.beat.step for m in self.members] + ([parse_step(saved)] if saved else []), default=0)
         steps, left = self.talk.partition.job.train_steps, self.talk.saving.left()
         return f"interrupted{by(number)} in step {step} of {steps}; {left}"
 

@@ -147,7 +147,15 @@ def make_options(job: Job, workspace: Path | None) -> Options:
     if averages:
         check_averages(restore)
     return Options(
-        job.folder, folder, proto.seed, ",".join(asked(proto)), proto.deadline, every, restore, first, resumed,
+        job.folder,
+        folder,
+        proto.seed,
+        ",".join(asked(proto)),
+        proto.deadline,
+        every,
+        restore,
+        first,
+        resumed,
         averages=averages,
     )
 

@@ -103,7 +103,7 @@ class CheckpointBook:
             return "no checkpoint was saved" + (f"; the run began with {self.restored}" if self.restored else "")
         newest = None
         with suppress(DataError):  # a folder that cannot be read any more
-            newest = latest(self.folder)
+            newest = latest(self.latest.parent)
         if newest is None:
             return f"the latest checkpoint was {self.latest}, which is no longer there"
         if newest != self.latest:

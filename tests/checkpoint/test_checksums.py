@@ -23,7 +23,11 @@ from netpart.spec import whole
 Tensors = dict[str, NDArray[Any]]
 LARGE = np.linspace(-1, 1, BLOCK // 4 + 3, dtype=np.float32)
 """A tensor of more than one block."""
-SOME: Tensors = {"fc/w": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.arange(3, dtype=np.int64), "large": LARGE}
+SOME: Tensors = {
+    "fc/w": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "n": np.arange(3, dtype=np.int64),
+    "large": LARGE,
+}
 
 
 def write(path: Path, tensors: Tensors) -> list[str]:
@@ -63,7 +67,9 @@ def test_a_bit_that_changed_is_found(folder: Path, place: int, bit: int) -> None
     content = bytearray(path.read_bytes())
     content[len(content) - 24 + place] ^= 1 << bit
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"bit: w: expected the bytes that were saved, got others: its checksum differs"):
+    with pytest.raises(
+        DataError, match=r"bit: w: expected the bytes that were saved, got others: its checksum differs"
+    ):
         verify(path, w=(2, 3))
 
 
@@ -74,7 +80,9 @@ def test_what_was_never_sealed_is_refused(tmp_path: Path) -> None:
         verify(tmp_path / "a", w=(2,))
 
 
-@pytest.mark.parametrize("said", ["", "0", "0123456", "0123456g", "+1234567", "0x123456", "0_1_2_3_", "٣٣٣٣٣٣٣٣", "0" * 16])
+@pytest.mark.parametrize(
+    "said", ["", "0", "0123456", "0123456g", "+1234567", "0x123456", "0_1_2_3_", "٣٣٣٣٣٣٣٣", "0" * 16]
+)
 def test_what_are_no_checksums_is_refused(tmp_path: Path, said: str) -> None:
     save_file({"w": np.zeros(2, np.float32)}, tmp_path / "a", {"crc32": said})
     with pytest.raises(DataError, match="crc32: expected 8 hexadecimal digits for each of 1 tensors, got"):

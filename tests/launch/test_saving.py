@@ -167,7 +167,9 @@ def test_a_checkpoint_with_nan_is_not_put_in_place(tmp_path: Path, cut: Partitio
     with join(path) as file:
         name = f"conv1/w1{'.momentum' if which else ''}"
         file.write_region(name, ((7, 8), (24, 25)), np.full((1, 1), np.inf, np.float32))
-    with pytest.raises(Diverged, match=f"^checkpoint of step 10: expected finite numbers, got nan or infinity in {name}:"):
+    with pytest.raises(
+        Diverged, match=f"^checkpoint of step 10: expected finite numbers, got nan or infinity in {name}:"
+    ):
         for rank in range(WORKERS):
             book.written(10, rank)
     book.abandon()
