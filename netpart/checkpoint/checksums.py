@@ -61,6 +61,6 @@ def scan(file: TensorFile, name: str) -> Seen:
     for at in range(0, tensor.nbytes, BLOCK):
         part = block[: tensor.nbytes - at]
         file.read(part.data, tensor.offset + at)
-        checksum = crc32(part, checksum)
+        checksum = crc32(part.data, checksum)
         finite = finite and bool(np.isfinite(part.view(tensor.item)).all())
     return Seen(checksum, finite)

@@ -50,8 +50,8 @@ class Checkpoint(TensorFile):
     def verify(self, wanted: Mapping[str, Collection[Shape]]) -> None:
         """Reads the tensors ``wanted``, name -> shapes that it may have, once, and says what is wrong with them.
 
-        Raises DataError for one that is missing, of another shape or of whole numbers, not finite, or whose bytes are not
-        those of its checksum; a file without checksums is of another tool.
+        Raises DataError for one that is missing, of another shape or of whole numbers, not finite, or whose bytes are
+        not those of its checksum; a file without checksums is of another tool.
         """
         sums = self.saved_checksums()
         for name, shapes in wanted.items():

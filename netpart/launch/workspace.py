@@ -36,7 +36,7 @@ def chosen_workspace(job: Job, given: Path | None) -> Path:
     at: FieldPath = WHERE if job.proto.cluster.workspace else ("name",)
     if at not in job.overridden and leads_out(folder):
         hint = "name it with --workspace if the run may write there"
-        raise ConfigError(".".join(at), "a folder within the current one", str(folder), hint, at=at)
+        raise ConfigError(".".join(map(str, at)), "a folder within the current one", str(folder), hint, at=at)
     return folder
 
 

@@ -32,7 +32,7 @@ def strike(number: int = signal.SIGINT) -> None:
 
 @pytest.mark.parametrize("number", [*ENDS, signal.SIGQUIT, signal.SIGRTMIN])
 def test_a_signal_is_raised(number: int) -> None:
-    with listening(), pytest.raises(Interrupted, match="^interrupted") as caught:
+    with listening(), pytest.raises(Interrupted, match=r"^interrupted") as caught:
         strike(number)
     assert caught.value.number == number
     assert isinstance(caught.value, KeyboardInterrupt)
@@ -68,13 +68,17 @@ def test_who_answers_or_ignores_a_signal_keeps_it() -> None:
 
 
 def test_a_block_is_gone_through_before() -> None:
-    done = []
-    with listening(), pytest.raises(Interrupted, match="^interrupted by SIGTERM$"):
+    done = list[str]()
+
+    def play() -> None:
         with held_back():
             with held_back():
                 strike(signal.SIGTERM)
             done.append("the inner one")
-        done.append("behind it")
+        done.append("what comes after it")
+
+    with listening(), pytest.raises(Interrupted, match=r"^interrupted by SIGTERM$"):
+        play()
     assert done == ["the inner one"]
 
 
@@ -86,11 +90,16 @@ def test_a_block_at_the_end_asks_for_no_more() -> None:
             pass
 
 
+def fail() -> None:
+    with held_back():
+        strike()
+        raise ValueError("wrong")
+
+
 def test_an_error_of_the_block_goes_first() -> None:
     with listening():
-        with pytest.raises(ValueError, match="wrong"), held_back():
-            strike()
-            raise ValueError("wrong")
+        with pytest.raises(ValueError, match="wrong"):
+            fail()
         with held_back():
             pass
 

@@ -51,7 +51,7 @@ def test_any_other_folder_a_person_must_name(here: Path, workspace: str, tmp_pat
 def test_a_name_may_lead_nowhere_else_either(here: Path) -> None:
     assert chosen_workspace(loads(job("", "a/b")), None) == Path("out/a/b")
     for name in ("../../x", "/tmp"):
-        with pytest.raises(ConfigError, match="^name: expected a folder within the current one"):
+        with pytest.raises(ConfigError, match=r"^name: expected a folder within the current one"):
             chosen_workspace(loads(job("", name)), None)
 
 
@@ -69,6 +69,6 @@ def test_a_workspace_that_was_removed_moved_or_made_anew_is_told(tmp_path: Path)
 
 
 def test_a_workspace_that_is_cleared_says_nothing_of_the_name(here: Path) -> None:
-    with pytest.raises(ConfigError, match="^name: expected a folder within the current one"):
+    with pytest.raises(ConfigError, match=r"^name: expected a folder within the current one"):
         chosen_workspace(loads(job("out", "../../x"), overrides=["cluster.workspace="]), None)
     assert chosen_workspace(loads(job("", "x"), overrides=["name=../../y"]), None) == Path("out/../../y")
