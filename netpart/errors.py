@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,11 +42,30 @@ THERE = {
     errno.ENOTDIR: "a file in place of a folder",
 }
 """What came, by what the operating system calls it."""
+_ROOM, _FILES = "free some where it writes, and start it again", "raise the limit with `ulimit -n`"
+NEXT = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.ENAMETOOLONG: "choose a shorter one: a name may have 255 bytes, a path 4095",
+    errno.EACCES: "allow it with chmod, or name another path",
+}
+"""The next step, by what the operating system answered."""
 
 
 def came(error: OSError) -> str:
     """What the operating system answered, as the words after "got"."""
     return THERE.get(error.errno or 0) or str(error.strerror or error).lower()
+
+
+def refused(error: OSError) -> str:
+    """What the operating system refused, as a whole message; "" where nobody can say of which file."""
+    if error.filename is None and error.errno not in NEXT:
+        return ""
+    hint = NEXT.get(error.errno or 0, "name another path, or change what is there")
+    who = clipped(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else "output"
+    return f"{who}: expected a file or folder that can be used, got {came(error)}; {hint}"
 
 
 def clipped(text: str) -> str:
@@ -177,6 +198,14 @@ class TransportError(NetpartError):
     """A frame that is not what its edge promised, or a peer that cannot be reached."""
 
 
+class Diverged(NetpartError):
+    """Training whose loss, parameters or updater's state are no longer finite: nothing after that is worth keeping."""
+
+    def __init__(self, where: str, expected: str, got: str) -> None:
+        hint = "lower updater.learning_rate.base_lr, or clip gradients with updater.clip_norm"
+        super().__init__(f"{where}: expected {expected}, got {got}: it diverged; {hint}")
+
+
 class WorkerFailed(NetpartError):
     """A worker that died, hung or raised; names worker, layer and step and quotes the end of its log."""
 
@@ -186,3 +215,19 @@ def subject(fault: JobError) -> tuple[object, ...]:
     if isinstance(fault, ConfigError) and fault.at:
         return fault.at, fault.who, fault.expected
     return fault.at, fault.line()
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal that ends what this process does: ``number`` is the signal's, SIGINT after Ctrl-C."""
+
+    def __init__(self, number: int, text: str = "") -> None:
+        super().__init__(text or f"interrupted{by(number)}")
+        self.number = number
+
+
+def by(number: int) -> str:
+    """Which signal it was, as " by SIGTERM"; "" for Ctrl-C, which a person has pressed."""
+    if number == signal.SIGINT:
+        return ""
+    known = {member.value: member.name for member in signal.Signals}
+    return f" by {known.get(number, f'signal {number}')}"

@@ -98,6 +98,8 @@ def parse_header(text: bytes, size: int) -> Header:
     metadata = fields.pop(_METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise DataError(f"{_METADATA}: expected strings by name, got {metadata!r:.80}")
+    for word in (*fields, *metadata, *metadata.values()):
+        _check_text(word)
     start = LENGTH.size + len(text)
     tensors = {name: _tensor(name, field, start) for name, field in fields.items()}
     _check_tiling(tensors, start, size)
@@ -107,7 +109,7 @@ def parse_header(text: bytes, size: int) -> Header:
 def _json(text: bytes) -> dict[str, Any]:
     try:
         fields = json.loads(text.decode(), object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, MemoryError) as error:
         raise DataError(f"expected a header in JSON, got {error}") from None
     if not isinstance(fields, dict):
         raise DataError(f"expected a header with named tensors, got {type(fields).__name__}")
@@ -119,6 +121,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a name twice")
     return found
+
+
+def _check_text(word: str) -> None:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"expected names in UTF-8, got {word!a:.40}") from None
 
 
 def _tensor(name: str, field: Any, start: int) -> Tensor:

@@ -2,16 +2,16 @@
 
 It holds whole, unpartitioned tensors, so a run resumes at any number of workers and any cut. The owner
 creates the file at its final size, every process writes its own regions, and the owner, once it knows
-that all are done, puts the file in place:
+that all are done, seals it with checksums and puts it in place:
 
-    owner     create ── write_region … ──────────────── finish
+    owner     create ── write_region … ──────────────── seal ── place
     others            join ── write_region … ── close ──┘
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.checkpoint import checksums
 from netpart.checkpoint.header import write_header
 from netpart.checkpoint.tensor_file import TensorFile
 from netpart.errors import FULL, DataError, came
@@ -42,9 +43,45 @@ class Checkpoint(TensorFile):
             raise DataError(f"{self.path}: {name}: expected a tensor that fits {out.dtype}, got {tensor.dtype}")
         direct = out.flags.c_contiguous and out.dtype == tensor.item
         part = out if direct else np.empty(out.shape, tensor.item)
-        self.transfer(lambda file, view, at: os.preadv(file, [view], at), tensor, box, part)
+        self.transfer(self.fetch, tensor, box, part)
         if not direct:
             out[...] = part
+
+    def verify(self, wanted: Mapping[str, Collection[Shape]]) -> None:
+        """Reads the tensors ``wanted``, name -> shapes that it may have, once, and says what is wrong with them.
+
+        Raises DataError for one that is missing, of another shape or of whole numbers, not finite, or whose bytes are
+        not those of its checksum; a file without checksums is of another tool.
+        """
+        sums = self.saved_checksums()
+        for name, shapes in wanted.items():
+            self.check_shape(name, shapes)
+            seen = checksums.scan(self, name)
+            if seen.checksum != sums.get(name, seen.checksum):
+                told = "expected the bytes that were saved, got others: its checksum differs"
+                hint = "use another checkpoint; if a tool has changed it, let it drop crc32 as well"
+                raise DataError(f"{self.path}: {name}: {told}; {hint}")
+            if not seen.finite:
+                hint = "what saved it had diverged: use an earlier checkpoint"
+                raise DataError(f"{self.path}: {name}: expected finite numbers, got nan or infinity; {hint}")
+
+    def saved_checksums(self) -> dict[str, int]:
+        """The checksums by tensor; none in a file of another tool."""
+        try:
+            return checksums.read(self.metadata, self.tensors)
+        except DataError as error:
+            raise DataError(f"{self.path}: {error}; use another checkpoint") from None
+
+    def check_shape(self, name: str, shapes: Collection[Shape]) -> None:
+        """Raises DataError unless a tensor is there, of numbers, and has one of ``shapes``, up to axes of one element:
+        another shape of as many elements is another order of them."""
+        tensor = self.found(name)
+        if tensor.item.kind != "f":
+            raise DataError(f"{self.path}: {name}: expected F32 or F64, got {tensor.dtype}")
+        if long_axes(tensor.shape) not in [long_axes(shape) for shape in shapes]:
+            wanted = " or ".join(str(list(shape)) for shape in sorted(set(shapes)))
+            mistake = f"expected shape {wanted}, got {list(tensor.shape)}; is it this net's checkpoint?"
+            raise DataError(f"{self.path}: {name}: {mistake}")
 
 
 class CheckpointWriter(TensorFile):
@@ -73,11 +110,29 @@ class CheckpointWriter(TensorFile):
                 os.fsync(self._descriptor)
         super().close()
 
-    def finish(self) -> None:
-        """Puts the file in place under its final name; called by the owner after every process has closed."""
+    def seal(self) -> list[str]:
+        """Writes the checksums and makes the file durable; called by the owner after every process has closed.
+
+        Returns the tensors that are not finite, by their names.
+        """
+        found = {name: checksums.scan(self, name) for name in self.tensors}
+        start = min((tensor.offset for tensor in self.tensors.values()), default=0)
+        with _room(self._final):
+            at = os.pread(self._descriptor, start, 0).index(checksums.PLACE) + len(checksums.PLACE) if found else 0
+            os.pwrite(self._descriptor, checksums.written(found).encode(), at)
         self.close()
-        os.replace(self.path, self._final)
-        _sync_folder(self._final.parent)
+        return [name for name, seen in found.items() if not seen.finite]
+
+    def place(self) -> None:
+        """Puts the file, which is sealed, in place under its final name."""
+        with _room(self._final):
+            os.replace(self.path, self._final)
+            _sync_folder(self._final.parent)
+
+    def finish(self) -> None:
+        """Seals the file and puts it in place."""
+        self.seal()
+        self.place()
 
     def abandon(self) -> None:
         """Removes what was written."""
@@ -93,7 +148,7 @@ def create(
     ``tensors``: name -> dtype (F64, F32, I64, I32) and shape, uncut. A partial file that an earlier run
     left is replaced. Raises DataError for another dtype, and where it cannot be written.
     """
-    start, size = write_header(tensors, metadata or {})
+    start, size = write_header(tensors, {**(metadata or {}), **checksums.reserved(tensors)})
     with _room(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         partial_path(path).unlink(missing_ok=True)
@@ -111,6 +166,11 @@ def join(path: Path) -> CheckpointWriter:
 def open_checkpoint(path: Path) -> Checkpoint:
     """Opens a checkpoint for reading. Raises DataError if it is missing, cut short or no safetensors file."""
     return Checkpoint(path)
+
+
+def long_axes(shape: Shape) -> Shape:
+    """``shape`` without its axes of one element, which put nothing in another order."""
+    return tuple(n for n in shape if n != 1)
 
 
 def partial_path(path: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
@@ -27,7 +28,7 @@ class TensorFile:
     def __init__(self, path: Path, flags: int) -> None:
         self.path = path
         try:
-            self._descriptor = os.open(path, flags | os.O_CLOEXEC)
+            self._descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe is refused, not waited for
         except OSError as error:
             kind = MissingData if isinstance(error, FileNotFoundError) else DataError
             raise kind(f"{path}: expected a checkpoint, got {came(error)}; check the path") from error
@@ -35,8 +36,9 @@ class TensorFile:
             self._header = _read_header(self._descriptor)
         except (DataError, OSError) as error:
             os.close(self._descriptor)
+            said = f"expected a file, got {came(error)}" if isinstance(error, OSError) else error
             raise DataError(
-                f"{path}: {error}; use another checkpoint, and if --resume took this one as the newest, remove it"
+                f"{path}: {said}; use another checkpoint, and if --resume took this one as the newest, remove it"
             ) from error
 
     @property
@@ -67,34 +69,56 @@ class TensorFile:
 
         Raises DataError if it is missing or has other elements, or the box leaves it or is not of the array's shape.
         """
-        if name not in self.tensors:
-            some = ", ".join(sorted(self.tensors)[:8]) or "none"
-            raise DataError(f"{self.path}: expected tensor {name!r}, got tensors {some}; is it this net's checkpoint?")
-        tensor = replace(self.tensors[name], shape=self.tensors[name].shape if shape is None else shape)
-        if prod(tensor.shape) != prod(self.tensors[name].shape):
-            mistake = f"expected shape {shape}, got {self.tensors[name].shape}; is it this net's checkpoint?"
+        stored = self.found(name)
+        tensor = replace(stored, shape=stored.shape if shape is None else shape)
+        if prod(tensor.shape) != prod(stored.shape):
+            mistake = f"expected shape {shape}, got {stored.shape}; is it this net's checkpoint?"
             raise DataError(f"{self.path}: {name}: {mistake}")
         if not contains(tensor.shape, box) or array.shape != extent(box):
             wanted, got = f"a region of shape {tensor.shape}", f"{box} with an array of {array.shape}"
             raise DataError(f"{self.path}: {name}: expected {wanted}, got {got}")
         return tensor
 
+    def found(self, name: str) -> Tensor:
+        """The tensor of that name. Raises DataError if there is none."""
+        if name not in self.tensors:
+            some = ", ".join(sorted(self.tensors)[:8]) or "none"
+            raise DataError(f"{self.path}: expected tensor {name!r}, got tensors {some}; is it this net's checkpoint?")
+        return self.tensors[name]
+
     def transfer(self, act: Transfer, tensor: Tensor, box: Region, array: NDArray[Any]) -> None:
         """Moves a C-contiguous array of the tensor's dtype to or from its box."""
         view, done = array.reshape(-1).view(np.uint8).data, 0
         width = tensor.item.itemsize
         for offset, length in runs(tensor.shape, box):
-            part, at = view[done : done + length * width], tensor.offset + offset * width
+            self.move(act, view[done : done + length * width], tensor.offset + offset * width)
             done += length * width
-            while part:
-                moved = act(self._descriptor, part, at)
-                if not moved:
-                    raise DataError(f"{self.path}: byte {at}: expected {len(part)} more, got the end of the file")
-                part, at = part[moved:], at + moved
+
+    def read(self, part: memoryview, at: int) -> None:
+        """Fills ``part`` with the bytes from ``at`` on. Raises DataError if the file ends before that."""
+        self.move(self.fetch, part, at)
+
+    def fetch(self, file: int, view: memoryview, at: int) -> int:
+        """Reads what comes at once; returns how many bytes these are. Raises DataError where the disk cannot."""
+        try:
+            return os.preadv(file, [view], at)
+        except OSError as error:
+            raise DataError(f"{self.path}: byte {at}: expected {len(view)} more, got {came(error)}") from error
+
+    def move(self, act: Transfer, part: memoryview, at: int) -> None:
+        """Moves all of ``part``, however little ``act`` moves at a time."""
+        while part:
+            moved = act(self._descriptor, part, at)
+            if not moved:
+                raise DataError(f"{self.path}: byte {at}: expected {len(part)} more, got the end of the file")
+            part, at = part[moved:], at + moved
 
 
 def _read_header(descriptor: int) -> Header:
-    size = os.fstat(descriptor).st_size
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise DataError(f"expected a file, got {'a folder' if stat.S_ISDIR(status.st_mode) else 'a device or a pipe'}")
+    size = status.st_size
     length = header_length(os.pread(descriptor, LENGTH.size, 0), size)
     return parse_header(os.pread(descriptor, length, LENGTH.size), size)
 

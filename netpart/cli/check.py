@@ -69,7 +69,8 @@ def found(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
     from netpart.errors import Faults, MissingData, together
     from netpart.graph.ready import faults
     from netpart.launch.begin import held
-    from netpart.launch.run import starting_point, workspace_of
+    from netpart.launch.run import starting_point
+    from netpart.launch.workspace import workspace_of
 
     known, names = Faults(), frozenset(parameter.name for parameter in cut.parameters)
     with known.noted():  # a checkpoint that is not there would hold all of them

@@ -1,6 +1,7 @@
 """The netpart command: finds the verb, calls it, and turns what goes wrong into one message and an exit code.
 
-exit code   0 done   1 it went wrong   2 the job or the command line cannot be as it is written   130 interrupted
+exit code   0 done   1 it went wrong   2 the job or the command line cannot be as it is written
+            128 + N ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
+from signal import SIGINT
 from typing import Any, NoReturn, TextIO
 
 VERBS = (
@@ -23,7 +25,7 @@ VERBS = (
 
 A verb that returns 1 for an answer sets ``args.trouble``, its exit code for what goes wrong."""
 
-WRONG, REFUSED, INTERRUPTED = 1, 2, 130
+WRONG, REFUSED, SIGNALLED = 1, 2, 128
 ALIKE = 0.75
 """Of two options, how much of their letters are the same in a slip of the keyboard."""
 NO_MEMORY = (
@@ -88,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return closed()
     except KeyboardInterrupt as error:
         complain(str(error) or "interrupted")
-        return INTERRUPTED
+        return SIGNALLED + getattr(error, "number", SIGINT)
     except Exception as error:
         if os.environ.get("NETPART_DEBUG"):
             raise
@@ -97,11 +99,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def settle() -> None:
-    """Prepares the process of a command: a scheduler's SIGTERM, or a lost terminal, is answered as Ctrl-C is, unless it
-    is ignored (nohup); what is said to a closed stream is dropped; what the output's encoding lacks is shown as ?."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+    """Prepares the process of a command: every signal that would end it, such as a scheduler's SIGTERM, is answered as
+    Ctrl-C is, unless it is ignored (nohup); what is said to a closed stream is dropped; what the output's encoding
+    lacks is shown as ?."""
+    from netpart.launch.signals import listen
+
+    listen()
     sys.stdout, sys.stderr = sys.stdout or nowhere(), sys.stderr or nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -192,14 +195,13 @@ def make_parser() -> argparse.ArgumentParser:
 def failed(error: Exception, args: argparse.Namespace) -> int:
     """Says what went wrong and, if it is in the job, where."""
     from netpart.cli.note import note
-    from netpart.errors import FULL, ConfigError, JobError, NetpartError
+    from netpart.errors import ConfigError, JobError, NetpartError, refused
 
     job = getattr(args, "loaded", None)
     if job is not None and isinstance(error, JobError):
         job.explain(error)
-    if isinstance(error, OSError) and (error.filename is not None or error.errno in FULL):
-        hint = "; free some where it writes, and start it again" if error.errno in FULL else ""
-        complain(f"{error.filename or 'output'}: {str(error.strerror).lower()}{hint}")
+    if isinstance(error, OSError) and (words := refused(error)):
+        complain(words)
     elif isinstance(error, JobError):
         for line in error.lines():
             complain(line)
@@ -218,7 +220,8 @@ def complain(message: str) -> None:
     """Writes one error to stderr, its first word red on a terminal."""
     colours = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     word = "\033[1;31merror:\033[0m" if colours else "error:"
-    print(f"{word} {message}", file=sys.stderr, flush=True)
+    with suppress(OSError):  # a terminal that is gone hears nothing
+        print(f"{word} {message}", file=sys.stderr, flush=True)
 
 
 def closed() -> int:

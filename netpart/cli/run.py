@@ -138,10 +138,10 @@ def warn(job: Job, args: argparse.Namespace) -> None:
     from netpart.launch.cores import crowded
     from netpart.launch.devices import unused
     from netpart.launch.earlier import earlier
-    from netpart.launch.run import workspace_of
+    from netpart.launch.workspace import chosen_workspace
     from netpart.plan.advice import recut
 
-    left = earlier(job.proto, (args.workspace or workspace_of(job.proto)) / "checkpoint")
+    left = earlier(job.proto, chosen_workspace(job, args.workspace) / "checkpoint")
     gpus = () if args.device else unused(job.proto)
     here = args.launcher in (None, "local", "threads") and not args.listen
     crowd = crowded(cluster_of(job.proto, workers_of(args, job)).size) if here else ""

@@ -78,7 +78,7 @@ def newest(args: argparse.Namespace) -> Path:
     """The newest checkpoint of the job's workspace; raises DataError if there is none."""
     from netpart.checkpoint.steps import latest
     from netpart.errors import DataError
-    from netpart.launch.run import workspace_of
+    from netpart.launch.workspace import workspace_of
 
     folder = workspace_of(args.loaded.proto) / "checkpoint"
     found = latest(folder)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,15 +21,36 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     ``path``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    sweep(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
     try:
-        with open(partial, "wb") as file:
+        with opened(partial) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(partial, path)
+            os.replace(partial, path)
     except OSError as error:
         error.filename = error.filename or str(path)
         raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+def opened(partial: Path) -> BinaryIO:
+    """Opens a temporary and locks it: it has an owner. One that was swept away before it had one is made anew."""
+    while True:
+        file = open(partial, "wb")  # noqa: SIM115 - its owner closes it
+        with suppress(OSError):  # a file system without locks: nobody sweeps either
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(partial), os.fstat(file.fileno())):
+                return file
+        file.close()
+
+
+def sweep(path: Path) -> None:
+    """Removes the temporaries of ``path`` that nobody has locked: their writers were killed."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        with suppress(OSError), open(left, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()

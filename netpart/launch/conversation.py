@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
-from netpart.errors import NetpartError
+from netpart.checkpoint.steps import checkpoints, updater_file
+from netpart.errors import Diverged
 from netpart.graph.partition import Partition
 from netpart.graph.subgraph import encode
 from netpart.launch.crowd import crowds
@@ -18,7 +20,7 @@ from netpart.launch.devices import dealt
 from netpart.launch.events import Hearer, Measured, Saved, Started, Updated
 from netpart.launch.metrics import MetricBook
 from netpart.launch.relay import Relay
-from netpart.launch.saving import CheckpointBook, updater_file, writers
+from netpart.launch.saving import CheckpointBook, writers
 from netpart.launch.spoken import decode
 from netpart.launch.watch import Member
 from netpart.program.communication import served
@@ -31,7 +33,8 @@ from netpart.worker.serving import Applied
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is run, beyond its job. ``averages``: parameters start from those that lie beside ``restore``;
+    """How a run is run, beyond its job. ``resumed``: it goes on with the run whose newest checkpoint ``restore`` is;
+    ``averages``: parameters start from those that lie beside ``restore``;
     ``trace``: it only trains, and every worker tells what it did when; ``kernels``: those of the job, in words."""
 
     folder: Path
@@ -42,6 +45,7 @@ class Options:
     report_every: int
     restore: Path | None = None
     first_step: int = 0
+    resumed: bool = False
     transport: str = "zeromq"
     averages: bool = False
     trace: bool = False
@@ -59,9 +63,11 @@ class Conversation:
         self.partition, self.options, self.listener = partition, options, listener
         self.cluster, self.members, self.send = partition.cluster, members, send
         self.metrics = MetricBook(partition)
-        self.saving = CheckpointBook(partition, options.workspace / "checkpoint")
+        folder = options.workspace / "checkpoint"
+        earlier = checkpoints(folder) if options.resumed else []
+        self.saving = CheckpointBook(partition, folder, earlier, options.restore)
         restored = [p for p in (options.restore, options.restore and updater_file(options.restore)) if p]
-        self.relay = Relay(self.saving, {str(p) for p in restored if p.exists()})
+        self.relay = Relay(self.saving, {str(p) for p in restored if os.path.exists(p)})
         self.started = self.moved = monotonic()
         self.run_id = secrets.token_bytes(8)
 
@@ -179,8 +185,7 @@ class Conversation:
 
 
 def refuse_divergence(phase: str, step: int, metrics: dict[str, float]) -> None:
-    """Raises NetpartError for a metric that is not a number: nothing that is trained after that is worth keeping."""
+    """Raises Diverged for a metric that is not a number."""
     for name, value in metrics.items():
         if not isfinite(value):
-            hint = "lower updater.learning_rate.base_lr, or clip gradients with updater.clip_norm"
-            raise NetpartError(f"{phase} step {step}: expected {name} to be a number, got {value}: it diverged; {hint}")
+            raise Diverged(f"{phase} step {step}", f"{name} to be a number", str(value))

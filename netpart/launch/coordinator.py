@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import errno
 import secrets
+import signal
 from time import monotonic
 from typing import Any
 
 import zmq
 
-from netpart.checkpoint.steps import latest
-from netpart.errors import NetpartError, WorkerFailed
+from netpart.checkpoint.steps import parse_step
+from netpart.errors import Diverged, Interrupted, NetpartError, WorkerFailed, by
 from netpart.graph.partition import Partition
 from netpart.launch.blame import LAST_WORDS_SECONDS, Blame
 from netpart.launch.control import HEART, KNOCK, VOICE, identity
 from netpart.launch.conversation import Conversation, Options
 from netpart.launch.events import Hearer, Joined
 from netpart.launch.link import is_tcp, secure_server
+from netpart.launch.signals import held_back
 from netpart.launch.team import Team
 from netpart.launch.token import BYTES
 from netpart.launch.watch import Member, Verdict, Watch
@@ -49,7 +51,8 @@ class Coordinator:
 
         Raises ProgramRefused before the first step for workers that would wait for each other for ever; WorkerFailed
         for one that died, hung or raised, with the end of its log; MemoryRefused and DataError as it raised them;
-        KeyboardInterrupt that says how far the run had come. What else it raises has a note of the latest checkpoint.
+        Diverged; Interrupted, which says how far the run had come, for any signal that would end this process. What
+        else it raises has a note of the latest checkpoint.
         """
         now = monotonic()
         self.watch = Watch(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
@@ -58,15 +61,17 @@ class Coordinator:
             self.bind(address)
             with team:
                 self.lead(team)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(self.interrupted()) from None
+        except KeyboardInterrupt as error:
+            number = getattr(error, "number", signal.SIGINT)
+            raise Interrupted(number, self.interrupted(number)) from None
         except Exception as error:
-            if self.talk.saving.latest:
-                error.add_note(self.kept())
+            if self.talk.saving.latest or isinstance(error, Diverged):
+                error.add_note(self.talk.saving.left())
             raise
         finally:
-            self.socket.close(linger=FAREWELL_MS if is_tcp(address) else 0)  # first: a context waits for its sockets
-            self.talk.saving.abandon()
+            with held_back(ending=True):
+                self.socket.close(linger=FAREWELL_MS if is_tcp(address) else 0)  # first: a context waits for it
+                self.talk.saving.abandon()
         return self.members
 
     def bind(self, address: str) -> None:
@@ -92,7 +97,8 @@ class Coordinator:
             self.serve(team)
             parting = PARTING_SECONDS
         finally:
-            self.dismiss(team, parting)
+            with held_back(ending=True):
+                self.dismiss(team, parting)
 
     def serve(self, team: Team) -> None:
         """Answers and watches until every worker has finished."""
@@ -159,17 +165,12 @@ class Coordinator:
             self.listener(Joined(member.rank, team.where(member.rank), team.missing()))
         self.socket.send_multipart([name, answer.SerializeToString()])
 
-    def interrupted(self) -> str:
-        """What a person who pressed Ctrl-C wants to know."""
-        step = max([m.beat.step for m in self.members], default=0)
-        return f"interrupted in step {step} of {self.talk.partition.job.train_steps}; {self.kept()}"
-
-    def kept(self) -> str:
-        """What is left of a run that ends early."""
+    def interrupted(self, number: int = signal.SIGINT) -> str:
+        """What a person who pressed Ctrl-C, or sent another signal, wants to know."""
         saved = self.talk.saving.latest
-        if saved and (newest := latest(saved.parent)) != saved:
-            return f"the latest checkpoint is {saved}; --resume takes {newest}, of an earlier run: remove that first"
-        return f"the latest checkpoint is {saved}, --resume goes on from it" if saved else "no checkpoint was saved"
+        step = max([m.beat.step for m in self.members] + ([parse_step(saved)] if saved else []), default=0)
+        steps, left = self.talk.partition.job.train_steps, self.talk.saving.left()
+        return f"interrupted{by(number)} in step {step} of {steps}; {left}"
 
     def stop(self, member: Member) -> None:
         if member.identity:

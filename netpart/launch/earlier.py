@@ -20,10 +20,8 @@ def earlier(job: JobProto, folder: Path) -> Iterator[str]:
         begin = job.checkpoint_path[-1] if job.checkpoint_path else f"step {job.step}"
         yield f"--resume: {folder} has no checkpoint; the run begins with {begin}"
     elif newest is not None and parse_step(newest) >= job.train_steps:
-        if job.resume and job.train_steps:
-            step, asked = parse_step(newest), job.train_steps
-            has = f"has all {asked} steps" if step == asked else f"is of step {step}, and the job ends after {asked}"
-            yield f"--resume: {newest} {has}, so none is left to train; say --steps for more"
+        if job.resume and job.train_steps == parse_step(newest):
+            yield f"--resume: {newest} has all {job.train_steps} steps, so none is left to train; say --steps for more"
         elif not job.resume and parse_step(newest) > job.train_steps:
             yield (
                 f"{newest} is of an earlier run that went further; --resume, sample and gradcam take it for the newest:"

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from netpart.launch import mpiexec
 from netpart.launch.ends import how, log_tail
 from netpart.launch.processes import surroundings
+from netpart.launch.signals import held_back
 from netpart.launch.team import Team
 
 TETHER = (sys.executable, "-P", "-m", "netpart.launch.tether")
@@ -59,13 +60,13 @@ class MpiTeam(Team):
             "NETPART_CONTROL": control, "NETPART_TOKEN": token.hex(), "NETPART_WORKERS": str(self.workers),
             "NETPART_THREADS": str(self.threads),
         }  # fmt: skip
-        with open(self.said, "wb") as said:
+        with open(self.said, "wb") as said, held_back():
             self.process = subprocess.Popen(
                 [*TETHER, str(os.getpid()), found, *options, *self.rank], stdin=subprocess.DEVNULL,
                 stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
                 env=os.environ | surroundings() | variables,
             )  # fmt: skip
-        self.watches = [os.pidfd_open(self.process.pid)]
+            self.watches = [os.pidfd_open(self.process.pid)]
 
     @property
     def said(self) -> Path:

@@ -14,6 +14,7 @@ from typing import TextIO
 
 from netpart.errors import DataError, NetpartError, came
 from netpart.launch.events import Event, Listener, Measured, Saved, Staleness, Updated
+from netpart.launch.workspace import refuse_removal
 
 
 class Notes:
@@ -42,7 +43,7 @@ class Notes:
         self.file.seek(0)
         lines = []
         for line in self.file:
-            with suppress(ValueError, KeyError, TypeError):  # the last line of a run that was killed may be torn
+            with suppress(ValueError, KeyError, TypeError, RecursionError):  # a line may be torn: its run was killed
                 if json.loads(line)["step"] <= step:
                     lines.append(line)
         return lines
@@ -60,6 +61,12 @@ class Notes:
         if isinstance(event, Saved):
             self.checkpoint = str(event.path)
         self.listener(event)
+        if isinstance(event, Saved):
+            self.refuse_removal()  # only now: what the run has learnt is saved
+
+    def refuse_removal(self) -> None:
+        """Raises DataError if somebody has removed the workspace."""
+        refuse_removal(self.file, self.workspace / "metrics.jsonl")
 
     def note_update(self, event: Updated) -> None:
         """Writes a line of updates.jsonl, which begins with the run."""
@@ -101,7 +108,7 @@ def open_alone(path: Path) -> TextIO:
     """Opens a file for reading and writing, which no other run has open; its folder is made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - its owner closes it
+        file = open(path, "a+", encoding="utf-8", errors="replace")  # noqa: SIM115 - its owner closes it
     except OSError as error:
         got, hint = came(error), "name another one with --workspace or cluster.workspace"
         raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {got}; {hint}") from error

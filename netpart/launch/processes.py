@@ -9,6 +9,7 @@ from pathlib import Path
 
 from netpart.launch.cores import shared
 from netpart.launch.ends import how, log_tail
+from netpart.launch.signals import held_back
 from netpart.launch.team import Team
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,13 +31,13 @@ class ProcessTeam(Team):
         self.log_folder.mkdir(parents=True, exist_ok=True)
         for rank in range(self.workers):
             environment = os.environ | self.variables(rank, control, token)
-            with open(self.log(rank), "wb") as log:
+            with open(self.log(rank), "wb") as log, held_back():  # until somebody knows the process, to end it
                 process = subprocess.Popen(
                     COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )  # fmt: skip
-            self.processes.append(process)
-            self.watches.append(os.pidfd_open(process.pid))
+                self.processes.append(process)
+                self.watches.append(os.pidfd_open(process.pid))
 
     def variables(self, rank: int, control: str, token: bytes) -> dict[str, str]:
         """What a worker must know before it can ask."""

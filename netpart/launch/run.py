@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.checkpoint.steps import latest
+from netpart.checkpoint.steps import latest, parse_step, sweep, updater_file
 from netpart.errors import ConfigError, DataError
 from netpart.graph.cluster import cluster_of
 from netpart.graph.partition import Partition
@@ -19,7 +19,7 @@ from netpart.graph.passes.serve import served
 from netpart.graph.ready import check_run
 from netpart.graph.workers import default_workers
 from netpart.launch import hostfile
-from netpart.launch.begin import held, named_checkpoint, open_named
+from netpart.launch.begin import check_start, held, named_checkpoint, open_named
 from netpart.launch.conversation import Options
 from netpart.launch.coordinator import Coordinator
 from netpart.launch.cores import asked_threads, crowded
@@ -30,14 +30,16 @@ from netpart.launch.mpi import MpiTeam
 from netpart.launch.nccl import settle_collectives
 from netpart.launch.notes import Notes
 from netpart.launch.processes import ProcessTeam
-from netpart.launch.saving import updater_file
+from netpart.launch.signals import listening
 from netpart.launch.summary import summarise
 from netpart.launch.team import Team
 from netpart.launch.threads import ThreadTeam
 from netpart.launch.transports import choose
 from netpart.launch.watch import Member
+from netpart.launch.workspace import chosen_workspace
 from netpart.plan.partition import partition
 from netpart.program.kernels import settle
+from netpart.proto.limits import EXTENT
 from netpart.updaters import AVERAGE
 
 if TYPE_CHECKING:
@@ -64,8 +66,8 @@ def run(
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
     Raises ConfigError for a job that cannot be built or trains nothing, or options that do not fit each other,
     DataError for its data, MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for
-    workers that would wait for each other for ever, WorkerFailed when one fails, and KeyboardInterrupt, with the
-    step, when it is interrupted.
+    workers that would wait for each other for ever, WorkerFailed when one fails, Diverged, and Interrupted, with the
+    step, for a signal that would end this process: a KeyboardInterrupt.
     """
     check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers
@@ -74,14 +76,17 @@ def run(
     cut = served(partition(job.proto, count, job.folder))
     options = make_options(job, workspace)
     check_run(cut, held(options.restore))
+    check_start(cut, options.restore, options.averages)
     options = replace(options, kernels=str(settle(cut.job)))
     places = places_of(options, cut, launcher)
     options = replace(options, transport=choose(transport, launcher, places))
     settle_collectives(cut, places)
     notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
+        sweep(options.workspace / "checkpoint")
         began = time.monotonic()
         members = lead(cut, options, launcher, notes, meeting, hosts)
+        notes.refuse_removal()
         return summarise(cut, options, members, notes, time.monotonic() - began)
     finally:
         notes.close()
@@ -118,7 +123,8 @@ def lead(
     elif meeting is not None:
         team = JoinTeam(size, meeting, options.workspace, threads)
     try:
-        return Coordinator(partition, options, context, notes.hear, token).run(team, address)
+        with listening():
+            return Coordinator(partition, options, context, notes.hear, token).run(team, address)
     finally:
         if not team.running():
             context.term()
@@ -133,15 +139,24 @@ def control_address(launcher: str) -> str:
 def make_options(job: Job, workspace: Path | None) -> Options:
     """Resolves workspace, checkpoint to start from and first step."""
     proto = job.proto
-    folder = workspace or workspace_of(proto)
+    folder = chosen_workspace(job, workspace)
     restore, first = starting_point(proto, folder / "checkpoint")
     every = proto.disp_freq or REPORT_EVERY
-    resumed = proto.resume and restore is not None and restore == latest(folder / "checkpoint")
+    resumed = bool(proto.resume and restore is not None and restore == latest(folder / "checkpoint"))
     averages = proto.updater.ema_start and not resumed
     if averages:
         check_averages(restore)
     return Options(
-        job.folder, folder, proto.seed, ",".join(asked(proto)), proto.deadline, every, restore, first, averages=averages
+        job.folder,
+        folder,
+        proto.seed,
+        ",".join(asked(proto)),
+        proto.deadline,
+        every,
+        restore,
+        first,
+        resumed,
+        averages=averages,
     )
 
 
@@ -161,11 +176,6 @@ def check_averages(restore: Path | None) -> None:
             raise DataError(f"{saved.path}: expected averages, got {some}; train with updater.ema_decay to have them")
 
 
-def workspace_of(job: JobProto) -> Path:
-    """The folder of a job's checkpoints, metrics and logs."""
-    return Path(job.cluster.workspace or Path("out") / (job.name or "net"))
-
-
 def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:
     """The checkpoint to read, if any, and the first step to play. Raises DataError for one that is none."""
     newest = latest(checkpoints) if proto.resume else None
@@ -173,11 +183,20 @@ def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int
     if chosen is None:
         return None, proto.step
     with open_checkpoint(chosen) if newest else open_named(proto, chosen) as saved:
-        step = saved.metadata.get("step", "0")
-    if newest is None:
-        return chosen, proto.step
-    if not step.isdecimal():
-        raise DataError(
-            f"{chosen}: expected the step it was saved at, got {step!r}; name it in checkpoint_path instead"
-        )
-    return chosen, int(step)
+        said = saved.metadata.get("step")
+    return chosen, proto.step if newest is None else resumed_step(proto, chosen, said)
+
+
+def resumed_step(proto: JobProto, path: Path, said: str | None) -> int:
+    """The step of the checkpoint that a run goes on from: that of its name, and of its metadata, which have ``said``.
+
+    Raises DataError where these differ, and for a step that the job does not come to.
+    """
+    step, end = parse_step(path), proto.train_steps or EXTENT
+    if said not in (None, str(step)):
+        hint = "remove it, or name it in checkpoint_path instead"
+        raise DataError(f"{path}: expected step {step} in its metadata, as in its name, got {said!r:.40}; {hint}")
+    if step > end:
+        hint = "say --steps for more, or --steps 0 to test it alone"
+        raise DataError(f"{path}: expected a step from 0 to {end}, where the job ends, got {step}; {hint}")
+    return step

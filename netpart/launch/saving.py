@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from netpart.checkpoint.safetensors_file import CheckpointWriter, create, partial_path
-from netpart.checkpoint.steps import step_file
+from netpart.checkpoint.steps import latest, remove, step_file, updater_file
+from netpart.errors import DataError, Diverged
 from netpart.graph.partition import Partition
+from netpart.launch.signals import held_back
 from netpart.proto.element import float_size
 from netpart.spec import Region, contains
 from netpart.updaters import updater
 
 
 class CheckpointBook:
-    """The checkpoints that are being written."""
+    """The checkpoints that are being written, and those of this run that are kept.
 
-    def __init__(self, partition: Partition, folder: Path) -> None:
+    ``earlier`` are those that the run goes on from, the oldest first: they are its own. ``restored``, which it began
+    with, stays.
+    """
+
+    def __init__(
+        self, partition: Partition, folder: Path, earlier: Iterable[Path] = (), restored: Path | None = None
+    ) -> None:
         self.partition, self.folder = partition, folder
         self.slots = updater(partition.job.updater).states
         self.dtype = f"F{8 * float_size(partition.job)}"
         self.files: dict[int, list[CheckpointWriter]] = {}
         self.done: dict[int, set[int]] = {}
         self.latest: Path | None = None
+        self.kept, self.restored = list(earlier), restored
+
+    def paths(self, step: int) -> tuple[Path, Path | None]:
+        """Where the checkpoint of ``step`` will lie, and the updater's state if there is any."""
+        path = step_file(self.folder, step)
+        return path, updater_file(path) if self.slots else None
 
     def open(self, step: int) -> tuple[Path, Path | None]:
         """Creates the files of ``step`` at the first call; returns their final paths. Raises DataError if it cannot."""
-        path = step_file(self.folder, step)
-        beside = updater_file(path) if self.slots else None
         if step not in self.files:
-            self.create(step, path, beside)
-        return path, beside
+            self.create(step, *self.paths(step))
+        return self.paths(step)
 
     def create(self, step: int, path: Path, beside: Path | None) -> None:
         """Starts the files of ``step``, under the names of partial ones."""
@@ -52,31 +65,73 @@ class CheckpointBook:
     def written(self, step: int, rank: int) -> Path | None:
         """Notes that a worker has written its share; once all have, puts the files in place and returns the path.
 
-        The file with the parameters comes last: where it is, the updater's is too.
+        Raises Diverged, and puts nothing in place, for values that are not finite.
         """
         self.done[step].add(rank)
         if len(self.done[step]) < len(self.partition.cluster.keepers):
             return None
-        for file in reversed(self.files[step]):
-            file.finish()
-        del self.files[step]  # only now: who is interrupted in the midst abandons what is left
-        self.latest = step_file(self.folder, step)
+        refuse_divergence(step, [name for file in self.files[step] for name in file.seal()])
+        with held_back():
+            self.place(step)
+            self.forget()
         return self.latest
+
+    def place(self, step: int) -> None:
+        """Puts the files of ``step`` in place, that with the parameters last: where it is, the updater's is too.
+
+        So one of the same step that an earlier run has left goes first.
+        """
+        path, _ = self.paths(step)
+        remove(path)
+        for file in reversed(self.files[step]):
+            file.place()
+        del self.files[step]
+        self.latest = path
+        self.kept.append(path)
+
+    def forget(self) -> None:
+        """Removes this run's oldest checkpoints but the newest ``checkpoint_keep``, which are in place by now."""
+        most = self.partition.job.checkpoint_keep
+        while most and len(self.kept) > most:
+            oldest = self.kept.pop(0)
+            if oldest != self.restored:
+                remove(oldest)
+
+    def left(self) -> str:
+        """What is left of a run that ends early, in words."""
+        if self.latest is None:
+            return "no checkpoint was saved" + (f"; the run began with {self.restored}" if self.restored else "")
+        newest = None
+        with suppress(DataError):  # a folder that cannot be read any more
+            newest = latest(self.latest.parent)
+        if newest is None:
+            return f"the latest checkpoint was {self.latest}, which is no longer there"
+        if newest != self.latest:
+            other = f"--resume takes {newest}, of an earlier run: remove that first"
+            return f"the latest checkpoint is {self.latest}; {other}"
+        return f"the latest checkpoint is {self.latest}, --resume goes on from it"
 
     def abandon(self) -> None:
         """Removes what is unfinished, also where an interrupt came between a file and its entry here."""
-        for step, files in self.files.items():
-            for file in files:
-                file.abandon()
-            for path in (step_file(self.folder, step), updater_file(step_file(self.folder, step))):
-                with suppress(OSError):  # where there can be no folder, nothing lies in it
-                    partial_path(path).unlink()
+        for file in self.partial():
+            with suppress(OSError):  # where there can be no folder, nothing lies in it
+                file.unlink()
+        for open_file in (file for files in self.files.values() for file in files):
+            with suppress(OSError):
+                open_file.abandon()
         self.files = {}
 
+    def partial(self) -> Iterator[Path]:
+        """Every file that is, or may be, half written."""
+        for step in self.files:
+            yield from (partial_path(path) for path in self.paths(step) if path is not None)
 
-def updater_file(path: Path) -> Path:
-    """Where the updater's state lies beside a checkpoint."""
-    return path.with_suffix(".updater")
+
+def refuse_divergence(step: int, names: list[str]) -> None:
+    """Raises Diverged if there are ``names`` of tensors that are not finite."""
+    if names:
+        others = f" and {len(names) - 1} more" if names[1:] else ""
+        raise Diverged(f"checkpoint of step {step}", "finite numbers", f"nan or infinity in {names[0]}{others}")
 
 
 def writers(partition: Partition) -> list[list[int]]:

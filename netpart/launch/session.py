@@ -16,6 +16,7 @@ from netpart.graph.net import Net, Node, Source
 from netpart.graph.partition import Micro, Partition, partition_net, whole_on_worker_0
 from netpart.graph.passes.synchronise import synchronise
 from netpart.kernels.device import array_module
+from netpart.launch.begin import shapes
 from netpart.launch.share import fill
 from netpart.layers.given import Given
 from netpart.layers.score import Score
@@ -41,7 +42,8 @@ class Session:
 
     Parameters are those of ``checkpoint``, or initial ones without it. With ``score``, one of the outputs, a run goes
     back as well, and ``gradient`` tells what raises the score of a class there. Raises ConfigError for a name that is
-    no layer of the test net and for inputs of opaque records, DataError for a checkpoint of another net.
+    no layer of the test net and for inputs of opaque records, DataError for a checkpoint that is damaged, or of another
+    net.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Session:
             self.player.parameters.initialise()
         else:
             with open_checkpoint(checkpoint) as saved:
+                saved.verify(shapes(self.player.program.holdings))
                 fill(self.player, saved, {"": self.player.parameters.values})
 
     def run(self, values: Mapping[str, Values], step: int = 0) -> None:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from netpart.launch.events import Invited
+from netpart.launch.signals import held_back
 from netpart.launch.watch import START_SECONDS
 from netpart.proto.control_pb2 import JoinedProto, JoinProto
 
@@ -77,4 +78,5 @@ class Team(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.kill()
+        with held_back(ending=True):
+            self.kill()

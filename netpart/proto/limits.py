@@ -62,7 +62,7 @@ _LENGTH = Range(0, WINDOW)
 RANGES: dict[str, dict[str, Range]] = {
     "JobProto": {
         **dict.fromkeys(("train_steps", "step", "warmup_steps"), COUNT),
-        **dict.fromkeys(("disp_freq", "test_freq", "validate_freq", "checkpoint_freq"), COUNT),
+        **dict.fromkeys(("disp_freq", "test_freq", "validate_freq", "checkpoint_freq", "checkpoint_keep"), COUNT),
         **dict.fromkeys(("disp_after", "test_after", "validate_after", "checkpoint_after"), COUNT),
         **dict.fromkeys(("test_steps", "validate_steps"), COUNT),
         "num_openblas_threads": Range(0, THREADS),

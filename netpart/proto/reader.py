@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from google.protobuf import text_format
 
-from netpart.errors import ConfigError, Faults, FieldPath, JobError, Position
+from netpart.errors import ConfigError, Faults, FieldPath, JobError, Position, came
 from netpart.proto.fields import descriptor, nearest
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.limits import JOB
@@ -151,7 +151,7 @@ def read_bytes(path: Path) -> bytes:
             data = file.read(JOB + 1)  # no more, of a device or a pipe that has no end
     except OSError as error:
         known = {FileNotFoundError: "none", IsADirectoryError: "a folder"}
-        got = known.get(type(error), f"an error: {str(error.strerror).lower()}")
+        got = known.get(type(error)) or came(error)
         hint = neighbours(path) if isinstance(error, FileNotFoundError) else ""
         raise ConfigError(str(path), "a job configuration file", got, hint) from None
     if len(data) > JOB:

@@ -119,6 +119,7 @@ display loginterval printfreq = disp_freq: steps between lines of a run are disp
 testinterval evalinterval evalfreq = test_freq: steps between tests are test_freq
 testiter evalsteps = test_steps: mini-batches of a test are test_steps
 snapshot savefreq saveinterval saveevery = checkpoint_freq: steps between checkpoints are checkpoint_freq
+savetotallimit savetopk keepcheckpointmax maxtokeep = checkpoint_keep: how many checkpoints stay is checkpoint_keep
 snapshotprefix logdir outputdir savedir outdir = cluster.workspace: files of a run go to cluster { workspace:
     "out/name" }
 pretrained loadfrom weightsfile = checkpoint_path: a run starts from checkpoint_path: "file.safetensors"

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.checkpoint.steps import latest, parse_step, step_file
+from netpart.checkpoint.safetensors_file import open_checkpoint
+from netpart.checkpoint.steps import checkpoints, latest, parse_step, remove, step_file, sweep, updater_file
 from netpart.errors import DataError
 
 
@@ -36,3 +38,36 @@ def test_the_latest_is_the_highest_finished_step(tmp_path: Path) -> None:
     (tmp_path / "step999999999.safetensors.partial").touch()
     (tmp_path / "note.txt").touch()
     assert latest(tmp_path) == step_file(tmp_path, 100_000_000)
+
+
+def test_checkpoints_go_by_their_steps(tmp_path: Path) -> None:
+    for step in (9, 100_000_000, 20):
+        step_file(tmp_path, step).touch()
+    assert checkpoints(tmp_path) == [step_file(tmp_path, step) for step in (9, 20, 100_000_000)]
+    with pytest.raises(DataError, match="expected a folder of checkpoints, got file name too long"):
+        latest(tmp_path / ("x" * 300))
+
+
+def test_a_checkpoint_is_removed_with_its_updater(tmp_path: Path) -> None:
+    for step in (9, 20):
+        step_file(tmp_path, step).touch()
+        updater_file(step_file(tmp_path, step)).touch()
+    remove(step_file(tmp_path, 9))
+    remove(step_file(tmp_path, 10))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step00000020.safetensors", "step00000020.updater"]
+
+
+def test_only_half_written_checkpoints_are_swept_away(tmp_path: Path) -> None:
+    kept = ["step00000020.safetensors", "mine.partial", "step00000020.partial", "xstep00000020.updater.partial"]
+    for name in [*kept, "step00000030.safetensors.partial", "step00000030.updater.partial"]:
+        (tmp_path / name).touch()
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+    sweep(tmp_path / "none")
+
+
+def test_a_pipe_and_a_folder_are_no_checkpoints(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, got in ((tmp_path / "pipe", "a device or a pipe"), (tmp_path, "a folder"), ("/dev/zero", "a device")):
+        with pytest.raises(DataError, match=f"expected a file, got {got}"):
+            open_checkpoint(Path(path))

@@ -72,15 +72,22 @@ def test_a_seed_fits_its_field(job: Path, netpart: Netpart) -> None:
     assert (answer.code, answer.err) == (2, "error: --seed: expected a whole number from 0 to 2^64 - 1, got -1\n")
 
 
+USED = "expected a file or folder that can be used"
+
+
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
         (NetpartError("it went wrong"), 1, "error: it went wrong\n"),
-        (PermissionError(13, "Permission denied", "x.svg"), 1, "error: x.svg: permission denied\n"),
+        (
+            PermissionError(13, "Permission denied", "x.svg"),
+            1,
+            f"error: x.svg: {USED}, got permission denied; allow it with chmod, or name another path\n",
+        ),
         (
             OSError(28, "No space left on device"),
             1,
-            "error: output: no space left on device; free some where it writes, and start it again\n",
+            f"error: output: {USED}, got no space left on device; free some where it writes, and start it again\n",
         ),
         (KeyError("x"), 1, "error: netpart itself failed: KeyError('x'); NETPART_DEBUG=1 shows where\n"),
         (KeyboardInterrupt(), 130, "error: interrupted\n"),
@@ -101,12 +108,14 @@ def test_ctrl_c_while_it_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert capsys.readouterr().err == "error: interrupted\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_scheduler_or_a_lost_terminal_is_answered_as_ctrl_c_is(number: int) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
+def test_every_signal_that_would_end_it_is_answered_as_ctrl_c_is(number: signal.Signals) -> None:
     killed = f"m.parse = lambda argv: os.kill(os.getpid(), {number:d})"
     code = f"import os; from netpart.cli import main as m; {killed}; raise SystemExit(m.main())"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
-    assert (done.returncode, done.stderr) == (130, b"error: interrupted\n")
+    assert done.returncode == 128 + number
+    assert done.stderr.decode().endswith(f"error: interrupted by {number.name}\n")
+    assert (b"most recent call first" in done.stderr) == (number == signal.SIGQUIT)
 
 
 def test_what_an_encoding_lacks_is_shown_as_a_question_mark() -> None:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from netpart.launch.cores import THREAD_VARIABLES, cores
+from netpart.launch.events import Measured
+from netpart.launch.notes import Notes
 from tests.cli.conftest import JOB, Netpart
+from tests.house.tree import ROOT
+
+NONE = "no checkpoint was saved"
 
 
 def test_a_run_is_held_against_a_serial_one(tmp_path: Path, netpart: Netpart) -> None:
@@ -68,3 +76,94 @@ def test_workers_without_the_gpu_that_was_asked_for_say_so_in_a_line(
     assert answer.code == 1
     assert "before step 0, starting: --device cuda: expected cupy and a GPU, got no CuPy here; in a clone" in answer.err
     assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize(("first", "note"), [(0, "the latest checkpoint is {}, --resume goes on from it"), (5, NONE)])
+def test_a_run_that_diverges_saves_nothing_of_it(tmp_path: Path, netpart: Netpart, first: int, note: str) -> None:
+    """The loss is looked at every 50 steps, parameters before each checkpoint."""
+    words = "run", "graphs/mlp/column-row.conf", "--launcher", "threads", "--workspace", tmp_path / "out"
+    rates = "updater.learning_rate.base_lr=1e38", "disp_freq=50", "checkpoint_freq=10", f"checkpoint_after={first}"
+    answer = netpart(*words, *(word for rate in rates for word in ("--set", rate)))
+    error, told = answer.err.splitlines()
+    assert answer.code == 1
+    assert error.startswith(f"error: checkpoint of step {first or 10}: expected finite numbers, got nan or")
+    good = tmp_path / "out" / "checkpoint" / "step00000000.safetensors"
+    assert told == note.format(good)
+    left = [] if first else [good, good.with_suffix(".updater")]
+    assert sorted((tmp_path / "out" / "checkpoint").iterdir()) == left
+
+
+def test_a_workspace_that_is_removed_is_told(tmp_path: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the next checkpoint, which lies in the folder that it makes anew: so nothing more is lost."""
+    job, out = tmp_path / "job.conf", tmp_path / "out"
+    job.write_text(JOB)
+    hear = Notes.hear
+
+    def removing(self: Notes, event: Any) -> None:
+        if isinstance(event, Measured) and event.step == 2:
+            shutil.rmtree(out)
+        hear(self, event)
+
+    monkeypatch.setattr(Notes, "hear", removing)
+    every = "--set", "disp_freq=1", "--set", "checkpoint_freq=1", "--steps", 9
+    answer = netpart("run", job, "--launcher", "threads", "--workspace", out, *every)
+    error, note = answer.err.splitlines()
+    assert answer.code == 1
+    assert error.startswith(
+        f"error: workspace {out}: expected metrics.jsonl where this run began it, got nothing there"
+    )
+    saved = re.search(r"the latest checkpoint is (\S+), --resume goes on from it", note)
+    assert saved
+    assert Path(saved[1]).exists()
+
+
+def test_a_job_leads_to_no_folder_elsewhere(tmp_path: Path, netpart: Netpart) -> None:
+    job, out = tmp_path / "job.conf", tmp_path / "out"
+    job.write_text(f'{JOB}cluster {{ workspace: "{out}" }}')
+    answer = netpart("run", job, "--launcher", "threads")
+    assert answer.code == 2
+    assert "cluster.workspace: expected a folder within the current one, got" in answer.err
+    assert not out.exists()
+    assert netpart("run", job, "--launcher", "threads", "--workspace", out, "--steps", 1).code == 0
+    assert netpart("run", job, "--launcher", "threads", "--set", f"cluster.workspace={out}", "--steps", 1).code == 0
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", LONG),
+        ("plan", "JOB", "--devices", LONG),
+        ("plan", "--profile", LONG),
+        ("diff", "JOB", LONG),
+        ("plan", "JOB", "-o", LONG),
+        ("verify", "JOB", "--json", LONG),
+        ("profile", "JOB", "--launcher", "threads", "-o", f"{LONG}.svg"),
+        ("run", "JOB", "--workspace", LONG),
+        ("run", "JOB", "--workspace", LONG, "--resume"),
+        ("run", "JOB", "--summary", LONG),
+        ("run", "JOB", "--against", LONG),
+        ("run", "JOB", "--set", f"cluster.workspace={LONG}"),
+        ("run", "JOB", "--set", f"cluster.workspace={LONG}", "--resume"),
+        ("run", "JOB", "--set", f"name={LONG}"),
+        ("run", "JOB", "--set", f"checkpoint_path={LONG}"),
+        ("run", "JOB", "--hosts", LONG, "--launcher", "mpi"),
+        ("draw", "JOB", "-o", f"{LONG}.svg"),
+        ("partition", "JOB", "-o", f"{LONG}.conf"),
+        ("sample", ROOT / "graphs" / "gpt" / "tiny-heads.conf", "--prompt-file", LONG),
+        ("data", "digits", LONG),
+        ("worker", "--join", "tcp://127.0.0.1:1", "--token-file", LONG),
+    ],
+)
+def test_a_path_that_is_too_long_is_told(
+    job: Path, netpart: Netpart, words: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = netpart(*(job if word == "JOB" else word for word in words))
+    assert answer.code in (1, 2)
+    assert answer.err.startswith("error: ")
+    assert "expected " in answer.err
+    assert "got file name too long" in answer.err
+    assert "itself failed" not in answer.err

@@ -23,7 +23,7 @@ def environment_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
 def job(tmp_path: Path, netpart: Netpart) -> Path:
     """A job that was run for two steps."""
     path = gpt(tmp_path)
-    assert netpart("run", path, "--launcher", "threads").code == 0
+    assert netpart("run", path, "--launcher", "threads", "--workspace", tmp_path / "out").code == 0
     return path
 
 

@@ -30,8 +30,9 @@ VERBS = {
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A job of two workers in which every layer is placed."""
+    monkeypatch.chdir(tmp_path)  # within it a job may choose its workspace
     path = tmp_path / "written.conf"
     path.write_text(
         JOB.replace("    type: k", "    location: 1\n    type: k") + f'cluster {{ workspace: "{tmp_path}" }}'

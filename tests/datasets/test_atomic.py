@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,21 @@ def test_an_error_of_another_file_keeps_its_name(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught, atomic_file(tmp_path / "file"):
         (tmp_path / "absent").read_bytes()
     assert caught.value.filename == str(tmp_path / "absent")
+
+
+def write(path: Path, data: bytes) -> None:
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+    (tmp_path / ".file.1-1.partial").write_bytes(b"left")
+    (tmp_path / ".other.1-1.partial").write_bytes(b"of another file")
+    with atomic_file(tmp_path / "file") as file:
+        file.write(b"slow")
+        thread = threading.Thread(target=write, args=(tmp_path / "file", b"quick"))
+        thread.start()
+        thread.join()
+    assert (tmp_path / "file").read_bytes() == b"slow"
+    assert not (tmp_path / ".file.1-1.partial").exists()
+    assert (tmp_path / ".other.1-1.partial").exists()

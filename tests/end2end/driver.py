@@ -112,7 +112,7 @@ def main() -> int:
         )
     except KeyboardInterrupt as error:
         tell("interrupted", message=str(error))
-        return 130
+        return 128 + getattr(error, "number", signal.SIGINT)
     except NetpartError as error:
         tell("failed", error=type(error).__name__, message=str(error))
         return 1

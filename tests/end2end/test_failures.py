@@ -13,6 +13,7 @@ from time import monotonic
 import pytest
 from safetensors.numpy import load_file
 
+from netpart.checkpoint.steps import parse_step
 from tests.end2end.running import SOON, Run, mlp
 
 WORKERS = 3
@@ -130,6 +131,30 @@ def test_ctrl_c(tmp_path: Path, launcher: str) -> None:
         assert Path(saved).exists()
         assert not list(run.workspace.glob("checkpoint/*.partial"))
         assert run.errors() == ""
+
+
+ENDINGS = [(signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGUSR1, 1), (signal.SIGQUIT, 1), (signal.SIGINT, 2)]
+"""Signals, and how often each is sent: `timeout -s INT` sends two, and a person may press Ctrl-C twice."""
+
+
+@pytest.mark.parametrize(("number", "times"), ENDINGS)
+def test_any_signal_that_would_end_it_is_answered_as_ctrl_c(tmp_path: Path, number: signal.Signals, times: int) -> None:
+    """While files are put in place: the last worker has just said that it has written."""
+    with Run(mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=1), WORKERS, tmp_path / "run") as run:
+        written = [run.until(lambda told: told.get("message") == "checkpoint_written") for _ in range(3 * WORKERS)]
+        for _ in range(times):
+            run.signal(number)
+        assert run.end() == 128 + number
+        (said,) = run.of("interrupted")
+        by = "" if number == signal.SIGINT else f" by {number.name}"
+        step, saved = re.match(
+            rf"interrupted{by} in step (\d+) of 1000000; the latest checkpoint is (\S+), --resume", said["message"]
+        ).groups()  # type: ignore[union-attr]
+        assert int(step) >= parse_step(Path(saved)) >= written[-1]["step"] - 1
+        load_file(saved)
+        assert not list(run.workspace.glob("checkpoint/*.partial"))
+        assert ("most recent call first" in run.errors()) == (number == signal.SIGQUIT)
+        run.check_nothing_is_left()
 
 
 @pytest.mark.alone

@@ -207,8 +207,8 @@ WHY: dict[str, str] = {
         "shard sum_gradient",
     "a validation net is a test net by another name": "validate_freq validate_steps validate_after",
     "how a run goes on and what it prints, not what a step computes":
-        "name train_steps disp_freq disp_after test_freq test_after checkpoint_freq checkpoint_after debug resume step "
-        "id deadline reset_param_version",
+        "name train_steps disp_freq disp_after test_freq test_after checkpoint_freq checkpoint_after checkpoint_keep "
+        "debug resume step id deadline reset_param_version",
     "recurrent nets, which netpart refuses":
         "unroll_len unroll_index unroll_conn_type shift neuralnet.unroll_len",
     "without effect, or set by SINGA at run time":

@@ -1,0 +1,58 @@
+"""Which folder a run writes to, and that it stays that folder.
+
+A person may name any folder: with --workspace, --set cluster.workspace=, or ``workspace`` of the Python API. A job may
+come from somebody else: what is written in it leads nowhere but into the current folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from netpart.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from netpart.errors import FieldPath
+    from netpart.proto.job_pb2 import JobProto
+    from netpart.proto.reader import Job
+
+WHERE: FieldPath = ("cluster", "workspace")
+
+
+def workspace_of(job: JobProto) -> Path:
+    """The folder of a job's checkpoints, metrics and logs."""
+    return Path(job.cluster.workspace or Path("out") / (job.name or "net"))
+
+
+def chosen_workspace(job: Job, given: Path | None) -> Path:
+    """The folder that a run of ``job`` writes to: ``given``, or else the job's.
+
+    Raises ConfigError for one outside of the current folder that only the job asks for.
+    """
+    if given is not None:
+        return given
+    folder = workspace_of(job.proto)
+    at: FieldPath = WHERE if job.proto.cluster.workspace else ("name",)
+    if at not in job.overridden and leads_out(folder):
+        hint = "name it with --workspace if the run may write there"
+        raise ConfigError(".".join(map(str, at)), "a folder within the current one", str(folder), hint, at=at)
+    return folder
+
+
+def leads_out(folder: Path) -> bool:
+    """True for a path that, as it is written, may leave the current folder; links in it are the user's own."""
+    return ".." in folder.parts or not Path(os.path.abspath(folder)).is_relative_to(Path.cwd())
+
+
+def refuse_removal(file: IO[str], path: Path) -> None:
+    """Raises DataError unless ``file``, which this run has open, still lies at ``path``, in its workspace."""
+    try:
+        there = os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+        got = "another file"
+    except OSError:
+        there, got = False, "nothing there"
+    if not there:
+        lost = f"{path.name}, the logs, and checkpoints that were saved there before are lost, or where it was moved to"
+        told = f"expected {path.name} where this run began it, got {got}; the folder was removed or moved meanwhile"
+        raise DataError(f"workspace {path.parent}: {told}: {lost}")
