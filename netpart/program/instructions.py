@@ -55,7 +55,8 @@ class Told:
     @cached_property
     def views(self) -> tuple[View, ...]:
         """Every view that it reads or writes: found once, as each pass of the compiler asks for them."""
-        return tuple(chain.from_iterable(views_in(getattr(self, name)) for name in self.__match_args__))
+        names: tuple[str, ...] = self.__match_args__
+        return tuple(chain.from_iterable(views_in(getattr(self, name)) for name in names))
 
 
 def views_in(value: object) -> Iterator[View]:
