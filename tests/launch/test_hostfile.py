@@ -30,6 +30,14 @@ def test_a_file_without_hosts_is_refused(tmp_path: Path) -> None:
         hostfile.read(path)
 
 
+def test_ipv6_addresses_are_not_what_mpiexec_reads(tmp_path: Path) -> None:
+    path = tmp_path / "hosts"
+    for line in ("fd00::2", "[fd00::2]:4"):
+        path.write_text(f"node1:2\n{line}\n")
+        with pytest.raises(ConfigError, match="expected names or IPv4 addresses, .*; give the host a name"):
+            hostfile.read(path)
+
+
 def test_hosts_that_are_this_one_reach_it_on_loopback(tmp_path: Path) -> None:
     assert hostfile.own_address(["localhost", "127.0.0.1"]) == "127.0.0.1"
     (tmp_path / "hosts").write_text("localhost:2\n")
