@@ -8,6 +8,7 @@ can join, but not pretend to be the coordinator. The pair of a token that a pers
 
 from __future__ import annotations
 
+import errno
 import math
 from hashlib import blake2b
 from secrets import token_bytes
@@ -17,7 +18,6 @@ import zmq
 from zmq.utils.z85 import decode, encode
 
 from netpart.launch.token import BYTES, Token
-from netpart.transport.sockets import HANDSHAKE_MS
 
 HEARTBEAT_MS, SILENT_MS = 500, 2000
 """ZeroMQ's own heartbeat, answered by its threads whatever their program does, and after what silence a link is cut."""
@@ -25,7 +25,9 @@ OPEN_SECONDS = 3.0
 """What a connection may take to open where one was open just before."""
 GRACE_SECONDS = 0.5
 """A coordinator that ends closes its links; what it said last is read first."""
-REFUSED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+FAILED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+CLOSED = (errno.EPIPE, errno.ECONNRESET)
+"""How a handshake fails with somebody who has another key. One that merely takes too long is tried again."""
 
 
 def own_pair(token: Token | None) -> tuple[Token, bytes]:
@@ -73,7 +75,7 @@ class Link:
 
     def __init__(self, socket: zmq.Socket[Any], now: float) -> None:
         self.socket, self.opened, self.refused = socket, False, False
-        self.monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | REFUSED)
+        self.monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | FAILED)
         self.lost_at = now + OPEN_SECONDS
 
     def look(self, now: float) -> bool:
@@ -81,8 +83,9 @@ class Link:
         from zmq.utils.monitor import recv_monitor_message  # brings asyncio, which workers of one host start without
 
         while self.monitor.poll(0):
-            event = recv_monitor_message(self.monitor)["event"]
-            self.refused = self.refused or bool(event & REFUSED)
+            found = recv_monitor_message(self.monitor)
+            event = found["event"]
+            self.refused = self.refused or refuses(event, found["value"])
             if event != zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self.lost_at = min(self.lost_at, now + GRACE_SECONDS)
             elif not self.opened:
@@ -93,3 +96,9 @@ class Link:
         """Ends the watch, before the socket is closed."""
         self.socket.disable_monitor()
         self.monitor.close(linger=0)
+
+
+def refuses(event: int, value: int) -> bool:
+    """True for an event of a monitor that says that the other side has another key, or another token."""
+    without_detail = event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    return bool(event & FAILED) and (not without_detail or value in CLOSED)

@@ -14,6 +14,7 @@ secret: over tcp a CURVE key (launch/link.py) or a password (``keep_door``), on 
 
 from __future__ import annotations
 
+import ctypes
 import os
 from hmac import compare_digest
 from threading import Thread
@@ -42,7 +43,7 @@ def limited(context: zmq.Context[Any], kind: int, largest: int, queue: int = QUE
     socket.set_hwm(queue)
     for option, value in (
         (zmq.MAXMSGSIZE, largest), (zmq.HANDSHAKE_IVL, HANDSHAKE_MS), (zmq.BACKLOG, BACKLOG),
-        (zmq.IPC_FILTER_UID, os.geteuid()),
+        (zmq.IPC_FILTER_UID, ctypes.c_int(os.geteuid()).value),
     ):  # fmt: skip
         socket.setsockopt(option, value)
     return socket
