@@ -52,8 +52,8 @@ def add_token(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     """Works until the run ends; 0 when it went to its end."""
     keep_to_share(args.threads)
-    from netpart.launch.adopt import adopt
     from netpart.launch.address import host_and_port
+    from netpart.launch.adopt import adopt
     from netpart.launch.join import Invitation
 
     host_and_port(args.join, "--join")

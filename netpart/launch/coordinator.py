@@ -134,14 +134,20 @@ class Coordinator:
             if where and not m.identity and silent > HELLO_SECONDS:
                 team.leave(m.rank)
                 self.seats.free(m.rank)
-                self.notice(f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free")
+                self.notice(
+                    f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
+                )
 
     def look_for_room(self) -> None:
         """Says so when this process can open nothing more, connections included, and when it can again."""
         full = not has_room()
         if full != self.full:
             hint = "who joins now has to wait; raise `ulimit -n`, or see who connects to it"
-            self.notice(f"the coordinator has as many open files and connections as it may: {hint}" if full else "the coordinator can take connections again")
+            self.notice(
+                f"the coordinator has as many open files and connections as it may: {hint}"
+                if full
+                else "the coordinator can take connections again"
+            )
         self.full = full
 
     def notice(self, text: str) -> None:

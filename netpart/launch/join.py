@@ -17,7 +17,7 @@ import zmq
 from netpart.errors import NetpartError, WorkerFailed
 from netpart.launch.address import ANY_PORT, host_and_port, listening, reachable, way_to, written
 from netpart.launch.control import KNOCK, dealer
-from netpart.launch.link import Link
+from netpart.launch.link import Link, public_key
 from netpart.launch.member import Away, serve
 from netpart.launch.token import Token
 from netpart.launch.words import Garbled, pack, unpack
@@ -100,7 +100,7 @@ def knock(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, Token
         door.close(linger=0)
     if answer.refused:
         raise NetpartError(f"{invitation.address}: {answer.refused}")
-    return answer.rank, Token(answer.ticket, invitation.token.key)
+    return answer.rank, Token(answer.ticket, public_key(invitation.token))
 
 
 def wish(invitation: Invitation) -> ControlProto:

@@ -46,6 +46,11 @@ def derived(secret: bytes) -> tuple[bytes, bytes]:
     return zmq.curve_public(key), key
 
 
+def public_key(token: Token) -> bytes:
+    """The coordinator's public key, by which the holder of ``token`` knows it."""
+    return token.key or decode(derived(token.secret)[0])
+
+
 def secure_server(socket: zmq.Socket[Any], secret: bytes) -> None:
     """Lets ``socket``, before it is bound, accept nobody but who knows the public half of key ``secret``."""
     socket.curve_secretkey = secret
@@ -56,7 +61,7 @@ def secure_server(socket: zmq.Socket[Any], secret: bytes) -> None:
 def secure_client(socket: zmq.Socket[Any], token: Token) -> None:
     """Lets ``socket``, before it connects, find out whether the other side is the coordinator of ``token``."""
     socket.curve_publickey, socket.curve_secretkey = zmq.curve_keypair()
-    socket.curve_serverkey = encode(token.key) if token.key else derived(token.secret)[0]
+    socket.curve_serverkey = encode(public_key(token))
     beat(socket)
 
 

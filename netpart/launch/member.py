@@ -40,9 +40,9 @@ def serve(
 ) -> bool:  # fmt: skip
     """Plays the part of worker ``rank`` in the run whose coordinator listens at ``address``.
 
-    ``ticket`` shows that it is this one. Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory); ``log`` gets what the coordinator quotes if
-    the worker fails; ``away`` says what is different on another host. True if the run went to its end; an error is told
-    to the coordinator and False returned.
+    ``ticket`` shows that it is this one. Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory);
+    ``log`` gets what the coordinator quotes if the worker fails; ``away`` says what is different on another host. True
+    if the run went to its end; an error is told to the coordinator and False returned.
     """
     control = Control(context, address, rank, ticket, away.lost if away else None)
     print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)

@@ -65,8 +65,8 @@ def run(environment: Mapping[str, str]) -> bool:
         )
     import zmq
 
-    from netpart.launch.join import end as close
     from netpart.launch.address import is_tcp
+    from netpart.launch.join import end as close
     from netpart.launch.member import Away, serve
     from netpart.launch.token import VARIABLE, parse
     from netpart.proto.control_pb2 import WelcomeProto

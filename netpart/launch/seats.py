@@ -10,8 +10,8 @@ from netpart.launch.token import BYTES, Token
 
 
 class Seats:
-    """Those of ``size`` workers. ``token`` is what somebody shows who asks for one; ``master``, of which all tickets are
-    made, is for who starts all workers at once."""
+    """Those of ``size`` workers. ``token`` is what somebody shows who asks for one; ``master``, of which all tickets
+    are made, is for who starts all workers at once."""
 
     def __init__(self, token: Token, size: int) -> None:
         self.token, self.master = token, Token(token_bytes(BYTES), token.key)

@@ -25,8 +25,8 @@ HINT = "make one with `openssl rand -hex 16`"
 
 @dataclass(frozen=True, repr=False)
 class Token:
-    """``secret`` (16 bytes) is shown to the coordinator, ``key`` (32 bytes) is what it proves to have the other half of;
-    b"" if its keys are derived from the secret."""
+    """``secret`` (16 bytes) is shown to the coordinator; ``key`` (32 bytes) is the public half of the key that it has,
+    b"" if that is derived from the secret."""
 
     secret: bytes
     key: bytes = b""

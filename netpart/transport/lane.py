@@ -129,7 +129,9 @@ class Lane:
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(min(count, most)))
         promises = [Promise(unpack_header(packed, run_id), *rest) for packed, *rest in rows]
         if not 0 <= count <= most or lane_bytes(promises) > len(memory):
-            raise TransportError(f"expected promises that fit a lane of {len(memory)} bytes, got {count} of larger ones")
+            raise TransportError(
+                f"expected promises that fit a lane of {len(memory)} bytes, got {count} of larger ones"
+            )
         return cls(memory, promises, run_id, place, sends=True)
 
     def join(self, back: Lane) -> str:

@@ -73,8 +73,8 @@ def keep_door(context: zmq.Context[Any], socket: Socket, password: bytes) -> Non
     The thread that looks at it sleeps until somebody connects, and ends with the context.
     """
     socket.plain_server = True
-    socket.zap_domain = NAME
-    door = limited(context, zmq.REP, HANDSHAKE_BYTES)
+    socket.zap_domain = NAME  # its socket is the thread's alone to close, so it is one of a shadow
+    door = limited(zmq.Context.shadow(context), zmq.REP, HANDSHAKE_BYTES)
     door.bind(ZAP)
     Thread(target=_answer, args=(door, password), name="netpart-door", daemon=True).start()
 

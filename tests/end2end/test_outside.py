@@ -139,5 +139,3 @@ def test_a_run_over_ipv6_by_the_command_that_it_prints(here: Here, tmp_path: Pat
     other = here.talk("sh", "-c", command, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
     other.until(r"^worker 1: joined tcp://\[::1\]:\d+, listening at tcp://\[::1\]$")
     assert (other.end(), coordinator.end()) == (0, 0), coordinator.lines + other.lines
-
-

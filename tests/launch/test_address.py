@@ -47,7 +47,7 @@ def test_who_leaves_out_brackets_is_told_how_to_write_it(address: str, meant: st
     ],
 )  # fmt: skip
 def test_what_is_no_address(address: str) -> None:
-    with pytest.raises(ConfigError, match="^F: expected "):
+    with pytest.raises(ConfigError, match=r"^F: expected "):
         host_and_port(address, "F")
 
 

@@ -96,9 +96,7 @@ def test_closing_without_hello_leaves_nothing(context: zmq.Context[Any], router:
     Control(context, ADDRESS, 1, Token(TOKEN)).close()
 
 
-def test_a_plan_comes_in_parts_and_what_is_no_message_is_said_so(
-    router: zmq.Socket[bytes], control: Control
-) -> None:
+def test_a_plan_comes_in_parts_and_what_is_no_message_is_said_so(router: zmq.Socket[bytes], control: Control) -> None:
     control.send(ControlProto(stop=False))
     heard(router, "stop")
     message = welcome()

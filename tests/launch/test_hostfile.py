@@ -34,7 +34,7 @@ def test_ipv6_addresses_are_not_what_mpiexec_reads(tmp_path: Path) -> None:
     path = tmp_path / "hosts"
     for line in ("fd00::2", "[fd00::2]:4"):
         path.write_text(f"node1:2\n{line}\n")
-        with pytest.raises(ConfigError, match="expected names or IPv4 addresses, .*; give the host a name"):
+        with pytest.raises(ConfigError, match=r"expected names or IPv4 addresses, .*; give the host a name"):
             hostfile.read(path)
 
 

@@ -85,7 +85,9 @@ def test_who_has_the_token_alone_is_not_taken_for_the_coordinator(
     assert not router.poll(100)
 
 
-def test_a_drawn_key_is_accepted(context: zmq.Context[Any], router: zmq.Socket[bytes], call: Callable[[Token], Link]) -> None:
+def test_a_drawn_key_is_accepted(
+    context: zmq.Context[Any], router: zmq.Socket[bytes], call: Callable[[Token], Link]
+) -> None:
     token, secret = own_pair(None)
     router.unbind(router.getsockopt_string(zmq.LAST_ENDPOINT))
     secure_server(router, secret)

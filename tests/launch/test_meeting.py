@@ -102,7 +102,9 @@ def test_an_invitation_names_the_token_file_that_was_given(tmp_path: Path) -> No
 
 
 def test_a_token_of_another_run_is_refused() -> None:
-    with pytest.raises(ConfigError, match="NETPART_TOKEN: expected 32 .*, got the token that netpart made for another"):
+    with pytest.raises(
+        ConfigError, match=r"NETPART_TOKEN: expected 32 .*, got the token that netpart made for another"
+    ):
         Meeting("tcp://127.0.0.1:5555", token=Token(b"t" * 16, b"k" * 32))
 
 

@@ -128,7 +128,7 @@ def test_ipv6() -> None:
     if missing := has_ipv6():
         pytest.skip(missing)
     context: zmq.Context[Any]
-    with zmq.Context() as context, limited(context, zmq.PULL, 10) as pull, limited(context, zmq.PUSH, 10) as push:
+    with zmq.Context() as context, limited(context, zmq.PULL, 99) as pull, limited(context, zmq.PUSH, 99) as push:
         address = bind(pull, "tcp://[::1]:*")
         assert address.startswith("tcp://[::1]:")
         connect(push, address)

@@ -92,6 +92,7 @@ def test_who_does_not_know_the_run_is_not_read() -> None:
     with receiver("tcp") as transport, zmq.Context() as context, ExitStack() as stack:
         for password in (b"", b"run-0002".hex().encode()):
             push = stack.enter_context(context.socket(zmq.PUSH))
+            push.linger = 0
             if password:
                 show_password(push, password)
             with push.get_monitor_socket(REFUSED) as monitor:
@@ -109,6 +110,7 @@ def test_a_peer_that_sends_what_was_not_agreed_waits() -> None:
     """Before it was read: what waits here is bounded by promises, in kernel buffers by their size."""
     frame = bytes(SLACK)
     with receiver() as transport, stranger(transport.address) as push:
+        push.linger = 0
         push.set_hwm(1)
         sent = 0
         with suppress(zmq.Again):
