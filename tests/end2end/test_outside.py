@@ -6,7 +6,7 @@ import os
 import resource
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class Here:
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder, self.stack = folder, stack
 
-    def talk(self, *command: str, files: int = 0, **environment: str) -> Talk:
+    def talk(self, *command: str, files: int = 0, environment: Mapping[str, str] | None = None) -> Talk:
         """Starts a command, which may have so many ``files`` open."""
 
         def limited() -> None:
@@ -34,23 +34,34 @@ class Here:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
         process = subprocess.Popen(
-            command, env=os.environ | environment, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            preexec_fn=limited,
+            command, env=os.environ | dict(environment or {}), cwd=self.folder, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, preexec_fn=limited,
         )  # fmt: skip
         self.stack.callback(process.communicate)
         self.stack.callback(process.kill)
         return Talk(process)
 
-    def coordinate(self, address: str, *options: str, files: int = 0, **environment: str) -> Talk:
+    def coordinate(
+        self, address: str, *options: str, files: int = 0, environment: Mapping[str, str] | None = None
+    ) -> Talk:
         """Starts a run that waits at ``address``."""
         conf, workspace = str(mlp(self.folder, train_steps=2)), str(self.folder / "run")
         made = self.talk(
-            *NETPART, "run", conf, "--workspace", workspace, "--listen", address, *options, files=files, **environment
+            *NETPART,
+            "run",
+            conf,
+            "--workspace",
+            workspace,
+            "--listen",
+            address,
+            *options,
+            files=files,
+            environment=environment,
         )
         return made
 
     def join(self, address: str) -> Talk:
-        return self.talk(*NETPART, "worker", "--join", address, **TOKEN)
+        return self.talk(*NETPART, "worker", "--join", address, environment=TOKEN)
 
 
 @pytest.fixture
@@ -87,7 +98,7 @@ def check_it_ends_well(here: Here, address: str, coordinator: Talk) -> None:
 def test_who_has_no_token_takes_no_memory_and_no_place(here: Here) -> None:
     """A frame of 2 GiB, and connections that say nothing, while a worker joins."""
     address = free()
-    coordinator = here.coordinate(address, "--workers", "1", **TOKEN)
+    coordinator = here.coordinate(address, "--workers", "1", environment=TOKEN)
     coordinator.until("waiting for worker 0")
     before = most_memory(coordinator.process)
     with ExitStack() as stack:
@@ -101,7 +112,7 @@ def test_who_has_no_token_takes_no_memory_and_no_place(here: Here) -> None:
 
 def test_too_many_connections_are_told_and_overcome(here: Here) -> None:
     address = free()
-    coordinator = here.coordinate(address, "--workers", "1", files=FEW, **TOKEN)
+    coordinator = here.coordinate(address, "--workers", "1", files=FEW, environment=TOKEN)
     coordinator.until("waiting for worker 0")
     with ExitStack() as stack:
         silent(address, 2 * FEW, stack)
@@ -112,7 +123,7 @@ def test_too_many_connections_are_told_and_overcome(here: Here) -> None:
 
 def test_a_worker_that_comes_while_there_are_too_many_gets_in_later(here: Here) -> None:
     address = free()
-    coordinator = here.coordinate(address, "--workers", "1", files=FEW, **TOKEN)
+    coordinator = here.coordinate(address, "--workers", "1", files=FEW, environment=TOKEN)
     coordinator.until("waiting for worker 0")
     with ExitStack() as stack:
         silent(address, 2 * FEW, stack)
@@ -136,6 +147,6 @@ def test_a_run_over_ipv6_by_the_command_that_it_prints(here: Here, tmp_path: Pat
     line = coordinator.until("^waiting for worker 1").strip()
     assert line.endswith(f" netpart worker --join '{address}'")
     command = line.partition("for each: ")[2]
-    other = here.talk("sh", "-c", command, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
+    other = here.talk("sh", "-c", command, environment={"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"})
     other.until(r"^worker 1: joined tcp://\[::1\]:\d+, listening at tcp://\[::1\]$")
     assert (other.end(), coordinator.end()) == (0, 0), coordinator.lines + other.lines

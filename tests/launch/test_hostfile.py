@@ -55,9 +55,9 @@ def test_the_way_out_is_preferred_to_loopback(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_host_nobody_knows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(self: socket.socket, address: object) -> None:
+    def unknown(*args: object, **options: object) -> None:
         raise socket.gaierror("Name or service not known")
 
-    monkeypatch.setattr(socket.socket, "connect", unknown)
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(NetpartError, match="host node9: expected to be reachable, got Name or service not known"):
         hostfile.way_to("node9")

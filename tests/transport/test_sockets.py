@@ -81,6 +81,7 @@ def test_a_message_that_is_too_large_ends_the_connection() -> None:
 def test_who_stays_silent_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sockets, "HANDSHAKE_MS", 100)
     with server("CURVE", "127.0.0.1") as address, raw(address) as connection:
+        connection.settimeout(10)  # ZeroMQ by itself waits for 30 s
         while connection.recv(64):
             pass
 
