@@ -56,7 +56,7 @@ def listener(steps: int) -> Iterator[Callable[[Event], None]]:
 
 def line(event: Event) -> str:
     """One event as one line."""
-    from netpart.launch.events import Invited, Joined, Measured, Saved
+    from netpart.launch.events import Invited, Joined, Measured, Noticed, Saved
     from netpart.units import bytes_text, counted
 
     if isinstance(event, Measured):
@@ -66,7 +66,10 @@ def line(event: Event) -> str:
     if isinstance(event, Saved):
         return f"Saved {event.path}"
     if isinstance(event, Invited):
-        return f"waiting for {ranks(event.missing)}; on another host, for each: {event.command}"
+        needs = f" (with {event.needs})" if event.needs else ""
+        return f"waiting for {ranks(event.missing)}; on another host, for each{needs}: {event.command}"
+    if isinstance(event, Noticed):
+        return f"note: {event.text}"
     if isinstance(event, Joined):
         rest = f"; waiting for {ranks(event.missing)}" if event.missing else "; everybody is there"
         return f"worker {event.rank} joined ({event.where}){rest}"

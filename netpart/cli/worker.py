@@ -12,6 +12,7 @@ from netpart.cli.threads import STARTED, add_threads, keep_to_share
 
 if TYPE_CHECKING:
     from netpart.launch.join import Invitation
+    from netpart.launch.token import Token
 
 HELP = "join a run that was started on another host, as one of its workers"
 
@@ -51,8 +52,9 @@ def add_token(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     """Works until the run ends; 0 when it went to its end."""
     keep_to_share(args.threads)
+    from netpart.launch.address import host_and_port
     from netpart.launch.adopt import adopt
-    from netpart.launch.join import Invitation, host_and_port
+    from netpart.launch.join import Invitation
 
     host_and_port(args.join, "--join")
     adopted = adopt(os.environ)
@@ -68,7 +70,7 @@ def work(invitation: Invitation) -> None:
     join(invitation, lambda text: print(text, flush=True))
 
 
-def token_of(args: argparse.Namespace) -> bytes:
+def token_of(args: argparse.Namespace) -> Token:
     """The run's token. Raises ConfigError if there is none."""
     from netpart.errors import ConfigError
     from netpart.launch.token import HINT, VARIABLE, given

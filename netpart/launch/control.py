@@ -13,8 +13,9 @@
     region_write | region_read  ──────▶                 from another host
                         ◀──────     region
 
-Every socket carries an identity that is made of the run's secret token: what comes under another one is no word of
-this run's workers. Over tcp the token is a key as well, and a worker whose link is lost is told by its heartbeat.
+Every socket carries an identity that is made of a secret: what comes under another one is no word of this run's
+workers. Who asks to be a worker shows the run's token; each worker has a ticket of its own, which it gets with its rank
+(seats.py). Over tcp both know the coordinator's key as well, and a worker whose link is lost is told by its heartbeat.
 """
 
 from __future__ import annotations
@@ -29,8 +30,12 @@ from typing import Any, cast
 import zmq
 
 from netpart.errors import NetpartError
-from netpart.launch.link import Link, is_tcp, secure_client
+from netpart.launch.address import is_tcp
+from netpart.launch.link import Link, secure_client
+from netpart.launch.token import Token
+from netpart.launch.words import FRAME_BYTES, pack, unpack
 from netpart.proto.control_pb2 import ControlProto
+from netpart.transport.sockets import connect, limited
 
 BEAT_SECONDS = 0.25
 VOICE, HEART, KNOCK = b"v", b"h", b"k"
@@ -53,14 +58,16 @@ class Status:
 class Control:
     """One worker's connection to the coordinator at ``address``. All methods are called by the worker's thread.
 
+    ``ticket`` is what shows that it is worker ``rank``.
+
     Over tcp, ``lost`` is called by the heartbeat's thread when the link is lost; nothing that this worker could wait
     for comes any more.
     """
 
     def __init__(
-        self, context: zmq.Context[Any], address: str, rank: int, token: bytes, lost: Callable[[], None] | None = None
+        self, context: zmq.Context[Any], address: str, rank: int, ticket: Token, lost: Callable[[], None] | None = None
     ) -> None:
-        self.context, self.address, self.rank, self.token, self.lost = context, address, rank, token, lost
+        self.context, self.address, self.rank, self.ticket, self.lost = context, address, rank, ticket, lost
         self.status = Status()
         self._socket, self._link = self._connect(VOICE)
         self._ended = threading.Event()
@@ -69,21 +76,22 @@ class Control:
     def hello(self) -> ControlProto:
         """Introduces this worker, starts its heartbeat and waits for the plan."""
         message = ControlProto()
-        message.hello.rank, message.hello.pid, message.hello.token = self.rank, os.getpid(), self.token
+        message.hello.rank, message.hello.pid, message.hello.token = self.rank, os.getpid(), self.ticket.secret
         self.send(message)
         self._beats.start()
         return self.receive("welcome")
 
     def send(self, message: ControlProto) -> None:
         """Sends ``message``; never waits."""
-        self._socket.send(message.SerializeToString())
+        self._socket.send_multipart(pack(message))
 
     def receive(self, wanted: str) -> ControlProto:
-        """Waits for the next message, which must be ``wanted``. Raises Stopped if the coordinator says stop.
+        """Waits for the next message, which must be ``wanted``. Raises Stopped if the coordinator says stop,
+        NetpartError for anything else.
 
         It waits as long as it takes: a coordinator may have been suspended, and one that dies takes its workers along.
         """
-        message = ControlProto.FromString(self._socket.recv())
+        message = unpack(self._socket.recv_multipart())
         kind = message.WhichOneof("message")
         if kind == "stop":
             raise Stopped(f"worker {self.rank}: stopped by the coordinator")
@@ -119,7 +127,7 @@ class Control:
             status = self.status
             message.beat.rank, message.beat.phase = self.rank, status.phase
             message.beat.step, message.beat.doing = status.step, status.doing()
-            socket.send(message.SerializeToString())
+            socket.send_multipart(pack(message))
             if self._ended.wait(BEAT_SECONDS):
                 break
             lost = [link for link in links if link.look(monotonic())]
@@ -131,20 +139,21 @@ class Control:
 
     def _connect(self, which: bytes) -> tuple[zmq.Socket[bytes], Link | None]:
         """One of this worker's sockets, and the watch over its link if somebody is to be told."""
-        socket = dealer(self.context, self.address, self.token, identity(self.token, self.rank, which))
+        name = identity(self.ticket.secret, self.rank, which)
+        socket = dealer(self.context, self.address, self.ticket, name)
         link = Link(socket, monotonic()) if self.lost and is_tcp(self.address) else None
-        socket.connect(self.address)
+        connect(socket, self.address)
         return socket, link
 
 
-def identity(token: bytes, rank: int, socket: bytes) -> bytes:
+def identity(secret: bytes, rank: int, socket: bytes) -> bytes:
     """The name under which a worker's socket is known to the coordinator."""
-    return socket + token + rank.to_bytes(4, "big")
+    return socket + secret + rank.to_bytes(4, "big")
 
 
-def dealer(context: zmq.Context[Any], address: str, token: bytes, name: bytes) -> zmq.Socket[bytes]:
-    """A DEALER that is to be connected to ``address`` as ``name``; over tcp ``token`` is its key."""
-    socket: zmq.Socket[bytes] = context.socket(zmq.DEALER)
+def dealer(context: zmq.Context[Any], address: str, token: Token, name: bytes) -> zmq.Socket[bytes]:
+    """A DEALER that is to be connected to ``address`` as ``name``; over tcp ``token`` says who must be there."""
+    socket = limited(context, zmq.DEALER, FRAME_BYTES)
     socket.setsockopt(zmq.IDENTITY, name)
     if is_tcp(address):
         secure_client(socket, token)

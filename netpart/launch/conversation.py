@@ -23,6 +23,7 @@ from netpart.launch.relay import Relay
 from netpart.launch.saving import CheckpointBook, writers
 from netpart.launch.spoken import decode
 from netpart.launch.watch import Member
+from netpart.launch.words import understood
 from netpart.program.communication import served
 from netpart.program.rehearse import rehearse
 from netpart.proto.control_pb2 import ClockProto, ControlProto
@@ -101,12 +102,14 @@ class Conversation:
 
     def on_ready(self, member: Member, ready: Any) -> None:
         member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
-        member.spoken, member.threads = decode(ready.spoken), ready.threads
+        with understood("ready"):
+            member.spoken, member.threads = decode(ready.spoken), ready.threads
         member.host, member.cores = ready.host, frozenset(ready.core)
         member.communicators = list(ready.communicator)
         if any(m.address is None for m in self.members):
             return
-        self.rehearse()
+        with understood("ready"):
+            self.rehearse()
         go = ControlProto()
         go.go.SetInParent()
         for m in self.members:
@@ -144,11 +147,14 @@ class Conversation:
 
     def on_updates(self, member: Member, updates: Any) -> None:
         numbers = list(updates.number)
-        for at in range(0, len(numbers), 4):
-            self.listener(Updated(member.rank, Applied(*numbers[at : at + 4])))
+        with understood("updates"):
+            applied = [Applied(*numbers[at : at + 4]) for at in range(0, len(numbers), 4)]
+        for update in applied:
+            self.listener(Updated(member.rank, update))
 
     def on_report(self, member: Member, report: Any) -> None:
-        done = self.metrics.add(report, self.cluster.workers)
+        with understood("report"):
+            done = self.metrics.add(report, self.cluster.workers)
         if done is not None:
             refuse_divergence(report.phase, report.step, done.metrics)
             seconds = monotonic() - self.started
@@ -164,15 +170,20 @@ class Conversation:
         self.send(member, answer)
 
     def on_checkpoint_written(self, member: Member, written: Any) -> None:
-        path = self.saving.written(written.step, member.rank)
+        with understood("checkpoint_written"):
+            path = self.saving.written(written.step, member.rank)
         if path is not None:
             self.listener(Saved(written.step, path))
 
     def on_region_write(self, member: Member, region: Any) -> None:
-        self.send(member, ControlProto(region=self.relay.write(region)))
+        with understood("region_write"):
+            answer = self.relay.write(region)
+        self.send(member, ControlProto(region=answer))
 
     def on_region_read(self, member: Member, region: Any) -> None:
-        self.send(member, ControlProto(region=self.relay.read(region)))
+        with understood("region_read"):
+            answer = self.relay.read(region)
+        self.send(member, ControlProto(region=answer))
 
     def on_clock(self, member: Member, clock: Any) -> None:
         self.send(member, ControlProto(clock=ClockProto(seconds=perf_counter())))

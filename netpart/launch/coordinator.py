@@ -1,10 +1,15 @@
-"""Coordinator: starts a team, hands out plans, watches, collects. It computes nothing and holds no parameter."""
+"""Coordinator: starts a team, hands out plans, watches, collects. It computes nothing and holds no parameter.
+
+Who has the run's token may ask for a seat, and who has the ticket of one is heard as its worker. Whatever others send,
+and what those send who ask, cannot end the run.
+"""
 
 from __future__ import annotations
 
 import errno
-import secrets
+import os
 import signal
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
@@ -13,21 +18,28 @@ import zmq
 from netpart.checkpoint.steps import parse_step
 from netpart.errors import Diverged, Interrupted, NetpartError, WorkerFailed, by
 from netpart.graph.partition import Partition
+from netpart.launch.address import is_tcp
 from netpart.launch.blame import LAST_WORDS_SECONDS, Blame
-from netpart.launch.control import HEART, KNOCK, VOICE, identity
 from netpart.launch.conversation import Conversation, Options
-from netpart.launch.events import Hearer, Joined
-from netpart.launch.link import is_tcp, secure_server
+from netpart.launch.events import Hearer, Joined, Noticed
+from netpart.launch.link import own_pair, secure_server
+from netpart.launch.seats import Seats
 from netpart.launch.signals import held_back
 from netpart.launch.team import Team
-from netpart.launch.token import BYTES
+from netpart.launch.token import Token
 from netpart.launch.watch import Member, Verdict, Watch
+from netpart.launch.words import FRAME_BYTES, Garbled, pack, unpack
 from netpart.proto.control_pb2 import ControlProto, JoinedProto
+from netpart.transport.sockets import bind, limited
 
 LOOK_MS = 250
 PARTING_SECONDS = 10.0
 FAREWELL_MS = 500
 """What a stop may take to leave for another host."""
+HELLO_SECONDS = 10.0
+"""What a worker that was admitted gets to introduce itself before its seat is free again."""
+NOTICES = 20
+"""Lines about strangers that a run prints at most."""
 
 
 class Coordinator:
@@ -35,14 +47,13 @@ class Coordinator:
 
     def __init__(
         self, partition: Partition, options: Options, context: zmq.Context[Any], listener: Hearer,
-        token: bytes | None = None,
+        token: Token | None = None,
     ) -> None:  # fmt: skip
         self.options, self.listener, self.cluster = options, listener, partition.cluster
-        self.token = token or secrets.token_bytes(BYTES)
+        shown, self.key = own_pair(token)
         self.members = [Member(rank) for rank in range(self.cluster.size)]
-        self.known = {identity(self.token, m.rank, s): m.rank for m in self.members for s in (VOICE, HEART)}
-        self.socket: zmq.Socket[bytes] = context.socket(zmq.ROUTER)
-        self.poller = zmq.Poller()
+        self.seats, self.noticed, self.full = Seats(shown, self.cluster.size), 0, False
+        self.socket, self.poller = limited(context, zmq.ROUTER, FRAME_BYTES), zmq.Poller()
         self.talk = Conversation(partition, options, self.members, listener, self.send)
         self.leaving = False
 
@@ -58,9 +69,9 @@ class Coordinator:
         self.watch = Watch(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
         self.blame = Blame(self.members, self.cluster, team)
         try:
-            self.bind(address)
+            control = self.bind(address, team.here)
             with team:
-                self.lead(team)
+                self.lead(team, control)
         except KeyboardInterrupt as error:
             number = getattr(error, "number", signal.SIGINT)
             raise Interrupted(number, self.interrupted(number)) from None
@@ -74,21 +85,30 @@ class Coordinator:
                 self.talk.saving.abandon()
         return self.members
 
-    def bind(self, address: str) -> None:
+    def bind(self, address: str, here: str = "") -> str:
+        """Listens at ``address``, and at ``here``, where only this user's processes on this host come in: what that is
+        needs no key. Returns where the team's own workers come in."""
+        if here:
+            self.open(here)
         if is_tcp(address):
-            secure_server(self.socket, self.token)
+            secure_server(self.socket, self.key)
+        endpoint = self.open(address)
+        return here or endpoint
+
+    def open(self, address: str) -> str:
+        """Listens at ``address``; returns it with its port."""
         try:
-            self.socket.bind(address)
+            return bind(self.socket, address)
         except zmq.ZMQError as error:
             away = error.errno in (errno.EADDRNOTAVAIL, errno.ENODEV)
             hint = "use an address of this host" if away else "use a free port"
             raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; {hint}") from None
 
-    def lead(self, team: Team) -> None:
+    def lead(self, team: Team, control: str) -> None:
         """Leads the team from its start to its end."""
         parting = team.parting_seconds
         try:
-            team.start(self.socket.getsockopt_string(zmq.LAST_ENDPOINT), self.token)
+            team.start(control, self.seats)
             invitation = team.invitation()
             if invitation is not None:
                 self.listener(invitation)
@@ -109,7 +129,38 @@ class Coordinator:
             if verdict is not None:
                 self.hear_last_words(verdict, team)
                 raise self.blame.failed(verdict.rank, verdict.text)
+            self.forget_absent(team)
+            self.look_for_room()
             self.look_for_movement()
+
+    def forget_absent(self, team: Team) -> None:
+        """Gives the seats free of those that were admitted and have not said hello since."""
+        for m in self.members:
+            where, silent = team.where(m.rank), monotonic() - m.heard
+            if where and not m.identity and silent > HELLO_SECONDS:
+                team.leave(m.rank)
+                self.seats.free(m.rank)
+                self.notice(
+                    f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
+                )
+
+    def look_for_room(self) -> None:
+        """Says so when this process can open nothing more, connections included, and when it can again."""
+        full = not has_room()
+        if full != self.full:
+            hint = "who joins now has to wait; raise `ulimit -n`, or see who connects to it"
+            self.notice(
+                f"the coordinator has as many open files and connections as it may: {hint}"
+                if full
+                else "the coordinator can take connections again"
+            )
+        self.full = full
+
+    def notice(self, text: str) -> None:
+        """Tells what strangers did, not endlessly often."""
+        self.noticed += 1
+        if self.noticed <= NOTICES:
+            self.listener(Noticed(text if self.noticed < NOTICES else f"{text} (the last such line)"))
 
     def look_for_movement(self) -> None:
         """Raises WorkerFailed if groups wait for each other for longer than the deadline and none gets on."""
@@ -137,16 +188,27 @@ class Coordinator:
     def read_all(self, team: Team) -> None:
         """Handles what has come; a stranger's messages are dropped."""
         while self.socket.poll(0):
-            name, *frames = self.socket.recv_multipart()
-            if name.startswith(KNOCK + self.token) and frames:
-                self.admit(name, ControlProto.FromString(frames[0]), team)
-            elif name in self.known and frames:
-                self.handle(self.members[self.known[name]], name, ControlProto.FromString(frames[0]), team)
+            name, *parts = self.socket.recv_multipart()
+            rank = self.seats.ranks.get(name)
+            if rank is not None:
+                self.take(self.members[rank], name, parts, team)
+            elif self.seats.knocks(name):
+                self.admit(name, parts, team)
+            elif name in self.seats.left:
+                self.socket.send_multipart([name, *pack(ControlProto(stop=True))])
+
+    def take(self, member: Member, name: bytes, parts: Sequence[bytes], team: Team) -> None:
+        """Handles what the holder of a ticket sent. Raises WorkerFailed for what no worker sends."""
+        try:
+            self.handle(member, name, unpack(parts), team)
+        except Garbled as error:
+            if not self.leaving:
+                raise self.blame.failed(member.rank, str(error)) from error
 
     def handle(self, member: Member, name: bytes, message: ControlProto, team: Team) -> None:
         kind = str(message.WhichOneof("message"))
         member.heard = monotonic()
-        if kind == "hello" and message.hello.token == self.token:
+        if kind == "hello" and message.hello.token == self.seats.ticket(member.rank).secret:
             member.identity = name
             team.met(member.rank, message.hello.pid)
             self.stop(member) if self.leaving else self.talk.welcome(member)
@@ -155,15 +217,25 @@ class Coordinator:
         elif not self.leaving:
             self.talk.hear(member, kind, getattr(message, kind))
 
-    def admit(self, name: bytes, message: ControlProto, team: Team) -> None:
-        """Answers somebody who asks to be a worker."""
-        answer = ControlProto()
-        answer.joined.CopyFrom(JoinedProto(refused="the run is over") if self.leaving else team.admit(message.join))
-        if not answer.joined.refused:
-            member = self.members[answer.joined.rank]
-            member.heard = monotonic()
+    def admit(self, name: bytes, parts: Sequence[bytes], team: Team) -> None:
+        """Answers somebody who has the token and asks to be a worker."""
+        joined = JoinedProto(refused="the run is over") if self.leaving else self.decide(parts, team)
+        if not joined.refused:
+            member = self.members[joined.rank]
+            member.heard, joined.ticket = monotonic(), self.seats.ticket(joined.rank).secret
             self.listener(Joined(member.rank, team.where(member.rank), team.missing()))
-        self.socket.send_multipart([name, answer.SerializeToString()])
+        self.socket.send_multipart([name, *pack(ControlProto(joined=joined))])
+
+    def decide(self, parts: Sequence[bytes], team: Team) -> JoinedProto:
+        """Whether somebody may take part."""
+        try:
+            message = unpack(parts)
+            if message.WhichOneof("message") != "join":
+                raise Garbled(f"expected a wish to join, got {message.WhichOneof('message')}")
+        except Garbled as error:
+            self.notice(f"somebody who has the token was refused: {error}")
+            return JoinedProto(refused=str(error))
+        return team.admit(message.join)
 
     def interrupted(self, number: int = signal.SIGINT) -> str:
         """What a person who pressed Ctrl-C, or sent another signal, wants to know."""
@@ -177,4 +249,13 @@ class Coordinator:
             self.send(member, ControlProto(stop=True))
 
     def send(self, member: Member, message: ControlProto) -> None:
-        self.socket.send_multipart([member.identity, message.SerializeToString()])
+        self.socket.send_multipart([member.identity, *pack(message)])
+
+
+def has_room() -> bool:
+    """True if this process may open one more file or connection."""
+    try:
+        os.close(os.open(os.sep, os.O_RDONLY))
+    except OSError as error:
+        return error.errno not in (errno.EMFILE, errno.ENFILE)
+    return True

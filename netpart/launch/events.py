@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Invited:
-    """The run waits for workers ``missing`` to join; ``command`` is what to type on their hosts."""
+    """The run waits for workers ``missing`` to join; ``command`` is what to type on their hosts, ``needs`` what must be
+    there before."""
 
     missing: tuple[int, ...]
     command: str
+    needs: str = ""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,13 @@ class Joined:
     rank: int
     where: str
     missing: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """Something that a person should know, and that does not end the run."""
+
+    text: str
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ class Staleness:
     histogram: dict[int, int]
 
 
-Event = Invited | Joined | Started | Measured | Saved
+Event = Invited | Joined | Noticed | Started | Measured | Saved
 Listener = Callable[[Event], None]
 Hearer = Callable[[Event | Updated], None]
 """Hears of everything, each single update included."""

@@ -22,6 +22,9 @@ from netpart.spec import Region, Shape, extent, relative, size
 PIECE_BYTES = 1 << 20
 """What one message carries; the next is sent when it has been answered, so neither side piles anything up."""
 
+NUMBERS = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
+"""Types of elements that travel."""
+
 
 class Writer(Protocol):
     """A checkpoint that is being written, as CheckpointWriter."""
@@ -102,9 +105,16 @@ def box_of(region: RegionProto) -> Region:
     return tuple(zip(region.low, region.high, strict=True))
 
 
+def dtype_of(region: RegionProto) -> np.dtype[Any]:
+    """The type of the elements. Raises ValueError for one that is none of numbers."""
+    if region.dtype not in NUMBERS:
+        raise ValueError(f"expected elements of {', '.join(NUMBERS)}, got {region.dtype[:20]!r}")
+    return np.dtype(region.dtype)
+
+
 def elements(region: RegionProto) -> NDArray[Any]:
     """The elements that ``region`` carries, read-only, in the shape of its box."""
-    values: NDArray[Any] = np.frombuffer(region.data, region.dtype).reshape(extent(box_of(region)))
+    values: NDArray[Any] = np.frombuffer(region.data, dtype_of(region)).reshape(extent(box_of(region)))
     return values
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 from netpart.errors import ConfigError, NetpartError, came
+from netpart.launch import address
+from netpart.launch.address import ANY_PORT, is_loopback, written
 
-DISCARD = 9
-"""A port to ask the way to; nothing is sent there."""
 HINT = 'write one, a host per line, as "node1:4"'
 
 
 def read(path: Path) -> list[str]:
-    """The names of the hosts in a file. Raises ConfigError if it cannot be read or names none."""
+    """The names of the hosts in a file. Raises ConfigError if it cannot be read or names none, or for an IPv6 address,
+    which mpiexec takes for a name and a number of workers."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise ConfigError(f"--hosts {path}", "a host file", came(error), HINT) from None
     except UnicodeDecodeError:
         raise ConfigError(f"--hosts {path}", "a host file", "no UTF-8 text", HINT) from None
-    hosts = [words[0].partition(":")[0] for line in lines if (words := line.partition("#")[0].split())]
+    words = [found[0] for line in lines if (found := line.partition("#")[0].split())]
+    for word in words:
+        if word.count(":") > 1 or "[" in word:
+            hint = "give the host a name, in /etc/hosts or DNS"
+            raise ConfigError(f"--hosts {path}", "names or IPv4 addresses, as mpiexec reads them", word, hint)
+    hosts = [word.partition(":")[0] for word in words]
     if not hosts:
         raise ConfigError(f"--hosts {path}", "a host file", "one that names none", HINT)
     return hosts
@@ -28,7 +33,7 @@ def read(path: Path) -> list[str]:
 
 def control_address(path: Path) -> str:
     """Where the coordinator listens for workers on the hosts of a file: a free port of ``own_address``."""
-    return f"tcp://{own_address(read(path))}:*"
+    return written(own_address(read(path)), ANY_PORT)
 
 
 def own_address(hosts: list[str]) -> str:
@@ -36,7 +41,7 @@ def own_address(hosts: list[str]) -> str:
 
     Raises NetpartError for a host nobody knows, ConfigError if different hosts are reached from different addresses.
     """
-    found = {address for host in hosts if not (address := way_to(host)).startswith("127.")}
+    found = {way for host in hosts if not is_loopback(way := way_to(host))}
     if len(found) > 1:
         several = ", ".join(sorted(found))
         raise ConfigError("--hosts", "one address to be reached at", several, "choose one with --listen")
@@ -45,9 +50,7 @@ def own_address(hosts: list[str]) -> str:
 
 def way_to(host: str) -> str:
     """The address of this host from which packets to ``host`` would leave. Raises NetpartError if there is no way."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        try:
-            asking.connect((host, DISCARD))
-        except OSError as error:
-            raise NetpartError(f"host {host}: expected to be reachable, got {error}; check its name") from None
-        return str(asking.getsockname()[0])
+    try:
+        return address.way_to(host)
+    except OSError as error:
+        raise NetpartError(f"host {host}: expected to be reachable, got {error}; check its name") from None

@@ -7,19 +7,23 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
 import zmq
 
-from netpart.errors import ConfigError, NetpartError, WorkerFailed
+from netpart.errors import NetpartError, WorkerFailed
+from netpart.launch.address import ANY_PORT, host_and_port, listening, reachable, way_to, written
 from netpart.launch.control import KNOCK, dealer
-from netpart.launch.link import Link, is_tcp
+from netpart.launch.link import Link, public_key
 from netpart.launch.member import Away, serve
+from netpart.launch.token import Token
+from netpart.launch.words import Garbled, pack, unpack
 from netpart.proto.control_pb2 import ControlProto, JoinedProto, WelcomeProto
 from netpart.resources import version
+from netpart.transport.sockets import connect
 from netpart.transport.transport import Transport
 
 LOOK_MS = 100
@@ -37,7 +41,7 @@ class Invitation:
     """
 
     address: str
-    token: bytes
+    token: Token
     rank: int | None = None
     listen: str = ""
     folder: Path | None = None
@@ -50,28 +54,30 @@ def join(invitation: Invitation, say: Callable[[str], None]) -> None:
     Raises NetpartError if nobody answers or the run cannot use this worker, WorkerFailed if the run ends early. If the
     coordinator is lost, the process ends with exit code 1 at once.
     """
+    invitation = replace(invitation, address=reachable(invitation.address, "--join"))
+    given = listening(invitation.listen, "--listen", free=True) if invitation.listen else ""
     say(f"joining {invitation.address}")
     with zmq.Context() as context:
-        rank = knock(context, invitation)
-        listen = invitation.listen or f"tcp://{own_address(invitation.address)}:*"
+        rank, ticket = knock(context, invitation)
+        listen = given or written(own_address(invitation.address), ANY_PORT)
         say(f"worker {rank}: joined {invitation.address}, listening at {listen.removesuffix(':*')}")
-        if not play(context, invitation, rank, listen):
+        if not play(context, invitation, rank, ticket, listen):
             raise WorkerFailed(f"worker {rank}: the run ended early; its coordinator at {invitation.address} says why")
     say(f"worker {rank}: finished")
 
 
-def play(context: zmq.Context[Any], invitation: Invitation, rank: int, listen: str) -> bool:
+def play(context: zmq.Context[Any], invitation: Invitation, rank: int, ticket: Token, listen: str) -> bool:
     """Serves as worker ``rank``; True if the run went to its end."""
     from netpart.transport.zeromq import ZeroMQTransport
 
-    def connect(welcome: WelcomeProto) -> Transport:
+    def made(welcome: WelcomeProto) -> Transport:
         return ZeroMQTransport(rank, welcome.run_id)
 
     def lost() -> NoReturn:
         end(f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken")
 
     away = Away(invitation.folder, lost)
-    return serve(context, invitation.address, rank, invitation.token, connect, listen, sys.stderr, away)
+    return serve(context, invitation.address, rank, ticket, made, listen, sys.stderr, away)
 
 
 def end(message: str) -> NoReturn:
@@ -80,21 +86,21 @@ def end(message: str) -> NoReturn:
     os._exit(1)
 
 
-def knock(context: zmq.Context[Any], invitation: Invitation) -> int:
-    """Asks to take part, and waits for the answer: this worker's rank. Raises NetpartError."""
-    name = KNOCK + invitation.token + secrets.token_bytes(4)
+def knock(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, Token]:
+    """Asks to take part, and waits for the answer: this worker's rank and ticket. Raises NetpartError."""
+    name = KNOCK + invitation.token.secret + secrets.token_bytes(4)
     door = dealer(context, invitation.address, invitation.token, name)
     link = Link(door, monotonic())
     try:
-        door.connect(invitation.address)
-        door.send(wish(invitation).SerializeToString())
+        connect(door, invitation.address)
+        door.send_multipart(pack(wish(invitation)))
         answer = await_answer(door, link, invitation)
     finally:
         link.close()
         door.close(linger=0)
     if answer.refused:
         raise NetpartError(f"{invitation.address}: {answer.refused}")
-    return answer.rank
+    return answer.rank, Token(answer.ticket, public_key(invitation.token))
 
 
 def wish(invitation: Invitation) -> ControlProto:
@@ -121,26 +127,17 @@ def await_answer(door: zmq.Socket[bytes], link: Link, invitation: Invitation) ->
             raise NetpartError(
                 f"{invitation.address}: expected an answer within {invitation.wait:g} s, got none; {hint}"
             )
-    return ControlProto.FromString(door.recv()).joined
+    answer = unpack(door.recv_multipart())
+    if answer.WhichOneof("message") != "joined":
+        raise Garbled(f"{invitation.address}: expected an answer, got another message")
+    return answer.joined
 
 
 def own_address(address: str) -> str:
     """This host's address on the interface that reaches ``address``, as its routes say; nothing is sent."""
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect(host_and_port(address, "--join"))
-            return str(probe.getsockname()[0])
+        return way_to(*host_and_port(address, "--join"))
     except OSError as error:
         raise NetpartError(
-            f"{address}: expected an IPv4 address that this host can reach, got {error}; name one with --listen"
+            f"{address}: expected an address that this host can reach, got {error}; name one with --listen"
         ) from None
-
-
-def host_and_port(address: str, who: str) -> tuple[str, int]:
-    """Host and port of tcp://HOST:PORT, which ``who`` gives. Raises ConfigError for anything else."""
-    host, _, port = address.removeprefix("tcp://").rpartition(":")
-    if not is_tcp(address) or not host or not port.isdecimal():
-        raise ConfigError(who, "an address like tcp://10.0.0.1:5555", repr(address))
-    if not 0 < int(port) < 1 << 16:
-        raise ConfigError(who, "a port from 1 to 65535", f"{port} in {address}", "choose one that is free")
-    return host, int(port)

@@ -7,15 +7,17 @@ netpart worker --join tcp://10.0.0.1:5555                              worker 2,
 
 from __future__ import annotations
 
-import socket
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from netpart.errors import ConfigError, NetpartError
+from netpart.launch.address import host_and_port, listening
 from netpart.launch.events import Invited
-from netpart.launch.join import WAIT_SECONDS, host_and_port
-from netpart.launch.processes import ProcessTeam
-from netpart.launch.token import VARIABLE, keep
+from netpart.launch.join import WAIT_SECONDS
+from netpart.launch.processes import ProcessTeam, control_address
+from netpart.launch.seats import Seats
+from netpart.launch.token import VARIABLE, Token, keep, refuse_pinned
+from netpart.launch.words import plain
 from netpart.proto.control_pb2 import JoinedProto, JoinProto
 from netpart.resources import version
 
@@ -30,32 +32,18 @@ class Meeting:
 
     listen: str
     local: int = 0
-    token: bytes | None = None
+    token: Token | None = None
     wait: float = WAIT_SECONDS
     token_file: Path | None = None
     """Where ``token`` was read, if that was a file."""
 
-    @property
-    def how(self) -> str:
-        """How another host gets the token that this one was given."""
-        if self.token_file is None:
-            return f"  (with this {VARIABLE})"
-        return f" --token-file {self.token_file.name}  (a copy of {self.token_file.absolute()})"
+    def __post_init__(self) -> None:
+        refuse_pinned(self.token, str(self.token_file or VARIABLE))
 
     @property
     def address(self) -> str:
         """``listen`` by number. Raises ConfigError if it is none that other hosts could use as it stands."""
-        host, port = host_and_port(self.listen, "--listen")
-        try:
-            number = socket.gethostbyname(host)
-        except OSError as error:
-            raise NetpartError(
-                f"--listen: expected a host that is known, got {error} for {host}; check its name"
-            ) from None
-        if number == "0.0.0.0" or (number.startswith("127.") and host not in (number, "localhost")):
-            hint = "give the one by which the other hosts reach this host, as `ip address` shows it"
-            raise ConfigError("--listen", "an address of this host", number, hint)
-        return f"tcp://{number}:{port}"
+        return listening(self.listen, "--listen")
 
 
 class JoinTeam(ProcessTeam):
@@ -66,21 +54,32 @@ class JoinTeam(ProcessTeam):
         super().__init__(min(meeting.local, workers), workspace / "log", listen, threads)
         self.meeting, self.token_file = meeting, workspace / "token"
         self.seats: dict[int, str] = dict.fromkeys(range(self.workers, workers), "")
+        self.here = control_address() if self.workers else ""
+        self.met_ranks = set[int]()
         self.start_seconds, self.absent_hint = meeting.wait, "run `netpart worker` on its host, or look at what it says"
 
-    def start(self, control: str, token: bytes) -> None:
+    def start(self, control: str, seats: Seats) -> None:
         if self.meeting.token is None:
-            keep(self.token_file, token)
-        super().start(control, token)
+            keep(self.token_file, seats.token)
+        super().start(control, seats)
 
     def invitation(self) -> Invited | None:
+        """A command that can be copied: what a shell would take for something else is quoted."""
         if not self.seats:
             return None
-        command = f"netpart worker --join {self.meeting.listen}"
-        if self.meeting.token is not None:
-            return Invited(self.missing(), command + self.meeting.how)
-        host, file = host_and_port(self.meeting.listen, "--listen")[0], self.token_file.absolute()
-        return Invited(self.missing(), f"{VARIABLE}=$(ssh {host} cat {file}) {command}")
+        missing, given = self.missing(), self.meeting.token_file
+        command = shlex.join(["netpart", "worker", "--join", self.meeting.listen])
+        if self.meeting.token is None:
+            return Invited(missing, f"{VARIABLE}=$({self.fetching()}) {command}")
+        if given is None:
+            return Invited(missing, command, f"this {VARIABLE}")
+        return Invited(missing, f"{command} --token-file {shlex.quote(given.name)}", f"a copy of {given.absolute()}")
+
+    def fetching(self) -> str:
+        """The command that shows another host the token; a shell there reads it once more."""
+        host, _ = host_and_port(self.meeting.listen, "--listen")
+        file = str(self.token_file.absolute())
+        return f"ssh {host} cat {file if shlex.quote(file) == file else shlex.quote(shlex.quote(file))}"
 
     def missing(self) -> tuple[int, ...]:
         """Ranks that nobody has taken."""
@@ -101,15 +100,21 @@ class JoinTeam(ProcessTeam):
             return JoinedProto(
                 refused=f"expected a rank that is free, got {rank}, which {why}; free: {some}. Omit --rank"
             )
-        self.seats[rank] = wish.host
+        self.seats[rank] = plain(wish.host) or "a host without a name"
         return JoinedProto(rank=rank)
+
+    def met(self, rank: int, pid: int) -> None:
+        self.met_ranks.add(rank)
+
+    def leave(self, rank: int) -> None:
+        self.seats[rank] = ""
 
     def where(self, rank: int) -> str:
         return self.seats.get(rank, "")
 
     def stopped(self, rank: int) -> bool:
         """Nobody can look at a process of another host: if it is not heard, it is lost."""
-        return bool(self.seats[rank]) if rank in self.seats else super().stopped(rank)
+        return rank in self.met_ranks if rank in self.seats else super().stopped(rank)
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
         return "" if rank in self.seats else super().log_tail(rank, lines)

@@ -17,6 +17,7 @@ from netpart.launch.control import Control, Stopped
 from netpart.launch.files import LOCAL, RemoteFiles
 from netpart.launch.loop import Loop
 from netpart.launch.prepare import prepare
+from netpart.launch.token import VARIABLE, Token, parse
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.transport.transport import Transport
 
@@ -34,16 +35,16 @@ class Away:
 
 
 def serve(
-    context: zmq.Context[Any], address: str, rank: int, token: bytes, connect: Connect, listen: str, log: TextIO,
+    context: zmq.Context[Any], address: str, rank: int, ticket: Token, connect: Connect, listen: str, log: TextIO,
     away: Away | None = None,
 ) -> bool:  # fmt: skip
     """Plays the part of worker ``rank`` in the run whose coordinator listens at ``address``.
 
-    Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory); ``log`` gets what the coordinator quotes if
-    the worker fails; ``away`` says what is different on another host. True if the run went to its end; an error is told
-    to the coordinator and False returned.
+    ``ticket`` shows that it is this one. Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory);
+    ``log`` gets what the coordinator quotes if the worker fails; ``away`` says what is different on another host. True
+    if the run went to its end; an error is told to the coordinator and False returned.
     """
-    control = Control(context, address, rank, token, away.lost if away else None)
+    control = Control(context, address, rank, ticket, away.lost if away else None)
     print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
     try:
         welcome = control.hello().welcome
@@ -127,11 +128,11 @@ def run(environment: Mapping[str, str]) -> int:
     """One worker as a process of its own, which ``environment`` tells what ProcessTeam says; its exit code."""
     from netpart.launch.transports import make
 
-    rank, token = int(environment["NETPART_RANK"]), bytes.fromhex(environment["NETPART_TOKEN"])
+    rank, ticket = int(environment["NETPART_RANK"]), parse(environment[VARIABLE], VARIABLE)
 
     def connect(welcome: WelcomeProto) -> Transport:
         return make(welcome, rank)
 
     with zmq.Context() as context:
         address, listen = environment["NETPART_CONTROL"], environment["NETPART_LISTEN"]
-        return 0 if serve(context, address, rank, token, connect, listen, sys.stderr) else 1
+        return 0 if serve(context, address, rank, ticket, connect, listen, sys.stderr) else 1

@@ -23,8 +23,10 @@ from urllib.parse import urlsplit
 from netpart.launch import mpiexec
 from netpart.launch.ends import how, log_tail
 from netpart.launch.processes import surroundings
+from netpart.launch.seats import Seats
 from netpart.launch.signals import held_back
 from netpart.launch.team import Team
+from netpart.launch.token import VARIABLE
 
 TETHER = (sys.executable, "-P", "-m", "netpart.launch.tether")
 RANK = (sys.executable, "-P", "-m", "netpart.launch.rank")
@@ -50,14 +52,14 @@ class MpiTeam(Team):
         self.pids: dict[int, int] = {}
         self.watches: list[int] = []
 
-    def start(self, control: str, token: bytes) -> None:
+    def start(self, control: str, seats: Seats) -> None:
         found = mpiexec.find()
         self.log_folder.mkdir(parents=True, exist_ok=True)
         for rank in range(self.workers):
             self.log(rank).unlink(missing_ok=True)
         options = mpiexec.arguments(self.workers, self.log_folder, self.hosts, urlsplit(control).hostname or "")
         variables = {
-            "NETPART_CONTROL": control, "NETPART_TOKEN": token.hex(), "NETPART_WORKERS": str(self.workers),
+            "NETPART_CONTROL": control, VARIABLE: seats.master.text, "NETPART_WORKERS": str(self.workers),
             "NETPART_THREADS": str(self.threads),
         }  # fmt: skip
         with open(self.said, "wb") as said, held_back():

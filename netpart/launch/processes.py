@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
 from pathlib import Path
 
+from netpart.errors import NetpartError, came
 from netpart.launch.cores import shared
 from netpart.launch.ends import how, log_tail
+from netpart.launch.seats import Seats
 from netpart.launch.signals import held_back
 from netpart.launch.team import Team
+from netpart.launch.token import VARIABLE, Token
 
 ROOT = Path(__file__).resolve().parents[2]
 """Where this netpart is imported from; workers must run the same one, whatever folder they are started in."""
@@ -27,24 +31,30 @@ class ProcessTeam(Team):
         self.processes: list[subprocess.Popen[bytes]] = []
         self.watches: list[int] = []
 
-    def start(self, control: str, token: bytes) -> None:
+    def start(self, control: str, seats: Seats) -> None:
         self.log_folder.mkdir(parents=True, exist_ok=True)
         for rank in range(self.workers):
-            environment = os.environ | self.variables(rank, control, token)
-            with open(self.log(rank), "wb") as log, held_back():  # until somebody knows the process, to end it
-                process = subprocess.Popen(
-                    COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )  # fmt: skip
-                self.processes.append(process)
-                self.watches.append(os.pidfd_open(process.pid))
+            try:
+                self.spawn(rank, os.environ | self.variables(rank, control, seats.ticket(rank)))
+            except OSError as error:
+                raise NetpartError(f"worker {rank}: expected to be started, got {came(error)}") from error
 
-    def variables(self, rank: int, control: str, token: bytes) -> dict[str, str]:
+    def spawn(self, rank: int, environment: dict[str, str]) -> None:
+        """Starts one worker. Raises OSError."""
+        with open(self.log(rank), "wb") as log, held_back():  # until somebody knows the process, to end it
+            process = subprocess.Popen(
+                COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )  # fmt: skip
+            self.processes.append(process)
+            self.watches.append(os.pidfd_open(process.pid))
+
+    def variables(self, rank: int, control: str, ticket: Token) -> dict[str, str]:
         """What a worker must know before it can ask."""
         own = {
             "NETPART_RANK": str(rank),
             "NETPART_CONTROL": control,
-            "NETPART_TOKEN": token.hex(),
+            VARIABLE: ticket.text,
             "NETPART_LISTEN": self.listen,
             "NETPART_PARENT": str(os.getpid()),
         }
@@ -83,6 +93,12 @@ class ProcessTeam(Team):
         for watch in self.watches:
             os.close(watch)
         self.watches = []
+
+
+def control_address(scheme: str = "ipc") -> str:
+    """Where a coordinator listens for workers of this host, or of this process: nothing on disk, nothing beyond it."""
+    name = f"netpart-control-{secrets.token_hex(8)}"
+    return f"inproc://{name}" if scheme == "inproc" else f"ipc://@{name}"
 
 
 def surroundings() -> dict[str, str]:

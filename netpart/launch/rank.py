@@ -65,9 +65,10 @@ def run(environment: Mapping[str, str]) -> bool:
         )
     import zmq
 
+    from netpart.launch.address import is_tcp
     from netpart.launch.join import end as close
-    from netpart.launch.link import is_tcp
     from netpart.launch.member import Away, serve
+    from netpart.launch.token import VARIABLE, parse
     from netpart.proto.control_pb2 import WelcomeProto
     from netpart.transport.transport import Transport
 
@@ -77,10 +78,10 @@ def run(environment: Mapping[str, str]) -> bool:
     def lost() -> NoReturn:
         close(f"worker {world.rank}: lost its coordinator at {address}: that ended, or the link to it is broken")
 
-    address, token = environment["NETPART_CONTROL"], bytes.fromhex(environment["NETPART_TOKEN"])
+    address, ticket = environment["NETPART_CONTROL"], parse(environment[VARIABLE], VARIABLE).ticket(world.rank)
     away = Away(None, lost) if is_tcp(address) else None
     with zmq.Context() as context:
-        done = serve(context, address, world.rank, token, connect, "", sys.stderr, away)
+        done = serve(context, address, world.rank, ticket, connect, "", sys.stderr, away)
     if done:
         end(world)
     return done

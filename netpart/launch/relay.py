@@ -8,10 +8,10 @@ import numpy as np
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.errors import DataError, came
-from netpart.launch.files import box_of, elements
+from netpart.launch.files import PIECE_BYTES, box_of, dtype_of, elements
 from netpart.launch.saving import CheckpointBook
 from netpart.proto.control_pb2 import RegionProto
-from netpart.spec import extent
+from netpart.spec import extent, size
 
 
 class Relay:
@@ -39,7 +39,9 @@ class Relay:
         """Reads the box that is asked for; returns the same with its elements."""
         if region.path not in self.sources:
             raise DataError(f"{region.path}: expected the checkpoint that this run starts from, got another file")
-        values = np.empty(extent(box_of(region)), region.dtype)
+        if (asked := size(box_of(region)) * dtype_of(region).itemsize) > max(PIECE_BYTES, dtype_of(region).itemsize):
+            raise DataError(f"{region.path}: expected a piece of at most {PIECE_BYTES} bytes, got one of {asked}")
+        values = np.empty(extent(box_of(region)), dtype_of(region))
         with open_checkpoint(Path(region.path)) as file:
             file.read_region(region.name, box_of(region), values, tuple(region.shape) or None)
         answer = RegionProto()

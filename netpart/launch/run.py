@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -29,13 +28,14 @@ from netpart.launch.meeting import JoinTeam, Meeting
 from netpart.launch.mpi import MpiTeam
 from netpart.launch.nccl import settle_collectives
 from netpart.launch.notes import Notes
-from netpart.launch.processes import ProcessTeam
+from netpart.launch.processes import ProcessTeam, control_address
 from netpart.launch.signals import listening
 from netpart.launch.summary import summarise
 from netpart.launch.team import Team
 from netpart.launch.threads import ThreadTeam
 from netpart.launch.transports import choose
 from netpart.launch.watch import Member
+from netpart.launch.words import understood
 from netpart.launch.workspace import chosen_workspace
 from netpart.plan.partition import partition
 from netpart.program.kernels import settle
@@ -86,8 +86,10 @@ def run(
         sweep(options.workspace / "checkpoint")
         began = time.monotonic()
         members = lead(cut, options, launcher, notes, meeting, hosts)
+        seconds = time.monotonic() - began
         notes.refuse_removal()
-        return summarise(cut, options, members, notes, time.monotonic() - began)
+        with understood("finished"):
+            return summarise(cut, options, members, notes, seconds)
     finally:
         notes.close()
 
@@ -110,7 +112,8 @@ def lead(
     hosts: Path | None = None,
 ) -> list[Member]:  # fmt: skip
     """Starts the workers and leads them to the end of the job; returns what each said at the end."""
-    here = hostfile.control_address(hosts) if hosts and not meeting else control_address(launcher)
+    scheme = "inproc" if launcher == "threads" else "ipc"
+    here = hostfile.control_address(hosts) if hosts and not meeting else control_address(scheme)
     address = meeting.address if meeting else here
     token, threads = meeting.token if meeting else None, asked_threads(partition.job)
     context: zmq.Context[Any] = zmq.Context()
@@ -128,12 +131,6 @@ def lead(
     finally:
         if not team.running():
             context.term()
-
-
-def control_address(launcher: str) -> str:
-    """Where the coordinator listens: nothing on disk, nothing beyond this host."""
-    name = f"netpart-control-{secrets.token_hex(8)}"
-    return f"inproc://{name}" if launcher == "threads" else f"ipc://@{name}"
 
 
 def make_options(job: Job, workspace: Path | None) -> Options:

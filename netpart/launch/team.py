@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from netpart.launch.events import Invited
+from netpart.launch.seats import Seats
 from netpart.launch.signals import held_back
 from netpart.launch.watch import START_SECONDS
 from netpart.proto.control_pb2 import JoinedProto, JoinProto
@@ -17,16 +18,17 @@ class Team(ABC):
 
     ``parting_seconds`` is how long they get to end by themselves after a failure: 0 where they can be killed.
     ``start_seconds`` is how long they may take to introduce themselves, ``absent_hint`` what to do about one that did
-    not.
+    not. ``here`` is where the workers that it starts on this host find the coordinator, "" for where all others do.
     """
 
     parting_seconds: float
     start_seconds: float = START_SECONDS
     absent_hint: str = "look at its log"
+    here: str = ""
 
     @abstractmethod
-    def start(self, control: str, token: bytes) -> None:
-        """Starts every worker; each connects to the coordinator at ``control``."""
+    def start(self, control: str, seats: Seats) -> None:
+        """Starts every worker; each connects to the coordinator at ``control`` and shows the ticket of its seat."""
 
     def met(self, rank: int, pid: int) -> None:
         """Hears of which process a worker is, from the worker itself; for teams that do not start them one by one."""
@@ -39,6 +41,10 @@ class Team(ABC):
     def admit(self, wish: JoinProto) -> JoinedProto:
         """The answer to somebody who knows the token and asks to be a worker."""
         return JoinedProto(refused="expected nobody: this run starts its workers itself")
+
+    def leave(self, rank: int) -> None:
+        """Hears that a worker which was admitted has not introduced itself: its place is free again."""
+        return
 
     def missing(self) -> tuple[int, ...]:
         """Ranks that nobody has taken."""

@@ -9,7 +9,9 @@ from typing import Any
 import zmq
 
 from netpart.launch.member import serve
+from netpart.launch.seats import Seats
 from netpart.launch.team import Team
+from netpart.launch.token import Token
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
@@ -25,21 +27,21 @@ class ThreadTeam(Team):
         self.threads: list[threading.Thread] = []
         self.logs = [io.StringIO() for _ in range(workers)]
 
-    def start(self, control: str, token: bytes) -> None:
+    def start(self, control: str, seats: Seats) -> None:
         for rank in range(len(self.hub)):
             thread = threading.Thread(
-                target=self.serve, args=(control, rank, token), name=f"worker {rank}", daemon=True
+                target=self.serve, args=(control, rank, seats.ticket(rank)), name=f"worker {rank}", daemon=True
             )
             self.threads.append(thread)
             thread.start()
 
-    def serve(self, control: str, rank: int, token: bytes) -> None:
+    def serve(self, control: str, rank: int, ticket: Token) -> None:
         """Runs one worker to its end."""
 
         def connect(welcome: WelcomeProto) -> Transport:
             return self.hub[rank]
 
-        serve(self.context, control, rank, token, connect, "", self.logs[rank])
+        serve(self.context, control, rank, ticket, connect, "", self.logs[rank])
 
     def descriptors(self) -> list[int]:
         return []

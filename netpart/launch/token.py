@@ -1,4 +1,7 @@
-"""The run's token: the secret that its workers share, as text of 32 hexadecimal digits.
+"""The run's token: the secret that its workers share, and the coordinator's public key, as text.
+
+    5f0c…32 hexadecimal digits             made by a person: the coordinator's keys are derived from it
+    5f0c…32 digits:91ab…64 digits          made by netpart: after the colon the public key that it drew for this run
 
 It reaches a process through its environment or a file that nobody else can read, never through a command line, which
 every user of a host can see.
@@ -9,16 +12,37 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 from netpart.errors import ConfigError, came
 
 VARIABLE = "NETPART_TOKEN"
-BYTES = 16
+BYTES, KEY_BYTES = 16, 32
 HINT = "make one with `openssl rand -hex 16`"
 
 
-def given(environment: Mapping[str, str], file: Path | None = None) -> bytes | None:
+@dataclass(frozen=True, repr=False)
+class Token:
+    """``secret`` (16 bytes) is shown to the coordinator; ``key`` (32 bytes) is the public half of the key that it has,
+    b"" if that is derived from the secret."""
+
+    secret: bytes
+    key: bytes = b""
+
+    @property
+    def text(self) -> str:
+        """What ``parse`` reads."""
+        return f"{self.secret.hex()}:{self.key.hex()}" if self.key else self.secret.hex()
+
+    def ticket(self, rank: int, turn: int = 0) -> Token:
+        """The token of one worker of those that share this one; of each of those that were it in turn, another."""
+        place = rank.to_bytes(4, "big") + turn.to_bytes(4, "big")
+        return Token(blake2b(place, key=self.secret, digest_size=BYTES).digest(), self.key)
+
+
+def given(environment: Mapping[str, str], file: Path | None = None) -> Token | None:
     """The token in ``file``, or else in the environment; None where there is none. Raises ConfigError."""
     if file is not None:
         return parse(read(file), str(file))
@@ -26,16 +50,28 @@ def given(environment: Mapping[str, str], file: Path | None = None) -> bytes | N
     return None if text is None else parse(text, VARIABLE)
 
 
-def parse(text: str, who: str) -> bytes:
-    """The bytes of a token. Raises ConfigError, which does not repeat ``text``."""
-    expected = f"{2 * BYTES} hexadecimal digits"
+def parse(text: str, who: str) -> Token:
+    """The token that ``text`` says. Raises ConfigError, which does not repeat ``text``."""
+    secret, colon, key = text.strip().partition(":")
+    return Token(digits(secret, BYTES, who), digits(key, KEY_BYTES, who) if colon else b"")
+
+
+def digits(text: str, count: int, who: str) -> bytes:
+    """``count`` bytes in hexadecimal digits. Raises ConfigError."""
+    expected = f"{2 * count} hexadecimal digits"
     try:
-        token = bytes.fromhex(text.strip())
+        found = bytes.fromhex(text)
     except ValueError:
         raise ConfigError(who, expected, "other characters", HINT) from None
-    if len(token) != BYTES:
-        raise ConfigError(who, expected, str(2 * len(token)), HINT)
-    return token
+    if len(found) != count:
+        raise ConfigError(who, expected, str(2 * len(found)), HINT)
+    return found
+
+
+def refuse_pinned(token: Token | None, who: str) -> None:
+    """Raises ConfigError for a token that another coordinator made: nobody else has the other half of its key."""
+    if token is not None and token.key:
+        raise ConfigError(who, f"{2 * BYTES} hexadecimal digits", "the token that netpart made for another run", HINT)
 
 
 def read(file: Path) -> str:
@@ -54,10 +90,10 @@ def read(file: Path) -> str:
         raise ConfigError(str(file), "a file with the run's token", got, hint) from None
 
 
-def keep(file: Path, token: bytes) -> Path:
+def keep(file: Path, token: Token) -> Path:
     """Writes ``token`` to ``file``, which only its owner can read; returns its absolute path."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as out:
-        out.write(token.hex() + "\n")
+        out.write(token.text + "\n")
     return file.absolute()

@@ -17,12 +17,14 @@ class JoinProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., host: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
 
 class JoinedProto(_message.Message):
-    __slots__ = ("rank", "refused")
+    __slots__ = ("rank", "refused", "ticket")
     RANK_FIELD_NUMBER: _ClassVar[int]
     REFUSED_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
     rank: int
     refused: str
-    def __init__(self, rank: _Optional[int] = ..., refused: _Optional[str] = ...) -> None: ...
+    ticket: bytes
+    def __init__(self, rank: _Optional[int] = ..., refused: _Optional[str] = ..., ticket: _Optional[bytes] = ...) -> None: ...
 
 class HelloProto(_message.Message):
     __slots__ = ("rank", "pid", "token", "version")

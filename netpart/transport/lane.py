@@ -125,9 +125,13 @@ class Lane:
     @classmethod
     def open(cls, memory: mmap.mmap, run_id: bytes, place: Place = nowhere) -> Lane:
         """Reads the promises from the receiver's memory; the sender's end."""
-        count = memoryview(memory).cast("q")[COUNT // WORD]
-        rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(count))
+        count, most = memoryview(memory).cast("q")[COUNT // WORD], (len(memory) - PROMISES) // PROMISE.size
+        rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(min(count, most)))
         promises = [Promise(unpack_header(packed, run_id), *rest) for packed, *rest in rows]
+        if not 0 <= count <= most or lane_bytes(promises) > len(memory):
+            raise TransportError(
+                f"expected promises that fit a lane of {len(memory)} bytes, got {count} of larger ones"
+            )
         return cls(memory, promises, run_id, place, sends=True)
 
     def join(self, back: Lane) -> str:
@@ -172,8 +176,13 @@ class Lane:
         return self._words[SENT // WORD] == self._taken
 
     def read(self) -> Iterator[tuple[int, int]]:
-        """The messages that have come since the last call: number of the promise, and step."""
+        """The messages that have come since the last call: number of the promise, and step.
+
+        Raises TransportError for more of them than the ring holds.
+        """
         words, sent = self._words, self._words[SENT // WORD]
+        if sent - self._taken > self._capacity:
+            raise TransportError(f"expected at most {self._capacity} messages on their way, got {sent - self._taken}")
         while self._taken < sent:
             at = self._ring + self._taken % self._capacity * 2
             self._taken += 1

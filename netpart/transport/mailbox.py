@@ -66,6 +66,11 @@ class Mailbox:
         """Bytes of the largest payload promised so far."""
         return max((stream.nbytes for stream in self._streams.values()), default=0)
 
+    @property
+    def ahead(self) -> int:
+        """Messages that may wait on all channels together."""
+        return sum(stream.ahead for stream in self._streams.values())
+
     def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any], ahead: int = WINDOW) -> None:
         """Promises that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one a step.
 

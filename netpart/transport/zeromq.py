@@ -5,7 +5,8 @@
 
 ZeroMQ's own thread, which needs no interpreter, drains everything that comes in while the worker computes, so a send
 never waits for the receiver's worker; the worker takes in what has come when it looks. What may pile up is bounded by
-the mailbox, not by ZeroMQ's high-water marks, which count messages of any size on both ends.
+the mailbox; a peer that sends what was not agreed waits in TCP once QUEUES times the messages that may be on their way
+are there. Over tcp a peer shows the run id before its first frame is read (sockets.py).
 """
 
 from __future__ import annotations
@@ -16,19 +17,23 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 import zmq
 
 from netpart.errors import TransportError
 from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Foreign, Header, pack, payload, unpack
+from netpart.transport.sockets import HANDSHAKE_BYTES, bind, connect, keep_door, limited, show_password
 from netpart.transport.transport import WINDOW, Transport
 
 HEARTBEAT, LOST = 1000, 5000
 """Milliseconds between heartbeats on tcp, and without one after which a link is lost."""
 SLACK = 1 << 20
 """Bytes by which a frame may exceed the largest promise and still be read, so that its mistake can be named."""
+QUEUES, SPARE = 2, 16
+"""ZeroMQ tells a sender what was taken only once half of the queue was: twice as many messages as may wait, and a few
+that nobody promised, so that they can be named."""
 PATIENCE = 0.02
 """Seconds that a send waits for ZeroMQ to let go of the oldest slot before it takes a new one."""
 SHORT = {
@@ -39,6 +44,7 @@ SHORT = {
 """What ``bind`` makes of a scheme alone; the @ is Linux's abstract namespace, which leaves no file behind."""
 
 _Socket = zmq.Socket[bytes]
+T = TypeVar("T")
 
 
 @dataclass
@@ -95,10 +101,12 @@ class ZeroMQTransport(Transport):
         self.mailbox.limit = max(self._largest, self.mailbox.largest)
         token = secrets.token_hex(8)
         wanted = SHORT.get(address, address).format(token=token, rank=self.rank)
-        pull = self._socket(zmq.PULL, wanted)
-        pull.setsockopt(zmq.MAXMSGSIZE, HEADER.size + self.mailbox.limit + SLACK)
-        self._open(pull, pull.bind, wanted)
-        self._pull, self.address = pull, pull.getsockopt_string(zmq.LAST_ENDPOINT)
+        largest, queue = HEADER.size + self.mailbox.limit + SLACK, QUEUES * self.mailbox.ahead + SPARE
+        pull = self._socket(zmq.PULL, wanted, largest, queue)
+        if wanted.startswith("tcp:"):
+            keep_door(self._context, pull, self._password)
+        self.address = self._open(pull, bind, wanted)
+        self._pull = pull
         return self.address
 
     def connect(self, addresses: Mapping[int, str]) -> None:
@@ -109,8 +117,10 @@ class ZeroMQTransport(Transport):
         for peer, address in addresses.items():
             if peer in self._pushes:
                 raise TransportError(f"rank {self.rank}: expected one address of rank {peer}, got {address} as well")
-            push = self._socket(zmq.PUSH, address)
-            self._open(push, push.connect, address)
+            push = self._socket(zmq.PUSH, address, HANDSHAKE_BYTES, 0)
+            if address.startswith("tcp:"):
+                show_password(push, self._password)
+            self._open(push, connect, address)
             self._pushes[peer] = push
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
@@ -151,18 +161,21 @@ class ZeroMQTransport(Transport):
         slots.append(slot)
         return slot
 
-    def _socket(self, kind: int, address: str) -> _Socket:
-        socket = self._context.socket(kind)
-        socket.set_hwm(0)
+    @property
+    def _password(self) -> bytes:
+        return self._run_id.hex().encode()
+
+    def _socket(self, kind: int, address: str, largest: int, queue: int) -> _Socket:
+        socket = limited(self._context, kind, largest, queue)
         socket.setsockopt(zmq.LINGER, self._linger)
         if address.startswith("tcp:"):
             socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
             socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, LOST)
         return socket
 
-    def _open(self, socket: _Socket, how: Callable[[str], object], address: str) -> None:
+    def _open(self, socket: _Socket, how: Callable[[_Socket, str], T], address: str) -> T:
         try:
-            how(address)
+            return how(socket, address)
         except zmq.ZMQError as error:
             socket.close(0)
             hint = "check that the host is this one and the port is free"

@@ -21,6 +21,7 @@ from netpart.launch.coordinator import Coordinator
 from netpart.launch.events import Event
 from netpart.launch.mpi import MpiTeam
 from netpart.launch.processes import ProcessTeam
+from netpart.launch.seats import Seats
 from netpart.proto.reader import load
 
 
@@ -32,16 +33,16 @@ def tell(kind: str, **values: Any) -> None:
 class TellingTeam(ProcessTeam):
     """Names its processes as soon as they are there."""
 
-    def start(self, control: str, token: bytes) -> None:
-        super().start(control, token)
+    def start(self, control: str, seats: Seats) -> None:
+        super().start(control, seats)
         tell("spawned", pids=[process.pid for process in self.processes], address=control)
 
 
 class TellingMpiTeam(MpiTeam):
     """Names mpiexec and all it has started once every worker is met; the workers come first, in their order."""
 
-    def start(self, control: str, token: bytes) -> None:
-        super().start(control, token)
+    def start(self, control: str, seats: Seats) -> None:
+        super().start(control, seats)
         self.control = control
 
     def met(self, rank: int, pid: int) -> None:

@@ -10,6 +10,8 @@ import zmq
 
 from netpart.errors import NetpartError
 from netpart.launch.control import HEART, VOICE, Control, Stopped, identity
+from netpart.launch.token import Token
+from netpart.launch.words import PART_BYTES, Garbled, pack
 from netpart.proto.control_pb2 import ControlProto
 
 ADDRESS, TOKEN = "inproc://control", b"t" * 16
@@ -31,7 +33,7 @@ def router(context: zmq.Context[Any]) -> Iterator[zmq.Socket[bytes]]:
 
 @pytest.fixture
 def control(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> Iterator[Control]:
-    control = Control(context, ADDRESS, 2, TOKEN)
+    control = Control(context, ADDRESS, 2, Token(TOKEN))
     yield control
     control.close()
 
@@ -91,4 +93,18 @@ def test_an_answer_out_of_turn(router: zmq.Socket[bytes], control: Control) -> N
 
 
 def test_closing_without_hello_leaves_nothing(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> None:
-    Control(context, ADDRESS, 1, TOKEN).close()
+    Control(context, ADDRESS, 1, Token(TOKEN)).close()
+
+
+def test_a_plan_comes_in_parts_and_what_is_no_message_is_said_so(router: zmq.Socket[bytes], control: Control) -> None:
+    control.send(ControlProto(stop=False))
+    heard(router, "stop")
+    message = welcome()
+    message.welcome.plan = bytes(3 * PART_BYTES)
+    parts = pack(message)
+    assert max(map(len, parts)) == PART_BYTES
+    router.send_multipart([identity(TOKEN, 2, VOICE), *parts])
+    assert control.receive("welcome") == message
+    router.send_multipart([identity(TOKEN, 2, VOICE), b"\xff"])
+    with pytest.raises(Garbled, match="expected a message of the control plane, got 1 other bytes"):
+        control.receive("go")

@@ -19,6 +19,8 @@ from netpart.launch.control import VOICE, Control, identity
 from netpart.launch.files import PIECE_BYTES, RemoteFiles, pieces
 from netpart.launch.relay import Relay
 from netpart.launch.saving import CheckpointBook
+from netpart.launch.token import Token
+from netpart.launch.words import pack, unpack
 from netpart.proto.control_pb2 import ControlProto, RegionProto
 from netpart.spec import Region, extent, intersect, relative, size, whole
 from tests.worker.jobs import LENET, partition
@@ -54,17 +56,17 @@ def worker() -> Iterator[Callable[[Relay], RemoteFiles]]:
 
     def serve(relay: Relay) -> None:
         while router.poll(DEADLINE_MS):
-            name, data = router.recv_multipart()
-            message = ControlProto.FromString(data)
+            name, *parts = router.recv_multipart()
+            message = unpack(parts)
             if message.WhichOneof("message") == "stop":
                 return
             write = message.WhichOneof("message") == "region_write"
             region = relay.write(message.region_write) if write else relay.read(message.region_read)
             assert name == identity(TOKEN, 1, VOICE)
-            router.send_multipart([name, ControlProto(region=region).SerializeToString()])
+            router.send_multipart([name, *pack(ControlProto(region=region))])
 
     def start(relay: Relay) -> RemoteFiles:
-        controls.append(Control(context, ADDRESS, 1, TOKEN))
+        controls.append(Control(context, ADDRESS, 1, Token(TOKEN)))
         threads.append(threading.Thread(target=serve, args=(relay,)))
         threads[0].start()
         return RemoteFiles(controls[0])

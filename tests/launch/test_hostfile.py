@@ -30,6 +30,14 @@ def test_a_file_without_hosts_is_refused(tmp_path: Path) -> None:
         hostfile.read(path)
 
 
+def test_ipv6_addresses_are_not_what_mpiexec_reads(tmp_path: Path) -> None:
+    path = tmp_path / "hosts"
+    for line in ("fd00::2", "[fd00::2]:4"):
+        path.write_text(f"node1:2\n{line}\n")
+        with pytest.raises(ConfigError, match=r"expected names or IPv4 addresses, .*; give the host a name"):
+            hostfile.read(path)
+
+
 def test_hosts_that_are_this_one_reach_it_on_loopback(tmp_path: Path) -> None:
     assert hostfile.own_address(["localhost", "127.0.0.1"]) == "127.0.0.1"
     (tmp_path / "hosts").write_text("localhost:2\n")
@@ -47,9 +55,9 @@ def test_the_way_out_is_preferred_to_loopback(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_host_nobody_knows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(self: socket.socket, address: object) -> None:
+    def unknown(*args: object, **options: object) -> None:
         raise socket.gaierror("Name or service not known")
 
-    monkeypatch.setattr(socket.socket, "connect", unknown)
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(NetpartError, match="host node9: expected to be reachable, got Name or service not known"):
         hostfile.way_to("node9")

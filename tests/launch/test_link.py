@@ -11,10 +11,11 @@ import pytest
 import zmq
 
 from netpart.launch.control import Control, dealer
-from netpart.launch.link import GRACE_SECONDS, OPEN_SECONDS, Link, secure_server
+from netpart.launch.link import GRACE_SECONDS, OPEN_SECONDS, Link, derived, own_pair, secure_server
+from netpart.launch.token import Token
 from netpart.proto.control_pb2 import ControlProto
 
-TOKEN, OTHER = b"t" * 16, b"o" * 16
+TOKEN, OTHER = Token(b"t" * 16), Token(b"o" * 16)
 DEADLINE, DEADLINE_MS = 30.0, 30_000
 
 
@@ -27,17 +28,17 @@ def context() -> Iterator[zmq.Context[Any]]:
 @pytest.fixture
 def router(context: zmq.Context[Any]) -> Iterator[zmq.Socket[bytes]]:
     with context.socket(zmq.ROUTER) as router:
-        secure_server(router, TOKEN)
+        secure_server(router, derived(TOKEN.secret)[1])
         router.bind("tcp://127.0.0.1:*")
         yield router
 
 
 @pytest.fixture
-def call(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> Iterator[Callable[[bytes], Link]]:
+def call(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> Iterator[Callable[[Token], Link]]:
     """Connects with a token, says something, and returns the link."""
     links: list[Link] = []
 
-    def call(token: bytes) -> Link:
+    def call(token: Token) -> Link:
         address = router.getsockopt_string(zmq.LAST_ENDPOINT)
         socket = dealer(context, address, token, b"me")
         links.append(Link(socket, monotonic()))
@@ -59,7 +60,7 @@ def until(true: Callable[[], bool], link: Link) -> None:
         link.monitor.poll(50)
 
 
-def test_who_has_the_token_is_heard(router: zmq.Socket[bytes], call: Callable[[bytes], Link]) -> None:
+def test_who_has_the_token_is_heard(router: zmq.Socket[bytes], call: Callable[[Token], Link]) -> None:
     link = call(TOKEN)
     assert router.poll(DEADLINE_MS)
     assert router.recv_multipart() == [b"me", b"hello"]
@@ -68,14 +69,36 @@ def test_who_has_the_token_is_heard(router: zmq.Socket[bytes], call: Callable[[b
     assert not link.refused
 
 
-def test_who_has_another_one_is_refused_and_not_heard(router: zmq.Socket[bytes], call: Callable[[bytes], Link]) -> None:
+def test_who_has_another_one_is_refused_and_not_heard(router: zmq.Socket[bytes], call: Callable[[Token], Link]) -> None:
     link = call(OTHER)
     until(lambda: link.look(0.0) or link.refused, link)
     assert not router.poll(100)
 
 
+def test_who_has_the_token_alone_is_not_taken_for_the_coordinator(
+    router: zmq.Socket[bytes], call: Callable[[Token], Link]
+) -> None:
+    """The router has all that can be made of the token; the worker knows the key that the coordinator drew."""
+    drawn, _ = own_pair(None)
+    link = call(Token(TOKEN.secret, drawn.key))
+    until(lambda: link.look(0.0) or link.refused, link)
+    assert not router.poll(100)
+
+
+def test_a_drawn_key_is_accepted(
+    context: zmq.Context[Any], router: zmq.Socket[bytes], call: Callable[[Token], Link]
+) -> None:
+    token, secret = own_pair(None)
+    router.unbind(router.getsockopt_string(zmq.LAST_ENDPOINT))
+    secure_server(router, secret)
+    router.bind("tcp://127.0.0.1:*")
+    link = call(token)
+    assert router.poll(DEADLINE_MS)
+    until(lambda: link.look(0.0) or link.opened, link)
+
+
 def test_a_coordinator_that_ends_is_missed_after_a_moment(
-    router: zmq.Socket[bytes], call: Callable[[bytes], Link]
+    router: zmq.Socket[bytes], call: Callable[[Token], Link]
 ) -> None:
     link = call(TOKEN)
     until(lambda: link.look(0.0) or link.opened, link)
@@ -84,7 +107,7 @@ def test_a_coordinator_that_ends_is_missed_after_a_moment(
     assert link.look(GRACE_SECONDS + 0.1)
 
 
-def test_a_coordinator_that_never_answers_is_missed(call: Callable[[bytes], Link]) -> None:
+def test_a_coordinator_that_never_answers_is_missed(call: Callable[[Token], Link]) -> None:
     link = call(OTHER)
     assert link.look(monotonic() + OPEN_SECONDS + 0.1)
 

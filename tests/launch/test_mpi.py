@@ -16,6 +16,8 @@ from netpart.errors import ConfigError, NetpartError
 from netpart.launch import mpiexec
 from netpart.launch.mpi import MpiTeam
 from netpart.launch.run import run
+from netpart.launch.seats import Seats
+from netpart.launch.token import Token
 from netpart.proto.reader import load
 from tests.end2end.running import mlp
 
@@ -39,7 +41,7 @@ def team(tmp_path: Path) -> Iterator[MpiTeam]:
         open(os.open(tmp_path / "met", os.O_RDWR), encoding="utf-8", buffering=1) as met,
         MpiTeam(2, tmp_path / "log", rank=(sys.executable, "-P", "-c", WAIT, str(tmp_path / "met"))) as team,
     ):
-        team.start("inproc://nobody", b"token")
+        team.start("inproc://nobody", Seats(Token(b"t" * 16), 2))
         for _ in range(2):
             rank, pid = met.readline().split()
             team.met(int(rank), int(pid))

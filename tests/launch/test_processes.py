@@ -12,6 +12,8 @@ import pytest
 
 from netpart.launch import processes
 from netpart.launch.processes import ProcessTeam
+from netpart.launch.seats import Seats
+from netpart.launch.token import Token
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessTea
     """Two processes that write a line and wait to be ended."""
     monkeypatch.setattr(processes, "COMMAND", ("sh", "-c", "echo worker $NETPART_RANK; exec tail -f /dev/null"))
     with ProcessTeam(2, tmp_path / "log") as team:
-        team.start("inproc://nobody", b"token")
+        team.start("inproc://nobody", Seats(Token(b"t" * 16), 2))
         yield team
 
 

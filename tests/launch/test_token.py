@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.launch.token import given, keep
+from netpart.launch.token import Token, given, keep, parse
 
-TOKEN = bytes(range(16))
+TOKEN, DRAWN = Token(bytes(range(16))), Token(bytes(range(16)), bytes(range(32)))
 
 
 def test_it_is_kept_for_its_owner_alone_and_found_again(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("an old one")
-    path = keep(tmp_path / "token", TOKEN)
+    path = keep(tmp_path / "token", DRAWN)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert given({"NETPART_TOKEN": "ff" * 16}, path) == TOKEN
+    assert given({"NETPART_TOKEN": "ff" * 16}, path) == DRAWN
 
 
 def test_it_comes_through_the_environment() -> None:
-    assert given({"NETPART_TOKEN": f" {TOKEN.hex()}\n"}) == TOKEN
+    assert given({"NETPART_TOKEN": f" {TOKEN.text}\n"}) == TOKEN
     assert given({}) is None
 
 
@@ -30,6 +30,19 @@ def test_what_is_no_token_is_not_repeated(text: str, got: str) -> None:
         given({"NETPART_TOKEN": text})
     hint = "make one with `openssl rand -hex 16`"
     assert str(caught.value) == f"NETPART_TOKEN: expected 32 hexadecimal digits, got {got}; {hint}"
+
+
+def test_the_key_is_read_and_not_repeated() -> None:
+    assert parse(DRAWN.text, "F") == DRAWN
+    assert DRAWN.text not in repr(DRAWN)
+    with pytest.raises(ConfigError, match=r"^F: expected 64 hexadecimal digits, got 4; make one"):
+        parse(f"{TOKEN.text}:abcd", "F")
+
+
+def test_tickets_differ_and_carry_the_key() -> None:
+    tickets = [DRAWN.ticket(rank, turn) for rank in range(3) for turn in range(2)]
+    assert len({ticket.secret for ticket in tickets} | {DRAWN.secret}) == 7
+    assert {ticket.key for ticket in tickets} == {DRAWN.key}
 
 
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:

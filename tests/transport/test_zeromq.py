@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +13,15 @@ import zmq
 
 from netpart.errors import TransportError
 from netpart.transport.frames import HEADER, Header, pack
-from netpart.transport.zeromq import SLACK, ZeroMQTransport
+from netpart.transport.sockets import show_password
+from netpart.transport.zeromq import QUEUES, SLACK, SPARE, ZeroMQTransport
 
 RUN = b"run-0001"
 CHANNEL = (1, 0, 0, 5, 0)
 ARRAY = np.arange(6, dtype=np.float32).reshape(2, 3)
 FRAME = pack(Header(0, CHANNEL, 0, ARRAY.dtype, ARRAY.shape), RUN) + ARRAY.tobytes()
 DEADLINE = 30.0
+REFUSED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 
 
 @contextmanager
@@ -32,7 +34,10 @@ def receiver(scheme: str = "ipc") -> Iterator[ZeroMQTransport]:
 
 @contextmanager
 def stranger(address: str) -> Iterator[zmq.Socket[bytes]]:
+    """Somebody who may connect: the same user, or one who has seen the run id."""
     with zmq.Context() as context, context.socket(zmq.PUSH) as push:
+        if address.startswith("tcp:"):
+            show_password(push, RUN.hex().encode())
         push.connect(address)
         yield push
 
@@ -80,6 +85,40 @@ def test_a_frame_beyond_the_limit_is_refused_and_missed() -> None:
         assert (transport.arrivals, transport.dropped) == (1, 0)
         with pytest.raises(TransportError, match="expected step 0 from rank 0, got step 1: a message was lost"):
             transport.receive(CHANNEL, 0)
+
+
+def test_who_does_not_know_the_run_is_not_read() -> None:
+    """Neither a frame nor the first of endless parts, which no limit of ZeroMQ would stop."""
+    with receiver("tcp") as transport, zmq.Context() as context, ExitStack() as stack:
+        for password in (b"", b"run-0002".hex().encode()):
+            push = stack.enter_context(context.socket(zmq.PUSH))
+            push.linger = 0
+            if password:
+                show_password(push, password)
+            with push.get_monitor_socket(REFUSED) as monitor:
+                push.connect(transport.address)
+                push.send(FRAME)
+                assert monitor.poll(int(DEADLINE * 1000))
+            push.disable_monitor()
+        with sender(transport.address) as ours:
+            ours.send(CHANNEL, 0, 1, ARRAY)
+            assert transport.wait(DEADLINE)
+        assert (transport.arrivals, transport.dropped) == (1, 0)
+
+
+def test_a_peer_that_sends_what_was_not_agreed_waits() -> None:
+    """Before it was read: what waits here is bounded by promises, in kernel buffers by their size."""
+    frame = bytes(SLACK)
+    with receiver() as transport, stranger(transport.address) as push:
+        push.linger = 0
+        push.set_hwm(1)
+        sent = 0
+        with suppress(zmq.Again):
+            while sent < 200:
+                push.sndtimeo = 300
+                push.send(frame)
+                sent += 1
+        assert QUEUES * transport.mailbox.ahead + SPARE <= sent < 60
 
 
 def test_what_is_expected_after_bind_must_fit() -> None:

@@ -1,0 +1,133 @@
+"""Addresses of hosts: tcp://HOST:PORT, where HOST is a name, an IPv4 address, or an IPv6 address in brackets.
+
+A name that has both kinds of address means the IPv4 one, on every host alike.
+"""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+from netpart.errors import ConfigError, NetpartError
+
+TCP = "tcp://"
+LIKE = "an address like tcp://10.0.0.1:5555"
+ANY_PORT = "*"
+DISCARD = 9
+"""A port to ask the way to; nothing is sent there."""
+FAR = "give the one by which the other hosts reach this host, as `ip address` shows it"
+
+
+def is_tcp(address: str) -> bool:
+    """True for an address that other hosts may reach, whose links are secured and watched."""
+    return address.startswith("tcp:")
+
+
+def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]:
+    """Host, without brackets, and port of tcp://HOST:PORT, which ``who`` gives; with ``free`` the port may be *.
+
+    Raises ConfigError for anything else, which says how to write an IPv6 address that lacks its brackets.
+    """
+    host, _, port = address.removeprefix(TCP).rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else ""
+    if not address.startswith(TCP) or not host or (bare and not is_ipv6(bare)) or (not bare and has_marks(host)):
+        meant = meant_by(address)
+        raise ConfigError(who, LIKE, repr(address), f"write {meant}" if meant else "")
+    if free and port == ANY_PORT:
+        return bare or host, port
+    if not (port.isascii() and port.isdecimal()):
+        raise ConfigError(who, LIKE, repr(address))
+    if len(port) > 5 or not 0 < int(port) < 1 << 16:
+        raise ConfigError(who, "a port from 1 to 65535", f"{port[:20]} in {address[:80]}", "choose one that is free")
+    return bare or host, port
+
+
+def has_marks(host: str) -> bool:
+    """True for what is no name and no IPv4 address."""
+    return any(mark in host for mark in ":[]%/ ") or not host.isprintable()
+
+
+def is_ipv6(host: str) -> bool:
+    """True for an IPv6 address, also one with a scope: fe80::1%eth0."""
+    with suppress(ValueError):
+        return bool(IPv6Address(host))
+    return False
+
+
+def meant_by(address: str) -> str:
+    """The address that somebody meant who left out the brackets, the port or the scheme of IPv6; "" if none is seen."""
+    rest = address.removeprefix(TCP)
+    whole, parted = (rest, "5555"), rest.rpartition(":")[::2]
+    for host, port in (parted, whole) if rest != address or rest.startswith("[") else (whole, parted):
+        bare = host.removeprefix("[").removesuffix("]")
+        if is_ipv6(bare) and (port.isdecimal() or port == ANY_PORT):
+            return written(bare, port)
+    return ""
+
+
+def written(host: str, port: str | int) -> str:
+    """The inverse of ``host_and_port``."""
+    return f"{TCP}[{host}]:{port}" if ":" in host else f"{TCP}{host}:{port}"
+
+
+def listening(address: str, who: str, free: bool = False) -> str:
+    """``address``, which ``who`` gives, by number. Raises ConfigError if other hosts could not use it as it stands,
+    NetpartError for a name that nobody knows."""
+    host, port = host_and_port(address, who, free)
+    try:
+        number = found(host)[-1][0]
+    except OSError as error:
+        raise NetpartError(f"{who}: expected a host that is known, got {error} for {host}; check its name") from None
+    known = ip_address(number)
+    if known.is_unspecified or (known.is_loopback and not is_number(host) and host != "localhost"):
+        raise ConfigError(who, "an address of this host", number, FAR)
+    return written(number, port)
+
+
+def reachable(address: str, who: str) -> str:
+    """``address`` as ZeroMQ takes it, which looks up names in IPv4 alone, again for each attempt: a name that has an
+    IPv6 address only is replaced by it. Raises ConfigError."""
+    host, port = host_and_port(address, who)
+    with suppress(OSError):  # nobody knows the name yet
+        family, number = found(host)[0], found(host)[-1][0]
+        return written(number, port) if family == socket.AF_INET6 else address
+    return address
+
+
+def way_to(host: str, port: str | int = DISCARD) -> str:
+    """The address of this host from which packets to ``host`` leave, as its routes say; nothing is sent.
+
+    Raises OSError where there is no way.
+    """
+    family, target = found(host, port)
+    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        asking.connect(target)
+        return numbered(asking.getsockname())
+
+
+def found(host: str, port: str | int = DISCARD) -> tuple[int, Any]:
+    """Family and socket address of a host, the number first; that of IPv4 if it has one. Raises OSError."""
+    every = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+    family, _, _, _, target = min(every, key=lambda each: each[0] != socket.AF_INET)
+    return family, (numbered(target), *target[1:])
+
+
+def numbered(target: Any) -> str:
+    """The number of a socket address, with the name of its interface where it holds on one alone."""
+    number = str(target[0])
+    scoped = len(target) > 3 and target[3] and "%" not in number
+    return f"{number}%{socket.if_indextoname(target[3])}" if scoped else number
+
+
+def is_number(host: str) -> bool:
+    """True for an IPv4 or IPv6 address."""
+    with suppress(ValueError):
+        return bool(ip_address(host))
+    return False
+
+
+def is_loopback(number: str) -> bool:
+    """True for 127.0.0.1, ::1 and their like."""
+    return ip_address(number).is_loopback

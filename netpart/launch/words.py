@@ -1,0 +1,58 @@
+"""Words: a message of the control plane as what a socket carries: parts of at most PART_BYTES.
+
+The parts are small because whoever connects may send one before he has shown that he has the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from google.protobuf.message import DecodeError
+
+from netpart.errors import NetpartError
+from netpart.proto.control_pb2 import ControlProto
+
+PART_BYTES = 1 << 16
+FRAME_BYTES = PART_BYTES + 256
+"""A part, and what encryption adds."""
+MESSAGE_BYTES = 1 << 28
+"""All parts of a message together: 256 MiB; a plan or a trace of some MiB is the largest that is sent."""
+
+
+class Garbled(NetpartError):
+    """Bytes that are no message of this control plane, or a message that cannot be meant."""
+
+
+def pack(message: ControlProto) -> list[bytes]:
+    """The parts of ``message``: at least one."""
+    data = message.SerializeToString()
+    return [data[at : at + PART_BYTES] for at in range(0, len(data) or 1, PART_BYTES)]
+
+
+def unpack(parts: Sequence[bytes]) -> ControlProto:
+    """The inverse of ``pack``, for any bytes. Raises Garbled."""
+    size = sum(map(len, parts))
+    if size > MESSAGE_BYTES:
+        raise Garbled(f"expected a message of at most {MESSAGE_BYTES} bytes, got {size}")
+    try:
+        message = ControlProto.FromString(b"".join(parts))
+    except DecodeError:
+        raise Garbled(f"expected a message of the control plane, got {size} other bytes") from None
+    if message.WhichOneof("message") is None:
+        raise Garbled("expected a message of the control plane, got an empty one")
+    return message
+
+
+@contextmanager
+def understood(kind: str) -> Iterator[None]:
+    """Raises Garbled for what is found in a message of ``kind`` that no worker of this netpart sends."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise Garbled(f"sent {kind} that cannot be meant: {type(error).__name__}: {error}") from error
+
+
+def plain(text: str, longest: int = 100) -> str:
+    """What a stranger wrote, as it may be shown on a terminal: one line of printable characters."""
+    return "".join(each if each.isprintable() else "?" for each in text[:longest])
