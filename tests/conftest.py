@@ -23,6 +23,12 @@ PEERS = "peers"
 NEVER = f"a test marked {PEERS} is never skipped, as `make test-peers` installs what it needs"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a test that waits for the processes that it has started leaves its core idle."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Dots of several processes share a line, as xdist asked of the reporter that instafail has replaced."""
     plugins = session.config.pluginmanager

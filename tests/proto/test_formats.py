@@ -18,7 +18,7 @@ TEXTS = {
     "an SVG drawing": ['<?xml version="1.0"?>\n<!-- made -->\n<svg width="1">', "<svg>"],
     "HTML or XML": ["<!DOCTYPE html><html>", '<?xml version="1.0"?><net/>'],
     "a Graphviz graph": ["digraph net {\n a -> b }", "strict graph {"],
-    "a Python program": ["#!/usr/bin/python3\nx", "# a net\nimport torch\n", "from torch import nn", '"""A net."""'],
+    "a Python program": ["#!/usr/bin/python3\nx", "# a net\nimport numpy\n", "from numpy import array", '"""A net."""'],
     "YAML": ["---\nname: x\n", "layers:\n  - name: conv1\n", "- name: x\n"],
 }
 
