@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from netpart.checkpoint.header import LENGTH, Header, Tensor, header_length, parse_header
 from netpart.checkpoint.runs import runs
 from netpart.errors import DataError, MissingData, came
+from netpart.files import open_regular
 from netpart.spec import Region, Shape, extent
 
 Transfer = Callable[[int, memoryview, int], int]
@@ -27,7 +28,7 @@ class TensorFile:
     def __init__(self, path: Path, flags: int) -> None:
         self.path = path
         try:
-            self._descriptor = os.open(path, flags | os.O_CLOEXEC)
+            self._descriptor = open_regular(path, flags)
         except OSError as error:
             kind = MissingData if isinstance(error, FileNotFoundError) else DataError
             raise kind(f"{path}: expected a checkpoint, got {came(error)}; check the path") from error

@@ -26,10 +26,6 @@ A verb that returns 1 for an answer sets ``args.trouble``, its exit code for wha
 WRONG, REFUSED, INTERRUPTED = 1, 2, 130
 ALIKE = 0.75
 """Of two options, how much of their letters are the same in a slip of the keyboard."""
-NO_MEMORY = (
-    "expected memory for what was asked, got none; `netpart check` shows what each layer takes: make the batch or the"
-    " layers smaller, or cut them over more workers"
-)
 
 
 class Parser(argparse.ArgumentParser):
@@ -193,11 +189,14 @@ def failed(error: Exception, args: argparse.Namespace) -> int:
     """Says what went wrong and, if it is in the job, where."""
     from netpart.cli.note import note
     from netpart.errors import FULL, ConfigError, JobError, NetpartError
+    from netpart.shortage import shortage
 
     job = getattr(args, "loaded", None)
     if job is not None and isinstance(error, JobError):
         job.explain(error)
-    if isinstance(error, OSError) and (error.filename is not None or error.errno in FULL):
+    if lacking := shortage(error):
+        complain(str(lacking))
+    elif isinstance(error, OSError) and (error.filename is not None or error.errno in FULL):
         hint = "; free some where it writes, and start it again" if error.errno in FULL else ""
         complain(f"{error.filename or 'output'}: {str(error.strerror).lower()}{hint}")
     elif isinstance(error, JobError):
@@ -205,8 +204,6 @@ def failed(error: Exception, args: argparse.Namespace) -> int:
             complain(line)
     elif isinstance(error, NetpartError):
         complain(str(error))
-    elif isinstance(error, MemoryError):
-        complain(NO_MEMORY)
     else:
         complain(f"netpart itself failed: {error!r}; NETPART_DEBUG=1 shows where")
     for text in getattr(error, "__notes__", ()):

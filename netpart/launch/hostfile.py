@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 
 from netpart.errors import ConfigError, NetpartError, came
+from netpart.files import read_file
 
 DISCARD = 9
 """A port to ask the way to; nothing is sent there."""
@@ -15,7 +16,7 @@ HINT = 'write one, a host per line, as "node1:4"'
 def read(path: Path) -> list[str]:
     """The names of the hosts in a file. Raises ConfigError if it cannot be read or names none."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_file(path).decode().splitlines()
     except OSError as error:
         raise ConfigError(f"--hosts {path}", "a host file", came(error), HINT) from None
     except UnicodeDecodeError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from netpart.errors import DataError, came
+from netpart.files import read_file
 from netpart.launch.events import Summary
 
 
@@ -58,10 +59,10 @@ def over(a: float | None, b: float | None) -> float | None:
 def read_summary(path: Path) -> Summary:
     """What ``netpart run --summary`` wrote. Raises DataError for a file that is none."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_file(path))
         known = {field.name for field in fields(Summary)}
         return Summary(**{key: value for key, value in found.items() if key in known})
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         got = came(error) if isinstance(error, OSError) else error
         hint = "run the job on one worker with --summary"
         raise DataError(f"{path}: expected a summary of `netpart run --summary`, got {got}; {hint}") from error

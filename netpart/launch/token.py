@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from netpart.errors import ConfigError, came
+from netpart.files import open_file
 
 VARIABLE = "NETPART_TOKEN"
 BYTES = 16
+LONGEST = 4096
+"""Bytes of a token file that are looked at."""
 HINT = "make one with `openssl rand -hex 16`"
 
 
@@ -41,14 +44,15 @@ def parse(text: str, who: str) -> bytes:
 def read(file: Path) -> str:
     """What a token file holds. Raises ConfigError if others can read it, too."""
     try:
-        mode = file.stat().st_mode
-        if mode & (stat.S_IRWXG | stat.S_IRWXO):
-            got, hint = (
-                f"mode {stat.S_IMODE(mode):o}",
-                "chmod 600 it, and use another token if others have seen this one",
-            )
-            raise ConfigError(str(file), "a file that only its owner can read", got, hint)
-        return file.read_text(encoding="ascii", errors="replace")
+        with open_file(file) as opened:
+            mode = os.fstat(opened.fileno()).st_mode
+            if mode & (stat.S_IRWXG | stat.S_IRWXO):
+                got, hint = (
+                    f"mode {stat.S_IMODE(mode):o}",
+                    "chmod 600 it, and use another token if others have seen this one",
+                )
+                raise ConfigError(str(file), "a file that only its owner can read", got, hint)
+            return opened.read(LONGEST).decode("ascii", errors="replace")
     except OSError as error:
         got, hint = came(error), "the run says where it is"
         raise ConfigError(str(file), "a file with the run's token", got, hint) from None

@@ -87,7 +87,7 @@ def read_profile(path: Path) -> NetProfile:
     Inputs, whose time is that of loading data, and what is taken out of a tuple that nobody reads, are left out.
     """
     layers, edges = dict[str, LayerProfile](), list[tuple[str, str, Position]]()
-    for number, line in enumerate(decode(read_bytes(path), str(path)).splitlines(), start=1):
+    for number, line in enumerate(decode(read_bytes(path, "a profile"), str(path)).splitlines(), start=1):
         position = Position(str(path), number, 1)
         if edge := EDGE.fullmatch(line.rstrip()):
             edges.append((edge["source"], edge["target"], position))
