@@ -1,7 +1,7 @@
 """Files from outside: every file that netpart reads is opened here, by one rule.
 
-It is a regular file. What else has a name, a pipe, a device, a socket, may have no end, or make whoever opens it wait. And
-it is read, never mapped: of a file that shrinks meanwhile there is less to read, where memory would end the process
+It is a regular file. What else has a name, a pipe, a device, a socket, may have no end, or make whoever opens it wait.
+And it is read, never mapped: of a file that shrinks meanwhile there is less to read, where memory would end the process
 (SIGBUS).
 """
 
@@ -76,7 +76,9 @@ def read_file(path: Path, most: int = WHOLE) -> bytes:
     """The content of the regular file at ``path``. Raises OSError as ``open_regular``, and for more than ``most``
     bytes."""
     with open_file(path) as file:
-        content = file.read(most + 1)
+        content: bytes | None = file.read(most + 1)
+    if content is None:  # a file of the kernel that would wait for something to say
+        raise OSError(errno.EAGAIN, "nothing to read yet", str(path))
     if len(content) > most:
         raise OSError(errno.EFBIG, f"more than {bytes_text(most)}", str(path))
     return content

@@ -36,8 +36,9 @@ class TensorFile:
             self._header = _read_header(self._descriptor)
         except (DataError, OSError) as error:
             os.close(self._descriptor)
+            found = f"expected a checkpoint, got {came(error)}" if isinstance(error, OSError) else error
             raise DataError(
-                f"{path}: {error}; use another checkpoint, and if --resume took this one as the newest, remove it"
+                f"{path}: {found}; use another checkpoint, and if --resume took this one as the newest, remove it"
             ) from error
 
     @property

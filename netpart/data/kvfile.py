@@ -40,9 +40,7 @@ class KvStore(Store):
                 spans.extend((start, at))
         return np.frombuffer(spans, np.int64).reshape(-1, 4)
 
-    def _part(
-        self, file: FileBytes, ahead: Ahead, at: int, part: str, record: int, number: int
-    ) -> tuple[int, int]:
+    def _part(self, file: FileBytes, ahead: Ahead, at: int, part: str, record: int, number: int) -> tuple[int, int]:
         start = at + _LENGTH.size
         if start > file.size:
             raise self._cut(file, at, f"the length of a {part} (8 bytes)", f"{file.size - at} more", record, number)

@@ -23,7 +23,7 @@ from netpart.files import read_file
 from netpart.spec import Region, Shape, extent
 
 HEAD = ["path", "label"]
-TABLE = 256 << 20
+TABLE = 64 << 20
 """Bytes of a table."""
 MOST = (1 << 31) - 1
 """The highest class: labels are of 32 bits."""

@@ -19,7 +19,7 @@ from functools import cached_property
 from math import isfinite
 from pathlib import Path
 
-from netpart.errors import ConfigError, Position
+from netpart.errors import ConfigError, Position, clipped
 from netpart.proto.reader import decode, read_bytes
 
 Edge = tuple[int, int]
@@ -108,7 +108,7 @@ def read_layer(line: str, position: Position) -> LayerProfile:
             raise KeyError("NAME -- TYPE -- FIGURES")
         forward, backward, activation, parameters = (total(figures[name]) for name in FIGURES)
     except (KeyError, ValueError) as error:
-        expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {error}"
+        expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {clipped(str(error))}"
         raise ConfigError("profile", expected, repr(line[:60]), hint, position=position) from None
     return LayerProfile(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
 

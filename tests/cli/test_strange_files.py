@@ -11,19 +11,23 @@ import pytest
 
 from tests.cli.conftest import JOB, Netpart
 
-STORE = JOB[JOB.index("    type: kSynth") : JOB.index('  }\n  layer {\n    name: "conv"')]
-RECORDS = '    type: kRecordInput\n    store_conf { path: "a" batchsize: 8 shape: 3 shape: 8 shape: 8 }\n'
-CSV = '    type: kCSVInput\n    store_conf { path: "a" batchsize: 8 shape: 3 shape: 8 shape: 8 }\n'
-TEXT = '    type: kTextInput\n    text_conf { files: "a" batchsize: 8 window: 8 }\n'
-SCANS = '    type: kNiftiInput\n    nifti_conf { path: "a" batchsize: 8 shape: [8, 8, 8] }\n'
-INPUTS = {"records": RECORDS, "csv": CSV, "text": TEXT, "scans": SCANS}
+NET = """name: "small" train_steps: 0
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet { layer { name: "data" type: %s } }
+"""
+INPUTS = {
+    "records": 'kRecordInput store_conf { path: "a" batchsize: 8 shape: 3 }',
+    "csv": 'kCSVInput store_conf { path: "a" batchsize: 8 shape: 3 }',
+    "text": 'kTextInput text_conf { files: "a" batchsize: 8 window: 200 }',
+    "scans": 'kNiftiInput nifti_conf { path: "a" batchsize: 8 shape: [8, 8, 8] }',
+}
 
 KINDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a pipe": (os.mkfifo, "a pipe; save what it brings in a file"),
     "a device": (lambda path: path.symlink_to("/dev/zero"), "a device"),
     "memory": (lambda path: path.symlink_to("/proc/self/mem"), ""),
-    "a circle": (lambda path: path.symlink_to(path.name), "too many levels of symbolic links"),
-    "binary": (lambda path: path.write_bytes(bytes(range(256))), ""),
+    "a circle": (lambda path: path.symlink_to(path.name), ""),
+    "binary": (lambda path: path.write_bytes(bytes(range(200))), ""),
 }
 
 
@@ -38,11 +42,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_data_that_is_no_file_is_refused_by_its_name(kind: str, given: str, folder: Path, netpart: Netpart) -> None:
     make, words = KINDS[kind]
     make(folder / "a")
-    (folder / "job.conf").write_text(JOB.replace(STORE, INPUTS[given]))
+    (folder / "job.conf").write_text(NET % INPUTS[given])
     answer = netpart("check", "job.conf")
     said = answer.err + answer.out
     assert "itself failed" not in said
-    assert ("a: expected " in said or "a:1: expected" in said) or given == "text" and kind == "binary", said
+    assert "a: expected " in said or "a:1: expected" in said or "a: byte 8, record 0: expected" in said, said
     assert words in said
     assert answer.code in (1, 2)
 
@@ -67,7 +71,7 @@ def test_so_is_a_checkpoint(kind: str, folder: Path, netpart: Netpart) -> None:
 def test_a_label_of_thousands_of_digits_is_no_label(folder: Path, netpart: Netpart) -> None:
     for given, line in (("scans", f"a.nii,{'9' * 5000}\n"), ("csv", "9" * 5000 + ",1" * 192 + "\n")):
         (folder / "a").write_text(line)
-        (folder / "job.conf").write_text(JOB.replace(STORE, INPUTS[given]))
+        (folder / "job.conf").write_text(NET % INPUTS[given])
         answer = netpart("run", "job.conf", "--launcher", "threads", "--workers", 1, "--workspace", "ws")
         assert "a:1: " in answer.err
         assert "expected " in answer.err
@@ -78,7 +82,7 @@ def test_a_label_of_thousands_of_digits_is_no_label(folder: Path, netpart: Netpa
 def test_a_record_of_more_than_there_is_memory_for_is_refused(folder: Path, netpart: Netpart) -> None:
     (folder / "a").write_bytes(struct.pack("<Q", 1) + b"k" + struct.pack("<Q", 1 << 39))
     os.truncate(folder / "a", 1 << 40)
-    (folder / "job.conf").write_text(JOB.replace(STORE, RECORDS))
+    (folder / "job.conf").write_text(NET % INPUTS["records"])
     answer = netpart("check", "job.conf")
     assert "a: byte 9, record 0: expected a value of 1 to 1073741824 bytes, got one of 549755813888" in (
         answer.err + answer.out

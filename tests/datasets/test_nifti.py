@@ -99,8 +99,13 @@ def damaged(path: Path, at: int, some: bytes) -> Path:
     return path
 
 
+def read_whole(path: Path) -> NDArray[Any]:
+    """All voxels of a scan."""
+    scan = Scan(path)
+    return scan.read(tuple((0, n) for n in scan.shape))
+
+
 DAMAGE = {
-    "no size": (0, struct.pack("<I", 7)),
     "no type": (70, struct.pack("<h", 999)),
     "eight axes": (40, struct.pack("<h", 8)),
     "a negative extent": (42, struct.pack("<h", -5)),
@@ -121,8 +126,7 @@ def test_a_damaged_header_is_told_with_the_files_name(damage: str, name: str, tm
     save_volume(tmp_path / name, VOLUME, AFFINE)
     path = damaged(tmp_path / name, *DAMAGE[damage])
     with pytest.raises(DataError, match=rf"{name}: expected .*, got "):
-        scan = Scan(path)
-        scan.read(tuple((0, n) for n in scan.shape))
+        read_whole(path)
 
 
 @pytest.mark.parametrize("at", [0, 4, 30, 150, -9, -3])
@@ -134,8 +138,7 @@ def test_a_damaged_gzip_file_is_told_with_its_name(at: int, tmp_path: Path) -> N
     for wrong in (bytes(content), path.read_bytes()[:at]):
         path.write_bytes(wrong)
         try:
-            scan = Scan(path)
-            scan.read(tuple((0, n) for n in scan.shape))
+            read_whole(path)
         except DataError as error:
             assert str(error).startswith(f"{path}: expected ")  # noqa: PT017 - a change of its time stamp is no damage
 

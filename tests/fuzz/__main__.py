@@ -29,7 +29,9 @@ def options(words: list[str]) -> argparse.Namespace:
 def main(words: list[str]) -> int:
     """Runs the fuzzers one after another; 1 if a case failed."""
     asked = options(words)
-    tallies = [shown(run(name, asked.seed, asked.first, asked.cases, asked.processes)) for name in asked.what or FUZZERS]
+    tallies = [
+        shown(run(name, asked.seed, asked.first, asked.cases, asked.processes)) for name in asked.what or FUZZERS
+    ]
     return int(any(tally.failures for tally in tallies))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TextIO
@@ -22,13 +23,17 @@ PART = 4
 
 def main(name: str, seed: int, first: int, last: int) -> int:
     """Plays cases ``first`` to ``last`` (excluded)."""
-    told = os.fdopen(os.dup(1), "w")  # what netpart prints goes where nobody reads it
+    told, errors = (os.fdopen(os.dup(stream), "w") for stream in (1, 2))
     nothing = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
+    for stream in (1, 2):  # what netpart and its libraries print goes where nobody reads it
         os.dup2(nothing, stream)
     os.close(nothing)
-    with TemporaryDirectory(prefix="netpart-fuzz-") as folder:
-        play(name, seed, range(first, last), Path(folder), told)
+    try:
+        with TemporaryDirectory(prefix="netpart-fuzz-") as folder:
+            play(name, seed, range(first, last), Path(folder), told)
+    except BaseException as error:  # a fuzzer that is wrong itself
+        traceback.print_exception(error, file=errors)
+        return 1
     return 0
 
 

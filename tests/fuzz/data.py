@@ -1,4 +1,4 @@
-"""Data files: each format that netpart reads, with wrong numbers in its header, damaged, truncated, or no file at all."""
+"""Data files: each format that netpart reads, with wrong numbers in its header, damaged, cut off, or no file at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DataFiles(Fuzz):
         name = draw.choice(list(self.formats))
         form = self.formats[name]
         content, way = form.files[form.name], draw.random()
-        names = (Path(form.name).name, str(self.place / "case"), form.name.partition("/")[0], "out/")
+        names = (form.name, form.name.partition("/")[0], *form.others)
         if way < STRANGE:
             kind = draw.choice(KINDS)
             return Case(

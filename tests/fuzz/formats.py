@@ -6,7 +6,7 @@ import gzip
 import json
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,8 +17,10 @@ from netpart.data.nifti import save_volume
 from netpart.data.record import Record, encode_record
 from netpart.errors import together
 from netpart.graph.ready import faults
+from netpart.launch.events import Summary
 from netpart.launch.hostfile import read as read_hosts
-from netpart.launch.speedup import read_summary
+from netpart.launch.run import run
+from netpart.launch.speedup import read_summary, speedup
 from netpart.launch.token import given
 from netpart.plan.devices import read_devices
 from netpart.plan.net_profile import read_profile
@@ -34,12 +36,14 @@ Reader = Callable[[Path, Callable[[], object]], object]
 
 @dataclass(frozen=True)
 class Format:
-    """``files`` by name, of which the first is damaged; ``fields`` are its numbers. ``text``: it is one."""
+    """``files`` by name, of which the first is damaged; ``fields`` are its numbers. ``text``: it is one.
+    ``others``: what an answer may name in place of it."""
 
     files: dict[str, bytes]
     read: Reader
     fields: tuple[Field, ...] = ()
     text: bool = False
+    others: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -47,9 +51,9 @@ class Format:
         return next(iter(self.files))
 
 
-def job(layer: str, source: str = "data") -> Reader:
+def job(layer: str, rest: str = IP % "data") -> Reader:
     """Reads the files of a net whose input is ``layer``, as a run does: checks the data, and reads some steps."""
-    text = HEAD + SGD + net(layer + IP % source)
+    text = HEAD + SGD + net(layer + rest)
 
     def read(folder: Path, opened: Callable[[], object]) -> None:
         cut = partition(loads(text, "job.conf").proto, 1, folder)
@@ -65,6 +69,22 @@ def job(layer: str, source: str = "data") -> Reader:
                     source.read(step, 0, ROWS, data, labels if len(node.layer.outputs) > 1 else None)
 
     return read
+
+
+def played(layer: str, rest: str) -> Reader:
+    """Reads the files of a net by a run of it: for layers that read by themselves."""
+    text = HEAD + SGD + net(layer + rest)
+
+    def read(folder: Path, opened: Callable[[], object]) -> None:
+        job = replace(loads(text, "job.conf", ["train_steps=1"]), path=folder / "job.conf")
+        run(job, 1, launcher="threads", listener=lambda event: None, workspace=folder / "ws")
+
+    return read
+
+
+def compared(path: Path) -> None:
+    """Reads a summary, and compares a run with it."""
+    speedup(read_summary(path), WHOLE, 0.5)
 
 
 def alone(function: Callable[[Path], object], name: str) -> Reader:
@@ -95,25 +115,34 @@ SHARD = f"""layer {{ name: "shard" type: kShardData sharddata_conf {{ path: "sha
 layer {{ name: "data" type: kMnist srclayers: "shard" mnist_conf {{ norm_a: 127.5 norm_b: 1 }} }}
 layer {{ name: "label" type: kLabel srclayers: "shard" }}
 """
-NIFTI = f"""layer {{ name: "data" type: kNiftiInput nifti_conf {{ path: "table.csv" batchsize: {ROWS} shape: [4, 4, 4] %s }} }}
+LABELLED = IP.replace('"data"', '"label"') % "data"
+NIFTI = f"""layer {{ name: "data" type: kNiftiInput
+  nifti_conf {{ path: "table.csv" batchsize: {ROWS} shape: [4, 4, 4] %s }} }}
+"""
+TEXT_INPUT = f"""layer {{ name: "data" type: kTextInput
+  text_conf {{ files: "%s" batchsize: {ROWS} window: 8 held_out: 0.2 }} }}
 """
 HEADER: tuple[Field, ...] = (
     (0, "<I"), *((40 + 2 * i, "<h") for i in range(8)), (70, "<h"), (72, "<h"), *((76 + 4 * i, "<f") for i in range(8)),
-    (108, "<f"), (112, "<f"), (116, "<f"), (252, "<h"), (254, "<h"), *((256 + 4 * i, "<f") for i in range(18)), (344, "<I"),
+    (108, "<f"), (112, "<f"), (116, "<f"), (252, "<h"), (254, "<h"), *((256 + 4 * i, "<f") for i in range(18)),
+    (344, "<I"),
 )  # fmt: skip
 """The numbers of a NIfTI header that say what the file holds, and where."""
 IDX: tuple[Field, ...] = tuple((4 * i, ">I") for i in range(4))
-PROFILE = b"""node1 -- Input0 -- forward_compute_time=0.000, backward_compute_time=0.000, activation_size=0.0, parameter_size=0.000
-node2 -- Conv2d(3, 64) -- forward_compute_time=4.4, backward_compute_time=5.6, activation_size=[1.6e9; 2.0], parameter_size=7168.0
-node3 -- ReLU() -- forward_compute_time=1.4, backward_compute_time=0.6, activation_size=1.6e9, parameter_size=0.0
-\tnode1 -- node2
-\tnode2 -- node3
-"""
+FIGURES = "forward_compute_time=%s, backward_compute_time=5.6, activation_size=%s, parameter_size=7168.0"
+LAYERS = {
+    "1 -- Input0": ("0.0", "0.0"),
+    "2 -- Conv2d(3, 64)": ("4.4", "[1.6e9; 2.0]"),
+    "3 -- ReLU()": ("1", "8"),
+}
+EDGES = ("\tnode1 -- node2", "\tnode2 -- node3", "")
+PROFILE = "\n".join([*(f"node{layer} -- {FIGURES % own}" for layer, own in LAYERS.items()), *EDGES]).encode()
 DEVICES = b"""cluster { device { name: "a" count: 2 flops: 1e9 memory: 1e9 } device { name: "b" flops: 2e9 }
   link { between: "a" latency: 1e-5 bandwidth: 1e9 } link { bandwidth: 2e8 overhead: 1e-6 } }
 """
 HOSTS = b"# ours\nnode1:4\nnode2:2\n"
-SUMMARY = json.dumps({"steps": 4, "train_seconds": 1.5, "workers": 1, "accuracies": [[0, 0.1]]}).encode()
+WHOLE = Summary("net", 1, 4, train_seconds=1.5, accuracies=[(0, 0.1), (4, 0.9)], steps_per_epoch=2)
+SUMMARY = json.dumps(asdict(WHOLE)).encode()
 
 
 def idx(array: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> bytes:
@@ -164,7 +193,7 @@ def formats(folder: Path) -> dict[str, Format]:
     found = {
         "records": Format({"a.bin": RECORDS}, job(store('path: "a.bin"')), LENGTHS),
         "floats": Format({"a.bin": FLOATS}, job(store(f'path: "a.bin" {shape} shuffle: true')), LENGTHS),
-        "shard": Format({"shard/shard.dat": SQUARES}, job(SHARD), LENGTHS),
+        "shard": Format({"shard/shard.dat": SQUARES}, played(SHARD, LABELLED), LENGTHS, others=("label: expected",)),
         "mean": Format(
             {"m.bin": MEAN, "a.bin": FLOATS}, job(store(f'path: "a.bin" mean_file: "m.bin" {shape}')), LENGTHS
         ),
@@ -176,25 +205,23 @@ def formats(folder: Path) -> dict[str, Format]:
             {"m.csv": b"1,2,3\n", "a.csv": CSV},
             job(store('path: "a.csv" mean_file: "m.csv" shape: 3', "kCSVInput")), text=True,
         ),
-        "text": Format({"a.txt": TEXT}, job(TEXT_INPUT % "a.txt"), text=True),
-        "texts": Format({"texts/a.txt": TEXT, "texts/b.txt": TEXT}, job(TEXT_INPUT % "texts"), text=True),
+        "text": Format({"a.txt": TEXT}, job(TEXT_INPUT % "a.txt", ""), text=True),
+        "texts": Format({"texts/a.txt": TEXT, "texts/b.txt": TEXT}, job(TEXT_INPUT % "texts", ""), text=True),
         "nifti": Format({"scan.nii": plain, "table.csv": table("scan.nii")}, job(NIFTI % ""), HEADER),
         "nifti.gz": Format({"scan.nii.gz": packed, "table.csv": table("scan.nii.gz")}, job(NIFTI % "cache_mib: 1")),
         "nifti header.gz": Format(
             {"scan.nii.gz": plain, "table.csv": table("scan.nii.gz")}, job(NIFTI % "normalise: false"), HEADER
         ),
-        "table": Format({"table.csv": table("scan.nii"), "scan.nii": plain}, job(NIFTI % "flip: true"), text=True),
+        "table": Format(
+            {"table.csv": table("scan.nii"), "scan.nii": plain}, job(NIFTI % "flip: true"), text=True, others=("/case",)
+        ),
         "mnist images": Format(mnist("", "train-images-idx3-ubyte"), convert, IDX),
         "mnist labels": Format(mnist("", "t10k-labels-idx1-ubyte"), convert, IDX[:2]),
         "mnist.gz": Format(mnist(".gz", "train-images-idx3-ubyte"), convert),
         "profile": Format({"net.profile": PROFILE}, alone(read_profile, "net.profile"), text=True),
         "devices": Format({"devices.conf": DEVICES}, alone(read_devices, "devices.conf"), text=True),
         "hosts": Format({"hosts": HOSTS}, alone(read_hosts, "hosts"), text=True),
-        "summary": Format({"summary.json": SUMMARY}, alone(read_summary, "summary.json"), text=True),
+        "summary": Format({"summary.json": SUMMARY}, alone(compared, "summary.json"), text=True),
         "token": Format({"token": b"00112233445566778899aabbccddeeff\n"}, secret, text=True),
     }  # fmt: skip
     return found
-
-
-TEXT_INPUT = f"""layer {{ name: "data" type: kTextInput text_conf {{ files: "%s" batchsize: {ROWS} window: 8 held_out: 0.2 }} }}
-"""

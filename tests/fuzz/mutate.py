@@ -14,8 +14,9 @@ NUMBERS = (
 )  # fmt: skip
 """Numbers at the ends of what is counted with; each with either sign."""
 WORDS = (
-    "", "0", "-1", "1.5", "nan", "inf", "-inf", "1e999", "1e-999", "9" * 5000, "0x10", "1_0", "٣", "é", "\0", '"', ",,,",
-    "x" * 70_000, "../" * 40, "/dev/zero", "/proc/self/mem", "\r", "\n\n", "[" * 2000, "{" * 2000, "\ufeff", "%s",
+    "", "0", "-1", "1.5", "nan", "inf", "-inf", "1e999", "1e-999", "9" * 5000, "0x10", "1_0", "٣", "é", "\0",
+    '"', ",,,", "x" * 70_000, "../" * 40, "/dev/zero", "/proc/self/mem", "\r", "\n\n", "[" * 2000, "{" * 2000,
+    "\ufeff", "%s",
 )  # fmt: skip
 """What text has in place of a number or a name."""
 

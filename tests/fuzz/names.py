@@ -13,8 +13,13 @@ FUZZERS = {
     "data": "tests.fuzz.data:DataFiles",
     "checkpoints": "tests.fuzz.checkpoints:Checkpoints",
 }
-OTHERS = {"faults": "tests.fuzz.faults:Faults"}
-"""What tries the fuzzers themselves."""
+OTHERS = {
+    "tensors": "tests.fuzz.tensors:Tensors",
+    "lanes": "tests.fuzz.lanes:Lanes",
+    "words": "tests.fuzz.words:Words",
+    "faults": "tests.fuzz.faults:Faults",
+}
+"""The parts of frames, and what tries the fuzzers themselves."""
 
 
 def fuzzer(name: str, folder: Path) -> Fuzz:

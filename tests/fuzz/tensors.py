@@ -97,5 +97,3 @@ class Tensors(Fuzz):
             finally:
                 peer.close(linger=0)
         assert not whole or all(array is not None for array in found)
-
-

@@ -207,10 +207,10 @@ def value_of(field: FieldDescriptor, draw: Random) -> Any:
         signed = field.cpp_type in (field.CPPTYPE_INT32, field.CPPTYPE_INT64)
         most = (1 << bits[field.cpp_type]) - 1
         return max(-most - 1 if signed else 0, min(most, number(draw)))
-    if field.cpp_type == field.CPPTYPE_STRING:
-        return draw.choice(WORDS)
     if field.type == field.TYPE_BYTES:
         return draw.randbytes(draw.choice((0, 1, 8, 16, 1000)))
+    if field.cpp_type == field.CPPTYPE_STRING:
+        return draw.choice(WORDS)
     if field.cpp_type == field.CPPTYPE_BOOL:
         return draw.random() < 0.5
     return draw.choice((0.0, -1.0, float("nan"), float("inf"), 1e300))

@@ -1,5 +1,5 @@
-"""Files from outside are opened by ``netpart.files`` and nowhere else: there it is known what a regular file is, and how
-much of it is read."""
+"""Files from outside are opened by ``netpart.files`` and nowhere else: there it is known what a regular file is, and
+how much of it is read."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ OWN = {
     "resources": "", "cli/zoo": "its own folders, and a file that was opened by the rule before",
     "proto/fields": "its own folders",
     "kernels/cuda/choices": "what it wrote itself", "kernels/cuda/device": "its own sources",
-    "worker/limits": "the kernel's files", "transport/mpi_world": "the kernel's files", "launch/cores": "the kernel's files",
+    "worker/limits": "the kernel's files", "transport/mpi_world": "the kernel's files",
+    "launch/cores": "the kernel's files",
     "launch/mpi": "the kernel's files, and logs that it writes",
-    "transport/host_memory": "memory of this run", "transport/shm": "memory of this run", "transport/cuda_ipc": "memory",
+    "transport/host_memory": "memory of this run", "transport/shm": "memory of this run",
+    "transport/cuda_ipc": "memory of this run",
     "launch/processes": "logs that it writes", "launch/notes": "what it writes", "launch/token": "what it writes",
     "launch/ends": "logs that it wrote",
     "data/atomic": "what it writes", "checkpoint/safetensors_file": "what it writes",
