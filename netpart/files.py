@@ -73,12 +73,10 @@ def file_size(path: Path) -> int:
 
 
 def read_file(path: Path, most: int = WHOLE) -> bytes:
-    """The content of the regular file at ``path``. Raises OSError as ``open_regular``, and for more than ``most``
-    bytes."""
+    """The content of the regular file at ``path``: as many bytes as it says it has, so that a file of the kernel, which
+    may wait for something to say, is empty. Raises OSError as ``open_regular``, and for more than ``most`` bytes."""
     with open_file(path) as file:
-        content: bytes | None = file.read(most + 1)
-    if content is None:  # a file of the kernel that would wait for something to say
-        raise OSError(errno.EAGAIN, "nothing to read yet", str(path))
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"more than {bytes_text(most)}", str(path))
-    return content
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise OSError(errno.EFBIG, f"more than {bytes_text(most)}", str(path))
+        return file.read(size) if size else b""

@@ -72,3 +72,12 @@ def test_a_run_without_file_descriptors_says_how_many_it_takes(limit: int, job: 
     assert answer.returncode == 1
     assert "file descriptors: expected " in answer.stderr
     assert f"got a limit of {limit}; raise it" in answer.stderr
+
+
+@pytest.mark.parametrize(("mib", "says"), [(140, "memory: expected 96.0 MiB of address space"), (1 << 20, "")])
+@pytest.mark.parametrize("launcher", ["local", "threads"])
+def test_a_run_without_address_space_says_so(mib: int, says: str, launcher: str, job: Path, tmp_path: Path) -> None:
+    words = "run", job, "--workers", "2", "--launcher", launcher, "--workspace", tmp_path / "ws"
+    answer = limited(resource.RLIMIT_AS, mib << 20, *words)
+    assert answer.returncode == (1 if says else 0), answer.stderr
+    assert says in answer.stderr

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from netpart.data.packed import check_length
 from netpart.errors import LONGEST, DataError, MissingData, NetpartError, came
 from netpart.files import file_size
 from netpart.spec import Region, Shape, size
 
 SLAB = 1 << 22
 """Voxels that are looked at together where a whole volume is gone through."""
-DEFLATED = 1032
-"""Bytes that one of gzip stands for at most."""
 
 
 class Scan:
@@ -47,18 +47,12 @@ class Scan:
         for axis, (lo, hi) in zip(self._order, box, strict=True):
             end = self._raw[axis]
             slices[axis] = slice(lo, hi) if self._turn[axis, 1] > 0 else slice(end - hi, end - lo)
-        self._require_room(size(box))
         with readable(self.path, f"{self._raw} voxels"):
+            width, start = self._proxy.dtype.itemsize, int(self._proxy.offset)
+            check_length(self.path, size(box) * width, start + prod(self._raw) * width)
             found = np.asarray(self._proxy[tuple(slices)], dtype)
         found = found.transpose(self._order)
         return found[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
-
-    def _require_room(self, voxels: int) -> None:
-        """Raises DataError where the file is too short for so many voxels: before there is memory for them."""
-        room, wanted = path_bytes(self.path), voxels * self._proxy.dtype.itemsize
-        if wanted > room:
-            expected = f"{wanted} bytes of voxels of shape {self._raw}"
-            raise DataError(f"{self.path}: expected {expected}, got room for {room}: truncated? Copy the file anew")
 
     def slabs(self, dtype: DTypeLike = np.float32) -> Iterator[NDArray[Any]]:
         """All voxels, some slices of the file at a time."""
@@ -115,12 +109,6 @@ def directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
     if not np.isfinite(orientation).all():
         raise ValueError("an axis without a direction")
     return orientation.astype(int)
-
-
-def path_bytes(path: Path) -> int:
-    """Bytes that can be in the file at ``path``, as it was before gzip if its name ends in .gz. Raises DataError."""
-    with readable(path, "a scan"):
-        return file_size(path) * (DEFLATED if path.suffix == ".gz" else 1)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import zmq
 
 from netpart.errors import ConfigError, NetpartError, WorkerFailed
 from netpart.launch.control import KNOCK, dealer
-from netpart.launch.descriptors import check_descriptors
+from netpart.launch.limits import check_limits
 from netpart.launch.link import Link, is_tcp
 from netpart.launch.member import Away, serve
 from netpart.proto.control_pb2 import ControlProto, JoinedProto, WelcomeProto
@@ -66,7 +66,7 @@ def play(context: zmq.Context[Any], invitation: Invitation, rank: int, listen: s
     from netpart.transport.zeromq import ZeroMQTransport
 
     def connect(welcome: WelcomeProto) -> Transport:
-        check_descriptors(welcome.workers)
+        check_limits(welcome.workers)
         return ZeroMQTransport(rank, welcome.run_id)
 
     def lost() -> NoReturn:

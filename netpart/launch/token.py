@@ -52,7 +52,7 @@ def read(file: Path) -> str:
                     "chmod 600 it, and use another token if others have seen this one",
                 )
                 raise ConfigError(str(file), "a file that only its owner can read", got, hint)
-            return opened.read(LONGEST).decode("ascii", errors="replace")
+            return (opened.read(LONGEST) or b"").decode("ascii", errors="replace")
     except OSError as error:
         got, hint = came(error), "the run says where it is"
         raise ConfigError(str(file), "a file with the run's token", got, hint) from None

@@ -54,8 +54,9 @@ class Checkpoints(Fuzz):
 
     def sound(self) -> Iterator[Case]:
         for path, content in self.files.items():
-            yield Case(path.name, partial(self.read, path, lambda p, c=content: p.write_bytes(c)))
-            yield Case(path.name, partial(self.resume, path, lambda p, c=content: p.write_bytes(c)))
+            write = partial(written, content)
+            yield Case(path.name, partial(self.read, path, write))
+            yield Case(path.name, partial(self.resume, path, write))
 
     def case(self, draw: Random) -> Case:
         path = draw.choice(list(self.files))
@@ -66,7 +67,7 @@ class Checkpoints(Fuzz):
             kind = draw.choice(KINDS)
             return Case(f"{path.name} is {kind.__name__}", partial(play, path, lambda p: kind(p, content, draw)), names)
         what, changed = rewritten(content, draw) if way < 0.7 else ("bytes changed", mutated(content, draw, FIELDS))
-        return Case(f"{path.name}: {what}", partial(play, path, lambda p: p.write_bytes(changed)), names)
+        return Case(f"{path.name}: {what}", partial(play, path, partial(written, changed)), names)
 
     def placed(self, path: Path, write: Callable[[Path], object]) -> None:
         """Puts the files where a run looks for them, this one as ``write`` makes it."""
@@ -95,6 +96,11 @@ class Checkpoints(Fuzz):
             self.run(3, resume=True)
         finally:
             clear(path)
+
+
+def written(content: bytes, path: Path) -> None:
+    """Writes a file."""
+    path.write_bytes(content)
 
 
 def rewritten(content: bytes, draw: Random) -> tuple[str, bytes]:

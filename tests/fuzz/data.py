@@ -19,6 +19,11 @@ STRANGE, MEANWHILE = 0.12, 0.12
 """Shares of the cases in which there is no regular file, and in which it is truncated while it is read."""
 
 
+def written(content: bytes, path: Path) -> None:
+    """Writes a file."""
+    path.write_bytes(content)
+
+
 class DataFiles(Fuzz):
     """Reads a file of each format as netpart does, with something wrong in it."""
 
@@ -31,7 +36,7 @@ class DataFiles(Fuzz):
     def sound(self) -> Iterator[Case]:
         for name, form in self.formats.items():
             content = self.content(form, form.files[form.name])
-            yield Case(name, partial(self.read, form, lambda path, c=content: path.write_bytes(c)))
+            yield Case(name, partial(self.read, form, partial(written, content)))
 
     def case(self, draw: Random) -> Case:
         name = draw.choice(list(self.formats))
@@ -45,14 +50,14 @@ class DataFiles(Fuzz):
             )
         if way < STRANGE + MEANWHILE:
             whole, end = self.content(form, content), draw.randrange(len(content))
-            write = partial(self.read, form, lambda path: path.write_bytes(whole), end)
+            write = partial(self.read, form, partial(written, whole), end)
             return Case(f"{name} ends at byte {end} while it is read", write, names)
         if form.text and way < 0.6:
             changed = reworded(content.decode(), draw).encode(errors="replace")
         else:
             changed = mutated(content, draw, form.fields)
-        written = self.content(form, changed)
-        return Case(f"{name} changed", partial(self.read, form, lambda path: path.write_bytes(written)), names)
+        packed = self.content(form, changed)
+        return Case(f"{name} changed", partial(self.read, form, partial(written, packed)), names)
 
     @staticmethod
     def content(form: Format, content: bytes) -> bytes:

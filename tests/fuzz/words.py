@@ -99,7 +99,7 @@ class Words(Fuzz):
             said[at] = name, draw.choice(([content, b""], [b"", content], [content] * 3, [b""], [content, content[:3]]))
             return f"{kind} in other parts"
         other = ControlProto()
-        field = draw.choice(ControlProto.DESCRIPTOR.fields)
+        field = draw.choice(fields_of_type(ControlProto))
         filled(other, field, draw)
         if way < 0.94:
             said.insert(at, (name, [other.SerializeToString()]))
@@ -168,12 +168,17 @@ def altered(message: Message, draw: Random) -> str:
     """Changes one field somewhere in ``message``, and says which."""
     blocks = list(inner(message))
     block = draw.choice(blocks)
-    field = draw.choice(block.DESCRIPTOR.fields)
+    field = draw.choice(fields_of_type(block))
     if draw.random() < 0.25:
         block.ClearField(field.name)
         return f"without {field.name}"
     filled(block, field, draw)
     return f"{field.name} = {getattr(block, field.name)!r:.60}"
+
+
+def fields_of_type(block: Any) -> list[FieldDescriptor]:
+    """The fields that a block may have."""
+    return list(block.DESCRIPTOR.fields)
 
 
 def inner(message: Message) -> Iterator[Message]:

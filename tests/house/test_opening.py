@@ -11,10 +11,11 @@ import pytest
 
 from tests.house.tree import name, parsed, python_files
 
-OPENS = {"open", "read_text", "read_bytes", "memmap", "fromfile", "mmap"}
+OPENS = {"read_text", "read_bytes", "memmap", "fromfile", "mmap"}
+MODES = ("r", "rb", "r+b", "w", "wb", "a", "xb")
 OWN = {
     "files": "the rule itself",
-    "resources": "", "cli/zoo": "its own folders, and a file that was opened by the rule before",
+    "cli/zoo": "its own folders, and a file that was opened by the rule before",
     "proto/fields": "its own folders",
     "kernels/cuda/choices": "what it wrote itself", "kernels/cuda/device": "its own sources",
     "worker/limits": "the kernel's files", "transport/mpi_world": "the kernel's files",
@@ -35,14 +36,15 @@ def opened(module: ast.Module) -> Iterator[int]:
     """The lines on which something is opened."""
     for node in ast.walk(module):
         if isinstance(node, ast.Call):
-            words = ast.unparse(node.func).split(".")
-            owner = words[0] if len(words) > 1 else ""
-            plain = words[-1] in OPENS and (owner in ("", "os", "io", "np", "mmap", "gzip") or words[-1] != "open")
-            if plain or (words[-1] == "open" and node.args and str(getattr(node.args[0], "value", "")) in MODES):
+            *owner, word = ast.unparse(node.func).split(".")
+            opens = word == "open" and (not owner or owner[0] in ("os", "io", "gzip") or mode(node) in MODES)
+            if opens or (owner and word in OPENS):
                 yield node.lineno
 
 
-MODES = ("r", "rb", "r+b", "w", "wb", "a", "xb")
+def mode(call: ast.Call) -> str:
+    """What a call has in the place of a mode."""
+    return str(getattr(call.args[0], "value", "")) if call.args else ""
 
 
 @pytest.mark.parametrize("path", python_files("netpart"), ids=name)
