@@ -57,6 +57,10 @@ class Fuzz(ABC):
     def sound(self) -> Iterator[Case]:
         """Cases in which nothing is wrong: each is carried out."""
 
+    def close(self) -> None:
+        """Lets go of what all cases share."""
+        return
+
     @abstractmethod
     def case(self, draw: random.Random) -> Case:
         """A case; the same one for the same state of ``draw``."""

@@ -6,11 +6,12 @@ import json
 import os
 import sys
 import traceback
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TextIO
 
-from tests.fuzz.case import FINE, Kind
+from tests.fuzz.case import FINE, Fuzz, Kind
 from tests.fuzz.holdings import resident
 from tests.fuzz.names import fuzzer
 from tests.fuzz.play import tried, warmed
@@ -39,8 +40,15 @@ def main(name: str, seed: int, first: int, last: int) -> int:
 
 def play(name: str, seed: int, numbers: range, folder: Path, told: TextIO) -> None:
     """Plays cases by their numbers, and says at the end if memory has grown."""
-    fuzz, before = warmed(fuzzer(name, folder)), 0
+    with closing(fuzzer(name, folder)) as fuzz:
+        play_all(warmed(fuzz), name, seed, numbers, told)
+    say(told, number=-1, kind="done")
+
+
+def play_all(fuzz: Fuzz, name: str, seed: int, numbers: range, told: TextIO) -> None:
+    """Plays cases by their numbers with ``fuzz``."""
     say(told, number=-1, kind="ready")
+    before = 0
     for number in numbers:
         case, outcome = tried(fuzz, name, seed, number)
         fine = outcome.kind in FINE
@@ -51,7 +59,6 @@ def play(name: str, seed: int, numbers: range, folder: Path, told: TextIO) -> No
     if grown > GROWTH:
         text = f"{grown >> 20} MiB more than after the first {len(numbers) // PART} cases"
         say(told, number=numbers[-1], kind=Kind.LEAK, what="memory", text=text)
-    say(told, number=-1, kind="done")
 
 
 def say(told: TextIO, **words: object) -> None:

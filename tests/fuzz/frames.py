@@ -19,6 +19,10 @@ class Frames(Fuzz):
         super().__init__(folder)
         self.parts: dict[Fuzz, int] = {Tensors(folder): 5, Lanes(folder): 2, Words(folder): 3}
 
+    def close(self) -> None:
+        for part in self.parts:
+            part.close()
+
     def sound(self) -> Iterator[Case]:
         for part in self.parts:
             yield from part.sound()

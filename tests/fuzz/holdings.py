@@ -10,16 +10,18 @@ from time import monotonic
 
 PATIENCE = 3.0
 """Seconds in which a thread that has nothing left to do has ended, and what it held is let go of."""
+SHARED = ("/memfd:", "/dev/shm/")
 Held = dict[str, int]
 
 
 def held() -> Held:
-    """File descriptors, threads and children of this process, and names of memory that is shared."""
+    """File descriptors, threads and children of this process, and shared memory that it has mapped."""
+    maps = Path("/proc/self/maps").read_text()
     return {
         "file descriptors": len(os.listdir("/proc/self/fd")),
         "threads": len(os.listdir("/proc/self/task")),
         "processes": len(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()),
-        "names in /dev/shm": len(os.listdir("/dev/shm")),
+        "pieces of shared memory": sum(map(maps.count, SHARED)),
     }
 
 

@@ -49,6 +49,9 @@ class Tensors(Fuzz):
         super().__init__(folder)
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
 
+    def close(self) -> None:
+        self.context.term()
+
     def sound(self) -> Iterator[Case]:
         for address in ("inproc", "ipc"):
             yield Case(f"frames over {address}", partial(self.receive, [[f] for f in sent()], address, True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,12 @@ TRIED = [
 
 @pytest.mark.parametrize("name", TRIED)
 def test_what_is_wrong_is_answered_or_carried_out(name: str, tmp_path: Path) -> None:
-    fuzz, tally = warmed(fuzzer(name, tmp_path)), Tally(name, SEED)
-    for number in range(CASES[name]):
-        case, outcome = tried(fuzz, name, SEED, number)
-        tally.add(number, outcome.kind, case.what, outcome.text)
+    tally = Tally(name, SEED)
+    with closing(fuzzer(name, tmp_path)) as fuzz:
+        warmed(fuzz)
+        for number in range(CASES[name]):
+            case, outcome = tried(fuzz, name, SEED, number)
+            tally.add(number, outcome.kind, case.what, outcome.text)
     assert not tally.failures, "\n\n".join(tally.failures[:5])
     assert all(tally.counts[kind] for kind in FINE), "cases of both kinds, or little is tried"
 

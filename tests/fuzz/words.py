@@ -65,6 +65,9 @@ class Words(Fuzz):
             message.hello.token = self.token
         return message.SerializeToString()
 
+    def close(self) -> None:
+        self.context.term()
+
     def sound(self) -> Iterator[Case]:
         yield Case("what was recorded", partial(self.hear, self.said, True))
 
