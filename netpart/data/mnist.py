@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.image_store import Labelled, write_folder
-from netpart.data.packed import check_length
+from netpart.data.packed import check_length, file_length
 from netpart.errors import DataError, came
-from netpart.files import file_size, open_file
+from netpart.files import open_file
 from netpart.spec import Shape
 
 _UINT8 = 0x08
@@ -40,14 +40,14 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
     """Reads an IDX file of unsigned bytes with so many axes. Raises DataError if it is anything else."""
     header = 4 * (1 + axes)
     with unpacked(path) as file:
-        head = file.read(header) if file_size(path) else b""
+        head = file.read(header) if file_length(path) else b""
         if len(head) < header or head[:4] != bytes((0, 0, _UINT8, axes)):
             magic = head[:4].hex() or "an empty file"
             raise DataError(f"{path}: expected an IDX file of {axes} axes (magic 0000080{axes}), got {magic}")
         shape: Shape = struct.unpack_from(f">{axes}I", head, 4)
         if not 0 < prod(shape) <= LARGEST:
             raise DataError(f"{path}: expected 1 to {LARGEST} elements, got shape {shape}; download it again")
-        check_length(path, prod(shape), header + prod(shape))
+        check_length(path, prod(shape))
         content = file.read(prod(shape) + 1)
     if len(content) != prod(shape):
         got = f"{len(content)} bytes" if len(content) < prod(shape) else "more"

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.packed import check_length
+from netpart.data.packed import check_length, file_length
 from netpart.errors import LONGEST, DataError, MissingData, NetpartError, came
-from netpart.files import file_size
 from netpart.spec import Region, Shape, size
 
 SLAB = 1 << 22
@@ -48,8 +46,7 @@ class Scan:
             end = self._raw[axis]
             slices[axis] = slice(lo, hi) if self._turn[axis, 1] > 0 else slice(end - hi, end - lo)
         with readable(self.path, f"{self._raw} voxels"):
-            width, start = self._proxy.dtype.itemsize, int(self._proxy.offset)
-            check_length(self.path, size(box) * width, start + prod(self._raw) * width)
+            check_length(self.path, size(box) * self._proxy.dtype.itemsize)
             found = np.asarray(self._proxy[tuple(slices)], dtype)
         found = found.transpose(self._order)
         return found[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
@@ -93,7 +90,7 @@ def nibabel() -> Any:
 def _load(path: Path) -> Any:
     library = nibabel()
     try:
-        file_size(path)  # nibabel would wait for a pipe
+        file_length(path)  # nibabel would wait for a pipe
     except FileNotFoundError:
         hint = "correct the path; the paths of a table of scans count from its folder"
         raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None

@@ -143,6 +143,14 @@ def test_a_damaged_gzip_file_is_told_with_its_name(at: int, tmp_path: Path) -> N
             assert str(error).startswith(f"{path}: expected ")  # noqa: PT017 - a change of its time stamp is no damage
 
 
+@pytest.mark.parametrize("size", [1 << 30, 1 << 40])
+def test_a_gzip_file_that_ends_in_zeros_is_not_gone_through(size: int, tmp_path: Path) -> None:
+    save_volume(tmp_path / "a.nii.gz", VOLUME, AFFINE)
+    os.truncate(tmp_path / "a.nii.gz", size)
+    with pytest.raises(DataError, match=r"a\.nii\.gz: expected a gzip file, got one that ends in zeros"):
+        Scan(tmp_path / "a.nii.gz")
+
+
 def test_a_volume_that_shrinks_is_an_error_that_names_it(tmp_path: Path) -> None:
     save_volume(tmp_path / "a.nii", VOLUME, AFFINE)
     scan = Scan(tmp_path / "a.nii")

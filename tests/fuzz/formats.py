@@ -213,7 +213,8 @@ def formats(folder: Path) -> dict[str, Format]:
             {"scan.nii.gz": plain, "table.csv": table("scan.nii.gz")}, job(NIFTI % "normalise: false"), HEADER
         ),
         "table": Format(
-            {"table.csv": table("scan.nii"), "scan.nii": plain}, job(NIFTI % "flip: true"), text=True, others=("/case",)
+            {"table.csv": table("scan.nii"), "scan.nii": plain}, job(NIFTI % "flip: true"), text=True,
+            others=("/case", "/proc/", "/dev/"),
         ),
         "mnist images": Format(mnist("", "train-images-idx3-ubyte"), convert, IDX),
         "mnist labels": Format(mnist("", "t10k-labels-idx1-ubyte"), convert, IDX[:2]),
