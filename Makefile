@@ -17,9 +17,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
 
 # Tests run many small nets, often several workers at once: more than one BLAS thread each only makes them wait.
-test test-peers check laws cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
-test test-peers check laws cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
-test test-peers check laws cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
+test test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
+test test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
+test test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
 # Neighbours share fixtures, compiled kernels and imports: each core begins with a run of them, and steals at its end.
 ON_ALL_CORES := -n auto --dist worksteal
 # Tests start hundreds of processes: each would compile netpart anew where bytecode is not kept.
@@ -34,7 +34,7 @@ $(1) $(SHOWN) -m '$(2)alone' || failed=$$?; exit $$failed
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test test-peers dist constraints check laws lint fix cover test-gpu test-cupy sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test test-peers dist constraints check laws fuzz lint fix cover test-gpu test-cupy sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -75,6 +75,9 @@ check: lint ## lint, types, floors and the fast tests: before every commit
 
 laws: env ## every law, with all kernels and transports; ARGS=--hypothesis-profile=hunt for more examples
 	$(BIN)/python $(SHOWN) tests/laws tests/end2end/test_law.py $(ON_ALL_CORES) $(ARGS)
+
+fuzz: env ## try broken jobs, frames, data and checkpoints; ARGS='--what frames --cases 30000 --seed 7'
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 lint: env ## format, lint, types and floors, without tests
 	$(BIN)/ruff format --check --quiet

@@ -56,7 +56,8 @@ NEXT = {
 
 def came(error: OSError) -> str:
     """What the operating system answered, as the words after "got"."""
-    return THERE.get(error.errno or 0) or str(error.strerror or error).lower()
+    said = str(error.strerror or error)
+    return THERE.get(error.errno or 0) or said[:1].lower() + said[1:]
 
 
 def refused(error: OSError) -> str:

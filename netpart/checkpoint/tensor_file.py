@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from netpart.checkpoint.header import LENGTH, Header, Tensor, header_length, parse_header
 from netpart.checkpoint.runs import runs
 from netpart.errors import DataError, MissingData, came
+from netpart.files import open_regular
 from netpart.spec import Region, Shape, extent
 
 Transfer = Callable[[int, memoryview, int], int]
@@ -28,7 +29,7 @@ class TensorFile:
     def __init__(self, path: Path, flags: int) -> None:
         self.path = path
         try:
-            self._descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe is refused, not waited for
+            self._descriptor = open_regular(path, flags)
         except OSError as error:
             kind = MissingData if isinstance(error, FileNotFoundError) else DataError
             raise kind(f"{path}: expected a checkpoint, got {came(error)}; check the path") from error
@@ -36,9 +37,9 @@ class TensorFile:
             self._header = _read_header(self._descriptor)
         except (DataError, OSError) as error:
             os.close(self._descriptor)
-            said = f"expected a file, got {came(error)}" if isinstance(error, OSError) else error
+            found = f"expected a checkpoint, got {came(error)}" if isinstance(error, OSError) else error
             raise DataError(
-                f"{path}: {said}; use another checkpoint, and if --resume took this one as the newest, remove it"
+                f"{path}: {found}; use another checkpoint, and if --resume took this one as the newest, remove it"
             ) from error
 
     @property

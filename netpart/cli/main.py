@@ -28,10 +28,6 @@ A verb that returns 1 for an answer sets ``args.trouble``, its exit code for wha
 WRONG, REFUSED, SIGNALLED = 1, 2, 128
 ALIKE = 0.75
 """Of two options, how much of their letters are the same in a slip of the keyboard."""
-NO_MEMORY = (
-    "expected memory for what was asked, got none; `netpart check` shows what each layer takes: make the batch or the"
-    " layers smaller, or cut them over more workers"
-)
 
 
 class Parser(argparse.ArgumentParser):
@@ -196,19 +192,20 @@ def failed(error: Exception, args: argparse.Namespace) -> int:
     """Says what went wrong and, if it is in the job, where."""
     from netpart.cli.note import note
     from netpart.errors import ConfigError, JobError, NetpartError, refused
+    from netpart.shortage import shortage
 
     job = getattr(args, "loaded", None)
     if job is not None and isinstance(error, JobError):
         job.explain(error)
-    if isinstance(error, OSError) and (words := refused(error)):
+    if lacking := shortage(error):
+        complain(str(lacking))
+    elif isinstance(error, OSError) and (words := refused(error)):
         complain(words)
     elif isinstance(error, JobError):
         for line in error.lines():
             complain(line)
     elif isinstance(error, NetpartError):
         complain(str(error))
-    elif isinstance(error, MemoryError):
-        complain(NO_MEMORY)
     else:
         complain(f"netpart itself failed: {error!r}; NETPART_DEBUG=1 shows where")
     for text in getattr(error, "__notes__", ()):

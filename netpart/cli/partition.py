@@ -44,12 +44,23 @@ def call(args: argparse.Namespace) -> int:
 def check_output(path: Path) -> None:
     """Raises ConfigError for a folder that is not there, and for what is no plan: a job that a person wrote."""
     from netpart.errors import ConfigError
-    from netpart.proto.comments import OWN
 
     if not path.parent.is_dir():
         raise ConfigError(str(path), "a file in a folder that is there", f"no folder {path.parent}", "make it first")
-    if path.exists() and not path.read_bytes().startswith(OWN.encode()):
+    if path.exists() and not begins_as_plan(path):
         raise ConfigError(str(path), "no file or an older plan", "something else", "choose another name")
+
+
+def begins_as_plan(path: Path) -> bool:
+    """True for a file that begins as every plan does."""
+    from netpart.files import open_file
+    from netpart.proto.comments import OWN
+
+    try:
+        with open_file(path) as file:
+            return file.read(len(OWN.encode())) == OWN.encode()
+    except OSError:
+        return False
 
 
 def command(args: argparse.Namespace) -> str:

@@ -56,7 +56,7 @@ def call(args: argparse.Namespace) -> int:
 
     job = load_job(args, provide=False)
     ends(job.proto)  # what no checkpoint could help is told before one is looked for
-    prompt = (args.prompt_file.read_bytes() if args.prompt_file else args.prompt.encode()) or START.encode()
+    prompt = (read_prompt(args.prompt_file) if args.prompt_file else args.prompt.encode()) or START.encode()
     writer = Writer(job, args.checkpoint or newest(args))
     text = writer.write(prompt, args.bytes, Style(args.temperature, args.top_k), job.proto.seed)
     if args.output is None:
@@ -64,6 +64,17 @@ def call(args: argparse.Namespace) -> int:
     else:
         args.output.write_bytes(prompt + bytes(text))
     return 0
+
+
+def read_prompt(path: Path) -> bytes:
+    """The bytes of a file that a text begins with; raises DataError."""
+    from netpart.errors import DataError, came
+    from netpart.files import read_file
+
+    try:
+        return read_file(path)
+    except OSError as error:
+        raise DataError(f"{path}: expected a file with a prompt, got {came(error)}; see --prompt-file") from error
 
 
 def use_one_core() -> None:

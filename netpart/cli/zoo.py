@@ -78,10 +78,11 @@ def chosen(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
 def copy(jobs: dict[str, Path], destination: Path) -> None:
     """Copies jobs; raises NetpartError rather than write over a file that differs."""
     from netpart.errors import NetpartError
+    from netpart.files import file_size
 
     for name, source in jobs.items():
         target, text = destination / f"{name}.conf", source.read_bytes()
-        if target.exists() and target.read_bytes() != text:
+        if target.exists() and (file_size(target) != len(text) or target.read_bytes() != text):
             raise NetpartError(f"{target}: expected no file, got one that differs; move it away or choose another DEST")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(text)

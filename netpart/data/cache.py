@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.decode import Decode
-from netpart.data.mapped import Store
+from netpart.data.record_store import Store
 from netpart.errors import DataError
 
 Crop = tuple[slice, ...]

@@ -1,18 +1,19 @@
-"""Corpus: the bytes of several files, one after another, as one text; mapped into memory, never read whole."""
+"""Corpus: the bytes of several files, one after another, as one text; read where it is looked at, never whole."""
 
 from __future__ import annotations
 
-import mmap
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from glob import glob
 from itertools import accumulate
 from pathlib import Path
 
+from netpart.data.file_bytes import FileBytes
 from netpart.errors import DataError, MissingData, came
+from netpart.files import file_size
 
-MAPPED = 256
-"""Files that a corpus keeps mapped."""
+OPENED = 64
+"""Files that a corpus keeps open."""
 HINT = "correct the path (--set LAYER.text_conf.files=FILE, say), or see `netpart data --help`"
 
 
@@ -26,7 +27,7 @@ class Corpus:
         sizes = [_size(path) for path in paths]
         self.paths = [path for path, size in zip(paths, sizes, strict=True) if size]
         self._ends = list(accumulate(size for size in sizes if size))
-        self._maps: dict[int, mmap.mmap] = {}
+        self._open: dict[int, FileBytes] = {}
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -40,18 +41,15 @@ class Corpus:
             file = bisect_right(self._ends, start)
             end = min(stop, self._ends[file])
             first = self._ends[file - 1] if file else 0
-            piece = self._map(file)[start - first : end - first]
-            if len(piece) < end - start:
-                raise DataError(f"{self.paths[file]}: expected {end - first} bytes, got fewer; has it just changed?")
-            yield piece
+            yield self._file(file).read(start - first, end - first)
             start = end
 
-    def _map(self, file: int) -> mmap.mmap:
-        if file not in self._maps:
-            if len(self._maps) >= MAPPED:
-                self._maps.pop(next(iter(self._maps))).close()
-            self._maps[file] = _mapped(self.paths[file])
-        return self._maps[file]
+    def _file(self, file: int) -> FileBytes:
+        if file not in self._open:
+            if len(self._open) >= OPENED:
+                self._open.pop(next(iter(self._open))).close()
+            self._open[file] = _opened(self.paths[file])
+        return self._open[file]
 
     def __repr__(self) -> str:
         return f"Corpus({len(self.paths)} files, {len(self)} bytes)"
@@ -64,7 +62,9 @@ def text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
     """
     for place in places:
         path = place / name
-        found = list(path.rglob(f"*{suffix}")) if path.is_dir() else [path, *map(Path, glob(str(path), recursive=True))]
+        if path.exists() and not path.is_dir():
+            return [path]
+        found = path.rglob(f"*{suffix}") if path.is_dir() else map(Path, glob(str(path), recursive=True))
         if files := sorted({file for file in found if file.is_file()}):
             return files
     ending = f", or a folder with files *{suffix}" if suffix else ""
@@ -73,19 +73,17 @@ def text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return file_size(path)
     except OSError as error:
         raise _unreadable(path, error) from error
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _opened(path: Path) -> FileBytes:
     try:
-        with open(path, "rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:
+        return FileBytes(path)
+    except OSError as error:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: OSError | ValueError) -> DataError:
-    why = came(error) if isinstance(error, OSError) else "an empty file"
-    return DataError(f"{path}: expected a readable text, got {why}; {HINT}")
+def _unreadable(path: Path, error: OSError) -> DataError:
+    return DataError(f"{path}: expected a readable text, got {came(error)}; {HINT}")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.mapped import Store
 from netpart.data.record import decode_record
+from netpart.data.record_store import Store
 from netpart.errors import DataError
 from netpart.spec import Shape
 

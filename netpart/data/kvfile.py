@@ -5,7 +5,6 @@ Lengths are 8 bytes, little-endian. Older versions name a folder that holds ``sh
 
 from __future__ import annotations
 
-import mmap
 import struct
 from array import array
 from contextlib import ExitStack
@@ -16,11 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.atomic import atomic_file
-from netpart.data.mapped import Store
+from netpart.data.file_bytes import Ahead, FileBytes
+from netpart.data.record_store import Store
 from netpart.data.signatures import HEAD, looks_like
 from netpart.errors import DataError
 
 _LENGTH = struct.Struct("<Q")
+LARGEST = 1 << 30
+"""Bytes of a key, or of a value."""
 
 
 class KvStore(Store):
@@ -29,26 +31,29 @@ class KvStore(Store):
     def __init__(self, path: Path) -> None:
         super().__init__(path / "shard.dat" if path.is_dir() else path)
 
-    def _scan(self, file: mmap.mmap) -> NDArray[np.int64]:
-        spans, at, size = array("q"), 0, len(file)
-        while at < size:
+    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
+        spans, ahead, at = array("q"), Ahead(file), 0
+        while at < file.size:
             record = at
             for part in ("key", "value"):
-                start, at = self._part(file, at, part, record, len(spans) // 4)
+                start, at = self._part(file, ahead, at, part, record, len(spans) // 4)
                 spans.extend((start, at))
         return np.frombuffer(spans, np.int64).reshape(-1, 4)
 
-    def _part(self, file: mmap.mmap, at: int, part: str, record: int, number: int) -> tuple[int, int]:
+    def _part(self, file: FileBytes, ahead: Ahead, at: int, part: str, record: int, number: int) -> tuple[int, int]:
         start = at + _LENGTH.size
-        if start > len(file):
-            raise self._cut(file, at, f"the length of a {part} (8 bytes)", f"{len(file) - at} more", record, number)
-        (length,) = _LENGTH.unpack_from(file, at)
-        if length > len(file) - start:
-            raise self._cut(file, start, f"a {part} of {length} bytes", f"{len(file) - start} more", record, number)
+        if start > file.size:
+            raise self._cut(file, at, f"the length of a {part} (8 bytes)", f"{file.size - at} more", record, number)
+        (length,) = _LENGTH.unpack(ahead.read(at, _LENGTH.size))
+        if length > file.size - start:
+            raise self._cut(file, start, f"a {part} of {length} bytes", f"{file.size - start} more", record, number)
+        if length > LARGEST or (not length and part == "value"):
+            wanted = f"a {part} of 1 to {LARGEST} bytes"
+            raise self._cut(file, at, wanted, f"one of {length}", record, number)
         return start, start + length
 
-    def _cut(self, file: mmap.mmap, at: int, expected: str, got: str, record: int, number: int) -> DataError:
-        kind, use = looks_like(file[:HEAD]) if number == 0 else ("", "")
+    def _cut(self, file: FileBytes, at: int, expected: str, got: str, record: int, number: int) -> DataError:
+        kind, use = looks_like(file.read(0, min(HEAD, file.size))) if number == 0 else ("", "")
         if kind:
             return DataError(f"{self.path}: expected a kvfile, got {kind}; {use}")
         hint = f"`truncate --size={record}` keeps the {number} whole records before it" if number else "is it a kvfile?"

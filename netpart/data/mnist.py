@@ -5,17 +5,24 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.image_store import Labelled, write_folder
-from netpart.errors import DataError
+from netpart.data.packed import check_length, file_length
+from netpart.errors import DataError, came
+from netpart.files import open_file
 from netpart.spec import Shape
 
 _UINT8 = 0x08
+LARGEST = 1 << 30
+"""Elements of a file."""
 
 
 def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
@@ -31,16 +38,32 @@ def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
 
 def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
     """Reads an IDX file of unsigned bytes with so many axes. Raises DataError if it is anything else."""
-    content = _content(path)
     header = 4 * (1 + axes)
-    if len(content) < header or content[:4] != bytes((0, 0, _UINT8, axes)):
-        magic = content[:4].hex() or "an empty file"
-        raise DataError(f"{path}: expected an IDX file of {axes} axes (magic 0000080{axes}), got {magic}")
-    shape: Shape = struct.unpack_from(f">{axes}I", content, 4)
-    if len(content) - header != prod(shape) or not prod(shape):
-        text = f"{path}: expected {prod(shape)} elements for shape {shape}, got {len(content) - header} bytes"
-        raise DataError(f"{text}; download it again")
-    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+    with unpacked(path) as file:
+        head = file.read(header) if file_length(path) else b""
+        if len(head) < header or head[:4] != bytes((0, 0, _UINT8, axes)):
+            magic = head[:4].hex() or "an empty file"
+            raise DataError(f"{path}: expected an IDX file of {axes} axes (magic 0000080{axes}), got {magic}")
+        shape: Shape = struct.unpack_from(f">{axes}I", head, 4)
+        if not 0 < prod(shape) <= LARGEST:
+            raise DataError(f"{path}: expected 1 to {LARGEST} elements, got shape {shape}; download it again")
+        check_length(path, prod(shape))
+        content = file.read(prod(shape) + 1)
+    if len(content) != prod(shape):
+        got = f"{len(content)} bytes" if len(content) < prod(shape) else "more"
+        raise DataError(f"{path}: expected {prod(shape)} elements for shape {shape}, got {got}; download it again")
+    return np.frombuffer(content, np.uint8).reshape(shape)
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[BinaryIO]:
+    """The file at ``path``, as it was before gzip if its name ends in .gz. Raises DataError."""
+    try:
+        with open_file(path) as file:
+            yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
+    except (OSError, EOFError, zlib.error) as error:
+        got = came(error) if isinstance(error, OSError) else error
+        raise DataError(f"{path}: expected a readable IDX file, got {got}; download it again") from error
 
 
 def _labelled(folder: Path, part: str) -> Labelled:
@@ -59,10 +82,3 @@ def _find(folder: Path, part: str, what: str, axes: int) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise DataError(f"{folder}: expected {names[0]} or {names[1]}, got no such file; download the four files of MNIST")
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: expected a readable IDX file, got {error}; download it again") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.errors import DataError, MissingData, NetpartError
-from netpart.spec import Region, Shape
+from netpart.data.packed import check_length, file_length
+from netpart.errors import LONGEST, DataError, MissingData, NetpartError, came
+from netpart.spec import Region, Shape, size
 
 SLAB = 1 << 22
 """Voxels that are looked at together where a whole volume is gone through."""
@@ -27,14 +29,15 @@ class Scan:
     def __init__(self, path: Path) -> None:
         self.path = path
         image = _load(path)
-        if len(image.shape) < 3 or np.prod(image.shape[3:], dtype=int) != 1 or 0 in image.shape:
+        if len(image.shape) < 3 or np.prod(image.shape[3:], dtype=int) != 1 or min(image.shape) < 1:
             raise DataError(f"{path}: expected a volume of three axes, got shape {image.shape}; extract one volume")
-        orientation = import_module("nibabel.orientations")
-        self._turn = orientation.io_orientation(image.affine).astype(int)
         self._proxy, self._raw = image.dataobj, image.shape
+        orientation = import_module("nibabel.orientations")
+        with readable(path, "an affine that turns and scales three axes"):
+            self._turn = directions(orientation.io_orientation(image.affine))
+            self.affine: NDArray[np.float64] = image.affine @ orientation.inv_ornt_aff(self._turn, image.shape[:3])
         self._order = np.argsort(self._turn[:, 0])
         self.shape: Shape = tuple(int(image.shape[axis]) for axis in self._order)
-        self.affine: NDArray[np.float64] = image.affine @ orientation.inv_ornt_aff(self._turn, image.shape[:3])
 
     def read(self, box: Region, dtype: DTypeLike = np.float32) -> NDArray[Any]:
         """The voxels of ``box`` (one range per axis): ``dtype`` of its extents. Raises DataError if they cannot be."""
@@ -42,10 +45,9 @@ class Scan:
         for axis, (lo, hi) in zip(self._order, box, strict=True):
             end = self._raw[axis]
             slices[axis] = slice(lo, hi) if self._turn[axis, 1] > 0 else slice(end - hi, end - lo)
-        try:
+        with readable(self.path, f"{self._raw} voxels"):
+            check_length(self.path, size(box) * self._proxy.dtype.itemsize)
             found = np.asarray(self._proxy[tuple(slices)], dtype)
-        except (OSError, EOFError, ValueError) as error:
-            raise DataError(f"{self.path}: expected {self._raw} voxels, got {error}; copy the file anew") from error
         found = found.transpose(self._order)
         return found[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
 
@@ -88,9 +90,31 @@ def nibabel() -> Any:
 def _load(path: Path) -> Any:
     library = nibabel()
     try:
-        return library.load(path)
+        file_length(path)  # nibabel would wait for a pipe
     except FileNotFoundError:
         hint = "correct the path; the paths of a table of scans count from its folder"
         raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
-    except (library.filebasedimages.ImageFileError, OSError, EOFError, ValueError) as error:
-        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {came(error)}") from error
+    with readable(path, "a NIfTI file (.nii or .nii.gz)"):
+        return library.load(path, mmap=False)
+
+
+def directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
+    """``orientation`` of nibabel, (3, 2): per axis of a file the axis of the world, and 1 or -1. Raises ValueError for
+    an axis that has no direction."""
+    if not np.isfinite(orientation).all():
+        raise ValueError("an axis without a direction")
+    return orientation.astype(int)
+
+
+@contextmanager
+def readable(path: Path, expected: str) -> Iterator[None]:
+    """Turns what nibabel raises for a damaged file, which is any exception at all, into a DataError that names it."""
+    try:
+        yield
+    except (NetpartError, MemoryError):
+        raise
+    except Exception as error:
+        got = came(error) if isinstance(error, OSError) else str(error) or type(error).__name__
+        raise DataError(f"{path}: expected {expected}, got {got[:LONGEST]}; copy the file anew") from error

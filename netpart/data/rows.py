@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from netpart.data.cache import RecordCache, Records
 from netpart.data.decode import Decode
-from netpart.data.mapped import Store
 from netpart.data.order import Permutation, RecordOrder
+from netpart.data.record_store import Store
 from netpart.data.source import Outputs, RowSource
 from netpart.errors import DataError
 from netpart.spec import Region, Shape

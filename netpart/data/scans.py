@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from functools import lru_cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,16 @@ from netpart.data.order import Permutation, RecordOrder
 from netpart.data.resize import interpolation
 from netpart.data.scratch import Scratch
 from netpart.data.source import Outputs, RowSource
-from netpart.errors import DataError, MissingData
+from netpart.errors import DataError, MissingData, came
+from netpart.files import read_file
 from netpart.spec import Region, Shape, extent
 
 HEAD = ["path", "label"]
+TABLE = 64 << 20
+"""Bytes of a table."""
+MOST = (1 << 31) - 1
+"""The highest class: labels are of 32 bits."""
+DIGITS = len(str(MOST))
 
 
 @dataclass(frozen=True)
@@ -128,24 +135,27 @@ def read_table(path: Path, classes: int | None = None) -> list[Labelled]:
     Raises DataError for a file that is missing, empty or has other lines, or a label that is none of ``classes``.
     """
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            lines = [(n, row) for n, row in enumerate(csv.reader(file), 1) if row and row != HEAD]
+        text = read_file(path, TABLE).decode()
+        lines = [(n, row) for n, row in enumerate(csv.reader(StringIO(text, "")), 1) if row and row != HEAD]
     except FileNotFoundError:
         hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
         raise MissingData(f"{path}: expected a table of scans, got nothing there; {hint}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: expected a table of scans, got {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: expected a table of scans, got {came(error)}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: expected a table of scans, lines `path,label` in UTF-8, got {error}") from error
     if not lines:
         raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
     return [_labelled(path, n, row, classes) for n, row in lines]
 
 
 def _labelled(path: Path, number: int, row: list[str], classes: int | None) -> Labelled:
-    if len(row) != 2 or not row[1].strip().isdecimal():
+    digits = row[1].strip() if len(row) == 2 else ""
+    if not digits.isdecimal() or len(digits) > DIGITS:
         got = repr(",".join(row)[:80])
-        raise DataError(f"{path}:{number}: expected `path,label` with a class of 0 or more, got {got}")
-    label = int(row[1])
-    if classes is not None and label >= classes:
+        raise DataError(f"{path}:{number}: expected `path,label` with a class from 0 to {MOST}, got {got}")
+    label, most = int(digits), MOST if classes is None else classes - 1
+    if label > most:
         hint = "correct it, or give the layer below the loss as many outputs as there are classes"
-        raise DataError(f"{path}:{number}: expected a class from 0 to {classes - 1}, got {label}; {hint}")
+        raise DataError(f"{path}:{number}: expected a class from 0 to {most}, got {label}; {hint}")
     return Labelled(path.parent / row[0].strip(), label)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netpart.data.kvfile import KvStore, KvWriter
-from netpart.data.mapped import Store
+from netpart.data.record_store import Store
 from netpart.data.textfile import TextStore
 from netpart.errors import DataError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from netpart.errors import ConfigError, NetpartError, came
+from netpart.files import read_file
 from netpart.launch import address
 from netpart.launch.address import ANY_PORT, is_loopback, written
 
@@ -15,7 +16,7 @@ def read(path: Path) -> list[str]:
     """The names of the hosts in a file. Raises ConfigError if it cannot be read or names none, or for an IPv6 address,
     which mpiexec takes for a name and a number of workers."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_file(path).decode().splitlines()
     except OSError as error:
         raise ConfigError(f"--hosts {path}", "a host file", came(error), HINT) from None
     except UnicodeDecodeError:

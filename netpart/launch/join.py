@@ -17,6 +17,7 @@ import zmq
 from netpart.errors import NetpartError, WorkerFailed
 from netpart.launch.address import ANY_PORT, host_and_port, listening, reachable, way_to, written
 from netpart.launch.control import KNOCK, dealer
+from netpart.launch.limits import check_limits
 from netpart.launch.link import Link, public_key
 from netpart.launch.member import Away, serve
 from netpart.launch.token import Token
@@ -71,6 +72,7 @@ def play(context: zmq.Context[Any], invitation: Invitation, rank: int, ticket: T
     from netpart.transport.zeromq import ZeroMQTransport
 
     def made(welcome: WelcomeProto) -> Transport:
+        check_limits(welcome.workers)
         return ZeroMQTransport(rank, welcome.run_id)
 
     def lost() -> NoReturn:

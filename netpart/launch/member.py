@@ -19,6 +19,7 @@ from netpart.launch.loop import Loop
 from netpart.launch.prepare import prepare
 from netpart.launch.token import VARIABLE, Token, parse
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
+from netpart.shortage import shortage
 from netpart.transport.transport import Transport
 
 Connect = Callable[[WelcomeProto], Transport]
@@ -114,6 +115,7 @@ def failed(control: Control, error: Exception, log: TextIO) -> None:
     """Tells what went wrong and where; for what nobody foresaw, the traceback goes to this worker's log."""
     import traceback
 
+    error = shortage(error) or error
     if not isinstance(error, NetpartError):
         traceback.print_exception(error, file=log)
         log.flush()

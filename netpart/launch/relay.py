@@ -27,7 +27,7 @@ class Relay:
         """Writes the elements that came; returns the empty answer."""
         file = self.saving.file(Path(region.path))
         if file is None:
-            raise DataError(f"{region.path}: expected a checkpoint that is being written, got a path of none")
+            raise DataError(f"a worker: expected to write to a checkpoint that is open, got {region.path!r}")
         try:
             file.write_region(region.name, box_of(region), elements(region), tuple(region.shape) or None)
         except OSError as error:
@@ -38,7 +38,7 @@ class Relay:
     def read(self, region: RegionProto) -> RegionProto:
         """Reads the box that is asked for; returns the same with its elements."""
         if region.path not in self.sources:
-            raise DataError(f"{region.path}: expected the checkpoint that this run starts from, got another file")
+            raise DataError(f"a worker: expected to read the checkpoint that this run starts from, got {region.path!r}")
         if (asked := size(box_of(region)) * dtype_of(region).itemsize) > max(PIECE_BYTES, dtype_of(region).itemsize):
             raise DataError(f"{region.path}: expected a piece of at most {PIECE_BYTES} bytes, got one of {asked}")
         values = np.empty(extent(box_of(region)), dtype_of(region))

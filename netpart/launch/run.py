@@ -24,6 +24,7 @@ from netpart.launch.coordinator import Coordinator
 from netpart.launch.cores import asked_threads, crowded
 from netpart.launch.devices import asked, dealt, placed
 from netpart.launch.events import Listener, Summary
+from netpart.launch.limits import check_limits
 from netpart.launch.meeting import JoinTeam, Meeting
 from netpart.launch.mpi import MpiTeam
 from netpart.launch.nccl import settle_collectives
@@ -71,6 +72,7 @@ def run(
     """
     check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers
+    check_limits(cluster_of(job.proto, count).size)
     if launcher in ("local", "threads"):
         crowded(cluster_of(job.proto, count).size)
     cut = served(partition(job.proto, count, job.folder))

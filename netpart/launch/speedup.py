@@ -7,7 +7,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from netpart.errors import DataError, came
+from netpart.files import read_file
 from netpart.launch.events import Summary
+
+LARGEST = 1e300
+"""No figure of a summary is as large."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,25 @@ def over(a: float | None, b: float | None) -> float | None:
     return a / b if a is not None and b else None
 
 
+def checked(summary: Summary) -> Summary:
+    """``summary``, whose figures are numbers. Raises ValueError."""
+    pairs = [tuple(pair) for pair in summary.accuracies]
+    steps = [n for pair in pairs for n in pair]
+    for figure in (summary.steps, summary.train_seconds, summary.steps_per_epoch or 0, *steps):
+        if not isinstance(figure, int | float) or not abs(figure) < LARGEST:
+            raise ValueError(f"a figure {str(figure)[:40]!r}")
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("accuracies that are no pairs")
+    return summary
+
+
 def read_summary(path: Path) -> Summary:
     """What ``netpart run --summary`` wrote. Raises DataError for a file that is none."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_file(path))
         known = {field.name for field in fields(Summary)}
-        return Summary(**{key: value for key, value in found.items() if key in known})
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+        return checked(Summary(**{key: value for key, value in found.items() if key in known}))
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         got = came(error) if isinstance(error, OSError) else error
         hint = "run the job on one worker with --summary"
         raise DataError(f"{path}: expected a summary of `netpart run --summary`, got {got}; {hint}") from error

@@ -17,9 +17,12 @@ from hashlib import blake2b
 from pathlib import Path
 
 from netpart.errors import ConfigError, came
+from netpart.files import open_file
 
 VARIABLE = "NETPART_TOKEN"
 BYTES, KEY_BYTES = 16, 32
+LONGEST = 4096
+"""Bytes of a token file that are looked at."""
 HINT = "make one with `openssl rand -hex 16`"
 
 
@@ -77,14 +80,15 @@ def refuse_pinned(token: Token | None, who: str) -> None:
 def read(file: Path) -> str:
     """What a token file holds. Raises ConfigError if others can read it, too."""
     try:
-        mode = file.stat().st_mode
-        if mode & (stat.S_IRWXG | stat.S_IRWXO):
-            got, hint = (
-                f"mode {stat.S_IMODE(mode):o}",
-                "chmod 600 it, and use another token if others have seen this one",
-            )
-            raise ConfigError(str(file), "a file that only its owner can read", got, hint)
-        return file.read_text(encoding="ascii", errors="replace")
+        with open_file(file) as opened:
+            mode = os.fstat(opened.fileno()).st_mode
+            if mode & (stat.S_IRWXG | stat.S_IRWXO):
+                got, hint = (
+                    f"mode {stat.S_IMODE(mode):o}",
+                    "chmod 600 it, and use another token if others have seen this one",
+                )
+                raise ConfigError(str(file), "a file that only its owner can read", got, hint)
+            return (opened.read(LONGEST) or b"").decode("ascii", errors="replace")
     except OSError as error:
         got, hint = came(error), "the run says where it is"
         raise ConfigError(str(file), "a file with the run's token", got, hint) from None

@@ -56,7 +56,8 @@ class TextInput(RowInput):
         corpus = Corpus([file for name in conf.files for file in text_files(name, conf.suffix, places)])
         span = dict(zip(PHASES, spans(len(corpus), conf.held_out), strict=True))[phase]
         if span[1] - span[0] <= conf.window:
-            who = f"{len(corpus.paths)} files" if len(corpus.paths) > 1 else str(corpus.paths[0])
+            named = [str(path) for path in corpus.paths] or [*conf.files]
+            who = named[0] if len(named) == 1 else f"{len(named)} files"
             expected = f"{conf.window + 1} bytes or more for {PHASES[phase]}"
             hint = "write a smaller window, or another held_out"
             raise DataError(f"{who}: expected {expected}, got {span[1] - span[0]} of {len(corpus)}; {hint}")

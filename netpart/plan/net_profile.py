@@ -19,7 +19,7 @@ from functools import cached_property
 from math import isfinite
 from pathlib import Path
 
-from netpart.errors import ConfigError, Position
+from netpart.errors import ConfigError, Position, clipped
 from netpart.proto.reader import decode, read_bytes
 
 Edge = tuple[int, int]
@@ -87,7 +87,7 @@ def read_profile(path: Path) -> NetProfile:
     Inputs, whose time is that of loading data, and what is taken out of a tuple that nobody reads, are left out.
     """
     layers, edges = dict[str, LayerProfile](), list[tuple[str, str, Position]]()
-    for number, line in enumerate(decode(read_bytes(path), str(path)).splitlines(), start=1):
+    for number, line in enumerate(decode(read_bytes(path, "a profile"), str(path)).splitlines(), start=1):
         position = Position(str(path), number, 1)
         if edge := EDGE.fullmatch(line.rstrip()):
             edges.append((edge["source"], edge["target"], position))
@@ -108,7 +108,7 @@ def read_layer(line: str, position: Position) -> LayerProfile:
             raise KeyError("NAME -- TYPE -- FIGURES")
         forward, backward, activation, parameters = (total(figures[name]) for name in FIGURES)
     except (KeyError, ValueError) as error:
-        expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {error}"
+        expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {clipped(str(error))}"
         raise ConfigError("profile", expected, repr(line[:60]), hint, position=position) from None
     return LayerProfile(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
 

@@ -31,10 +31,12 @@ def tokens(text: str, comments: bool = False) -> Iterator[Token]:
     """Yields the tokens of ``text``, each comment as one or none at all; wrong text yields wrong tokens, no error."""
     tokenizer = text_format.Tokenizer(text.split("\n"), skip_comments=not comments)
     while not tokenizer.AtEnd():
-        # The tokenizer tells its place only through the errors it makes; typeshed asks a Message of them.
-        place = cast(Any, tokenizer).ParseError("")
-        yield Token(tokenizer.token, place.GetLine(), place.GetColumn())
+        token = tokenizer.token
         tokenizer.NextToken()
+        # The tokenizer tells its place only through the errors it makes; typeshed asks a Message of them. The one of
+        # the token before does not quote the line, which may be as long as the text.
+        place = cast(Any, tokenizer).ParseErrorPreviousToken("")
+        yield Token(token, place.GetLine(), place.GetColumn())
 
 
 def positions(text: str, file: str, root: Descriptor) -> dict[FieldPath, Position]:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from google.protobuf import text_format
 
 from netpart.errors import ConfigError, Faults, FieldPath, JobError, Position, came
+from netpart.files import read_file
 from netpart.proto.fields import descriptor, nearest
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.limits import JOB
@@ -23,7 +24,6 @@ from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import positions
 from netpart.proto.ranges import out_of_range
 from netpart.proto.slips import slips
-from netpart.units import bytes_text
 
 _LONE_RETURN = re.compile("\r(?!\n)")
 Located = TypeVar("Located", bound=JobError)
@@ -144,19 +144,14 @@ def check(proto: JobProto) -> None:
     faults.refuse()
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of ``path``; raises ConfigError with the nearest names in its folder."""
+def read_bytes(path: Path, kind: str = "a job configuration file") -> bytes:
+    """The content of ``path``, which is to be ``kind``; raises ConfigError with the nearest names in its folder."""
     try:
-        with path.open("rb") as file:
-            data = file.read(JOB + 1)  # no more, of a device or a pipe that has no end
+        return read_file(path, JOB)
+    except FileNotFoundError:
+        raise ConfigError(str(path), kind, "none", neighbours(path)) from None
     except OSError as error:
-        known = {FileNotFoundError: "none", IsADirectoryError: "a folder"}
-        got = known.get(type(error)) or came(error)
-        hint = neighbours(path) if isinstance(error, FileNotFoundError) else ""
-        raise ConfigError(str(path), "a job configuration file", got, hint) from None
-    if len(data) > JOB:
-        raise ConfigError(str(path), f"a job of at most {bytes_text(JOB)}", "more", "is it a job configuration file?")
-    return data
+        raise ConfigError(str(path), kind, came(error)) from None
 
 
 def neighbours(path: Path) -> str:

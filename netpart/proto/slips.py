@@ -17,12 +17,14 @@ from netpart.proto.positions import Token, tokens
 
 MOST = 50
 """Mistakes that are looked for: the text is read again for each."""
+LARGE = 1 << 20
+"""Characters of a text in which one mistake is enough: reading it again would take long."""
 OPEN = {"{": "}", "<": ">", "[": "]"}
 
 
 def slips(text: str, file: str) -> JobError:
     """The mistakes of ``text``, which is no JobProto, each with its place; one if it is in another format."""
-    return other_format(text, file) or together(islice(mistakes(text, file), MOST))
+    return other_format(text, file) or together(islice(mistakes(text, file), MOST if len(text) < LARGE else 1))
 
 
 def mistakes(text: str, file: str) -> Iterator[ConfigError]:

@@ -18,6 +18,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct
+from typing import BinaryIO
 
 import numpy as np
 
@@ -84,11 +85,17 @@ def look_up(path: Path, run_id: bytes, ranks: int, rank: int) -> tuple[mmap.mmap
     Raises OSError if it cannot be opened or is of another run.
     """
     with path.open("r+b") as file:
-        front = mmap.mmap(file.fileno(), front_bytes(ranks))
+        front = mapped(file, 0, front_bytes(ranks))
         if front[RUN_ID] != run_id:
             raise OSError("memory of another run")
-        start, nbytes = ROW.unpack_from(front, TABLE + rank * ROW.size)
-        return front, mmap.mmap(file.fileno(), nbytes, offset=start)
+        return front, mapped(file, *ROW.unpack_from(front, TABLE + rank * ROW.size))
+
+
+def mapped(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
+    """``nbytes`` of shared memory from ``start`` on. Raises OSError where a peer promised more than it shares."""
+    if start % mmap.ALLOCATIONGRANULARITY or not 0 < nbytes <= os.fstat(file.fileno()).st_size - start:
+        raise OSError("memory of another size")
+    return mmap.mmap(file.fileno(), nbytes, offset=start)
 
 
 def piece(path: Path, offset: int, nbytes: int, writable: bool) -> Array:

@@ -83,4 +83,4 @@ def test_a_number_that_no_option_can_have_is_refused(option: str, value: str, sm
 
 
 def test_a_job_without_an_end_is_not_read(netpart: Netpart) -> None:
-    assert "expected a job of at most 16.0 MiB, got more" in netpart("check", "/dev/zero").err
+    assert "/dev/zero: expected a job configuration file, got a device" in netpart("check", "/dev/zero").err

@@ -27,14 +27,14 @@ def test_a_range_is_read_across_files(
     assert text.read(start, stop) == whole[start:stop]
 
 
-def test_few_files_are_mapped_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus, "MAPPED", 2)
+def test_few_files_are_open_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus, "OPENED", 2)
     paths = [tmp_path / str(i) for i in range(5)]
     for i, path in enumerate(paths):
         path.write_text(str(i))
     text = Corpus(paths)
     assert (text.read(0, 5), text.read(1, 4), repr(text)) == (b"01234", b"123", "Corpus(5 files, 5 bytes)")
-    assert len(text._maps) == 2
+    assert len(text._open) == 2
 
 
 def test_a_file_that_has_shrunk_is_named(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_file_that_has_shrunk_is_named(tmp_path: Path) -> None:
     path.write_text("0123456789")
     text = Corpus([path])
     path.write_text("01")
-    with pytest.raises(DataError, match=r"a: expected 5 bytes, got fewer"):
+    with pytest.raises(DataError, match=r"a: expected 5 bytes, got 2: it was truncated"):
         text.read(0, 5)
     path.unlink()
     with pytest.raises(DataError, match="got nothing there"):

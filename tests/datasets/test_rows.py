@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from netpart.data.decode import csv_decoder, record_decoder
-from netpart.data.mapped import Store
 from netpart.data.record import Record, encode_record
+from netpart.data.record_store import Store
 from netpart.data.rows import RowReader
 from netpart.data.store import KvWriter, open_store
 from netpart.errors import DataError

@@ -160,3 +160,11 @@ def test_paths_count_from_the_folder_of_the_table(tmp_path: Path) -> None:
     assert read_table(tmp_path / "t.csv") == [Labelled(tmp_path / "x" / "a.nii", 1), Labelled(Path("/b.nii"), 0)]
     with pytest.raises(DataError, match="nothing there"):
         read_table(tmp_path / "u.csv")
+
+
+@pytest.mark.parametrize("label", ["9" * 5000, "2147483648", "x" * 200_000, '"'])
+def test_a_label_that_no_class_has_is_told(label: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"a,1\nb,{label}\n")
+    with pytest.raises(DataError, match=r"t\.csv:(2:)? expected .*, got ") as raised:
+        read_table(tmp_path / "t.csv")
+    assert len(str(raised.value)) < 400

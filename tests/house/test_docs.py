@@ -11,7 +11,19 @@ from tests.house.tree import ROOT, name, top_level_folders
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 RECORDS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
-OF_THEIR_OWN = {"benchmarks", "cuda", "data", "datasets", "end2end", "graphs", "house", "laws", "oracle", "workers"}
+OF_THEIR_OWN = {
+    "benchmarks",
+    "cuda",
+    "data",
+    "datasets",
+    "end2end",
+    "fuzz",
+    "graphs",
+    "house",
+    "laws",
+    "oracle",
+    "workers",
+}
 
 
 def slug(heading: str) -> str:

@@ -61,3 +61,9 @@ def test_a_value_with_points_is_one_mistake() -> None:
     text = 'neuralnet { layer { name: "a" type: nn.Linear } }'
     (line,) = slips(text, "job.conf").lines()
     assert "got nn.Linear; a fully connected layer is kInnerProduct" in line
+
+
+def test_of_a_huge_text_one_mistake_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netpart.proto.slips.LARGE", 1000)
+    assert len(places("a: 1\n" * 10)) > 1
+    assert places("a: 1\n" * 1000) == ["1:1"]

@@ -1,8 +1,7 @@
-"""Store: records of one file by number, read through a memory map and an index of their places."""
+"""Store: records of one file by number, read through an index of their places."""
 
 from __future__ import annotations
 
-import mmap
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +9,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.file_bytes import FileBytes
 from netpart.errors import DataError, MissingData, came
 
 HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpart data --help`"
@@ -18,20 +18,20 @@ HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpar
 class Store(ABC):
     """Keys and values by record number. The index is built by one scan when the store is opened.
 
-    Raises DataError if the file is missing, empty or malformed.
+    Raises DataError if the file is missing, no regular file, empty or malformed, and where it is truncated later.
     """
 
     def __init__(self, path: Path) -> None:
         self.path, self._skipped = path, 0
-        self._map = _map(path)
+        self._file = opened(path)
         try:
-            self._spans = self._scan(self._map)
+            self._spans = self._scan(self._file)
         except DataError:
-            self._map.close()
+            self._file.close()
             raise
 
     @abstractmethod
-    def _scan(self, file: mmap.mmap) -> NDArray[np.int64]:
+    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
         """Half-open byte ranges of key and value of every record: (records, 4)."""
 
     def __len__(self) -> int:
@@ -40,12 +40,12 @@ class Store(ABC):
     def key(self, record: int) -> bytes:
         """Key of a record, counted from 0."""
         start, stop, _, _ = self._spans[record].tolist()
-        return self._map[start:stop]
+        return self._file.read(start, stop)
 
     def value(self, record: int) -> bytes:
         """Value of a record, counted from 0."""
         _, _, start, stop = self._spans[record].tolist()
-        return self._map[start:stop]
+        return self._file.read(start, stop)
 
     def skip(self, records: int) -> None:
         """Leaves out the first ``records``: the next one is number 0. Raises DataError where none is left."""
@@ -59,8 +59,8 @@ class Store(ABC):
         return f"{self.path}: record {self._skipped + record}"
 
     def close(self) -> None:
-        """Gives the memory map back; the store cannot be read any more."""
-        self._map.close()
+        """Closes the file; the store cannot be read any more."""
+        self._file.close()
 
     def __enter__(self) -> Store:
         return self
@@ -72,13 +72,15 @@ class Store(ABC):
         return f"{type(self).__name__}({self.path}, {len(self)} records)"
 
 
-def _map(path: Path) -> mmap.mmap:
+def opened(path: Path) -> FileBytes:
+    """The file at ``path``, which is not empty. Raises DataError."""
     try:
-        with open(path, "rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        file = FileBytes(path)
     except FileNotFoundError:
         raise MissingData(f"{path}: expected a data file, got nothing there; {HINT}") from None
-    except ValueError:
-        raise DataError(f"{path}: expected at least one record, got an empty file; {HINT}") from None
     except OSError as error:
         raise DataError(f"{path}: expected a readable data file, got {came(error)}; {HINT}") from error
+    if not file.size:
+        file.close()
+        raise DataError(f"{path}: expected at least one record, got an empty file; {HINT}")
+    return file

@@ -1,0 +1,102 @@
+"""Tensors: frames that arrive at the socket of a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import zmq
+
+from netpart.transport.frames import Header, pack
+from netpart.transport.zeromq import ZeroMQTransport
+from tests.fuzz.case import Case, Fuzz
+from tests.fuzz.mutate import Field, mutated
+
+RUN = b"fuzz-run"
+CHANNELS = (((0, 0, 0, 1, 0), (2, 3)), ((0, 1, 0, 2, 0), (4,)), ((1, 0, 2, 3, 1), ()))
+"""What is promised: channels, and the shapes of their tensors."""
+STEPS = 2
+FIELDS: tuple[Field, ...] = (
+    (0, "<I"), (4, "<H"), (6, "<Q"), (14, "<B"), (15, "<B"), (16, "<I"), *((20 + 4 * i, "<I") for i in range(5)),
+    (40, "<Q"), (48, "<Q"), *((56 + 8 * i, "<Q") for i in range(8)),
+)  # fmt: skip
+"""The numbers of a header."""
+FAR = 25
+"""Of so many cases one goes through a socket of the host, as between processes."""
+Message = list[bytes]
+"""The parts of a message of ZeroMQ."""
+
+
+def sent() -> list[bytes]:
+    """The frames of a peer that keeps its promises."""
+    frames = []
+    for step in range(STEPS):
+        for i, (channel, shape) in enumerate(CHANNELS):
+            array = np.full(shape, 10 * step + i, np.float32)
+            frames.append(pack(Header(1, channel, step, array.dtype, shape), RUN) + array.tobytes())
+    return frames
+
+
+class Tensors(Fuzz):
+    """A worker that expects tensors, and gets these or others."""
+
+    seconds = 5.0
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+
+    def close(self) -> None:
+        self.context.term()
+
+    def sound(self) -> Iterator[Case]:
+        for address in ("inproc", "ipc"):
+            yield Case(f"frames over {address}", partial(self.receive, [[f] for f in sent()], address, True))
+
+    def case(self, draw: Random) -> Case:
+        messages, address = [[frame] for frame in sent()], "ipc" if draw.randrange(FAR) == 0 else "inproc"
+        wrong = self.damaged(messages, draw)
+        return Case(f"tensors over {address}: {wrong}", partial(self.receive, messages, address), ("rank 0",))
+
+    def damaged(self, messages: list[Message], draw: Random) -> str:
+        """Does something to the messages, and says what."""
+        at, way = draw.randrange(len(messages)), draw.random()
+        frame = messages[at][0]
+        if way < 0.65:
+            messages[at] = [mutated(frame, draw, FIELDS)]
+            return f"message {at} changed"
+        if way < 0.75:
+            messages.insert(draw.randrange(len(messages) + 1), [frame])
+            return f"message {at} twice"
+        if way < 0.85:
+            draw.shuffle(messages)
+            return "messages in another order"
+        if way < 0.9:
+            del messages[at]
+            return f"message {at} missing"
+        if way < 0.95:
+            cut = draw.randrange(len(frame))
+            messages[at] = [frame[:cut], frame[cut:]]
+            return f"message {at} in two parts"
+        messages[at] = [frame + bytes(draw.choice((1, 1 << 10, 3 << 20)))]
+        return f"message {at} too long"
+
+    def receive(self, messages: Sequence[Message], address: str, whole: bool = False) -> None:
+        """Takes in what comes; with ``whole`` it must be what was promised."""
+        with ZeroMQTransport(0, RUN, context=self.context) as transport:
+            for channel, shape in CHANNELS:
+                transport.expect(channel, 1, shape, np.float32)
+            peer = self.context.socket(zmq.PUSH)
+            try:
+                peer.connect(transport.bind(address))
+                for message in messages:
+                    peer.send_multipart(message)
+                if address != "inproc":
+                    transport.wait(0.05)
+                found = [transport.receive(channel, step) for step in range(STEPS) for channel, _ in CHANNELS]
+            finally:
+                peer.close(linger=0)
+        assert not whole or all(array is not None for array in found)

@@ -1,0 +1,59 @@
+"""Files from outside are opened by ``netpart.files`` and nowhere else: there it is known what a regular file is, and
+how much of it is read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import name, parsed, python_files
+
+OPENS = {"read_text", "read_bytes", "memmap", "fromfile", "mmap"}
+MODES = ("r", "rb", "r+b", "w", "wb", "a", "xb")
+OWN = {
+    "files": "the rule itself",
+    "cli/zoo": "its own folders, and a file that was opened by the rule before",
+    "proto/fields": "its own folders",
+    "kernels/cuda/choices": "what it wrote itself", "kernels/cuda/device": "its own sources",
+    "worker/limits": "the kernel's files", "transport/mpi_world": "the kernel's files",
+    "launch/cores": "the kernel's files",
+    "launch/mpi": "the kernel's files, and logs that it writes",
+    "transport/host_memory": "memory of this run", "transport/shm": "memory of this run",
+    "transport/cuda_ipc": "memory of this run",
+    "launch/processes": "logs that it writes", "launch/notes": "what it writes", "launch/token": "what it writes",
+    "launch/ends": "logs that it wrote",
+    "data/atomic": "what it writes", "checkpoint/safetensors_file": "what it writes",
+    "data/python_source": "Python's own files",
+    "cli/main": "what it writes", "cli/run": "what it writes",
+}  # fmt: skip
+"""Modules that open files by themselves, and which."""
+
+
+def opened(module: ast.Module) -> Iterator[int]:
+    """The lines on which something is opened."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call):
+            *owner, word = ast.unparse(node.func).split(".")
+            opens = word == "open" and (not owner or owner[0] in ("os", "io", "gzip") or mode(node) in MODES)
+            if opens or (owner and word in OPENS):
+                yield node.lineno
+
+
+def mode(call: ast.Call) -> str:
+    """What a call has in the place of a mode."""
+    return str(getattr(call.args[0], "value", "")) if call.args else ""
+
+
+@pytest.mark.parametrize("path", python_files("netpart"), ids=name)
+def test_files_from_outside_are_opened_by_the_rule(path: Path) -> None:
+    where = name(path).removeprefix("netpart/").removesuffix(".py")
+    lines = list(opened(parsed(path)))
+    assert not lines or where in OWN, f"lines {lines}: use netpart.files, or say in OWN what is opened"
+
+
+def test_it_sees_what_it_looks_for() -> None:
+    text = "open(p)\np.open('rb')\np.read_text()\nos.open(p, 0)\nnp.memmap(p)\nlayer.open(3)\nmmap.mmap(3, 4)"
+    assert list(opened(ast.parse(text))) == [1, 2, 3, 4, 5, 7]
