@@ -69,9 +69,9 @@ def refused(error: OSError) -> str:
     return f"{who}: expected a file or folder that can be used, got {came(error)}; {hint}"
 
 
-def clipped(text: str) -> str:
-    """``text`` as an error quotes it: of a long one the beginning."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
+def clipped(text: str, longest: int = LONGEST) -> str:
+    """``text`` as an error quotes it: of one that is longer than ``longest`` characters the beginning."""
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
 
 
 class NetpartError(Exception):

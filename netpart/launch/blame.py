@@ -6,13 +6,15 @@ import select
 from time import monotonic
 from typing import Any
 
-from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed
+from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed, clipped
 from netpart.graph.cluster import Cluster
 from netpart.launch.team import Team
 from netpart.launch.watch import Member, place
 
 LAST_WORDS_SECONDS = 0.1
 """What a process said before it died may come in a little after the news of its death."""
+WORDS = 2000
+"""Characters that are shown of what a worker says."""
 TOLD: dict[str, type[NetpartError]] = {"MemoryRefused": MemoryRefused, "DataError": DataError}
 """Errors of a worker that keep their class; their messages need no log."""
 PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartError", *TOLD)
@@ -39,7 +41,7 @@ class Blame:
             return self.failed(rank, f"died ({how}), last heard in {self.members[rank].place()}")
         said = failed.message.removeprefix(f"worker {member.rank}: ")
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
-        text = f"{place(failed.phase, failed.step, failed.doing)}: {kind}{said}"
+        text = clipped(f"{place(failed.phase, failed.step, failed.doing)}: {kind}{said}", WORDS)
         if failed.kind in TOLD:
             return TOLD[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
         if failed.kind == "Overdue":

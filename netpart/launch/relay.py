@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.errors import DataError, came
+from netpart.errors import DataError, came, clipped
 from netpart.launch.files import PIECE_BYTES, box_of, dtype_of, elements
 from netpart.launch.saving import CheckpointBook
 from netpart.proto.control_pb2 import RegionProto
@@ -27,7 +27,7 @@ class Relay:
         """Writes the elements that came; returns the empty answer."""
         file = self.saving.file(Path(region.path))
         if file is None:
-            raise DataError(f"a worker: expected to write to a checkpoint that is open, got {region.path!r}")
+            raise DataError(f"a worker: expected to write to a checkpoint that is open, got {clipped(region.path)!r}")
         try:
             file.write_region(region.name, box_of(region), elements(region), tuple(region.shape) or None)
         except OSError as error:
@@ -38,7 +38,9 @@ class Relay:
     def read(self, region: RegionProto) -> RegionProto:
         """Reads the box that is asked for; returns the same with its elements."""
         if region.path not in self.sources:
-            raise DataError(f"a worker: expected to read the checkpoint that this run starts from, got {region.path!r}")
+            raise DataError(
+                f"a worker: expected to read the checkpoint that this run starts from, got {clipped(region.path)!r}"
+            )
         if (asked := size(box_of(region)) * dtype_of(region).itemsize) > max(PIECE_BYTES, dtype_of(region).itemsize):
             raise DataError(f"{region.path}: expected a piece of at most {PIECE_BYTES} bytes, got one of {asked}")
         values = np.empty(extent(box_of(region)), dtype_of(region))

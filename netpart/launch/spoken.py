@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from netpart.errors import LONGEST, clipped
 from netpart.program.communication import Communication, Leg, Phases, Verb
 from netpart.program.instructions import Channel, Way
 from netpart.proto.control_pb2 import CommunicationProto, LegsProto, SpokenProto
+from netpart.proto.limits import WORKERS as MEMBERS
 
 
 def encode(phases: Phases) -> Iterator[SpokenProto]:
@@ -43,4 +45,6 @@ def decode_phase(message: SpokenProto) -> Iterator[Communication]:
         phase, way, micro, edge, chunk = c.channel
         channel = Channel(phase, Way(way), micro, edge, chunk)
         found = legs[c.legs] if c.legs >= 0 else ()
-        yield Communication(Verb(c.verb), c.name, channel, c.peer, tuple(c.shape), c.dtype, found, c.lag)
+        if not 0 <= c.lag <= MEMBERS or len(c.dtype) > LONGEST:
+            raise ValueError(f"a lag of {c.lag} steps and a dtype of {len(c.dtype)} characters")
+        yield Communication(Verb(c.verb), clipped(c.name), channel, c.peer, tuple(c.shape), c.dtype, found, c.lag)

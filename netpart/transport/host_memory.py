@@ -93,7 +93,8 @@ def look_up(path: Path, run_id: bytes, ranks: int, rank: int) -> tuple[mmap.mmap
 
 def mapped(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
     """``nbytes`` of shared memory from ``start`` on. Raises OSError where a peer promised more than it shares."""
-    if start % mmap.ALLOCATIONGRANULARITY or not 0 < nbytes <= os.fstat(file.fileno()).st_size - start:
+    room = os.fstat(file.fileno()).st_size - start
+    if (start | nbytes) % mmap.ALLOCATIONGRANULARITY or not 0 < nbytes <= room:
         raise OSError("memory of another size")
     return mmap.mmap(file.fileno(), nbytes, offset=start)
 

@@ -122,6 +122,8 @@ class ShmTransport(Transport):
         for peer in sorted(addresses.keys() - self._outs.keys() - {self.rank}):
             try:
                 self._outs[peer] = self._open(peer, Path(addresses[peer].removeprefix(SCHEME).partition(MORE)[0]))
+            except TransportError as error:
+                raise TransportError(f"rank {self.rank}: memory of rank {peer}: {error}") from None
             except OSError as error:
                 hint = "that rank has ended, or runs on another host or as another user: run with --transport zeromq"
                 raise TransportError(
@@ -171,8 +173,15 @@ class ShmTransport(Transport):
         self._heard = rung
         for lane in self._ins:
             if not lane.silent:
-                for number, step in lane.read():
-                    self._arrived(lane, number, step)
+                self._hear(lane)
+
+    def _hear(self, lane: Lane) -> None:
+        """Takes in what has come in a lane. Raises TransportError for what no peer sends."""
+        try:
+            for number, step in lane.read():
+                self._arrived(lane, number, step)
+        except TransportError as error:
+            raise TransportError(f"rank {self.rank}: messages of rank {self._ins.index(lane)}: {error}") from None
 
     def _listen(self, seconds: float) -> bool:
         if self._bell is None:

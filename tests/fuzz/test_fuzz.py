@@ -15,13 +15,9 @@ from tests.fuzz.play import tried, warmed
 SEED = 1
 CASES = {"jobs": 120, "tensors": 400, "lanes": 200, "words": 120, "data": 200, "checkpoints": 100}
 """What takes some seconds of one core."""
-FOUND = "a peer that says what nobody can understand ends a run with a traceback"
-TRIED = [
-    pytest.param(name, marks=pytest.mark.xfail(reason=FOUND)) if name in ("lanes", "words") else name for name in CASES
-]
 
 
-@pytest.mark.parametrize("name", TRIED)
+@pytest.mark.parametrize("name", CASES)
 def test_what_is_wrong_is_answered_or_carried_out(name: str, tmp_path: Path) -> None:
     tally = Tally(name, SEED)
     with closing(fuzzer(name, tmp_path)) as fuzz:
