@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from netpart.errors import DataError, came
+from netpart.errors import DataError, came, clipped
 
 _NAME = re.compile(r"step(\d{8,})\.safetensors", re.ASCII)
 _PARTIAL = re.compile(r"step\d{8,}\.(safetensors|updater)\.partial", re.ASCII)
@@ -26,7 +26,7 @@ def parse_step(path: Path) -> int:
     """The step that a checkpoint's name says. Raises DataError if it says none."""
     found = _NAME.fullmatch(path.name)
     if not found:
-        raise DataError(f"{path}: expected a name like {step_file(Path(), 100)}, got {path.name}; rename it")
+        raise DataError(f"{path}: expected a name like {step_file(Path(), 100)}, got {clipped(path.name)}; rename it")
     return int(found[1])
 
 

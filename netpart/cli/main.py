@@ -82,6 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = parse(argv)
         code = int(args.call(args))
         sys.stdout.flush()
+        if argv is None:
+            depart()
     except BrokenPipeError:
         return closed()
     except KeyboardInterrupt as error:
@@ -105,6 +107,13 @@ def settle() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def depart() -> None:
+    """Lets a command that is done end with its own exit code, whatever signal comes while Python shuts down."""
+    from netpart.launch.signals import stop_listening
+
+    stop_listening()
 
 
 def nowhere() -> TextIO:

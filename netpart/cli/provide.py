@@ -31,7 +31,7 @@ def provide_digits(job: Job) -> None:
         from netpart.data.digits import make_digits
 
         where = (job.folder / folder).resolve()
-        if make_digits(where):
+        if may_make(job, where) and make_digits(where, replace=False):
             note(f"{job.name}: its data was missing; made {shown(where)} from the 1 797 digits of scikit-learn")
 
 
@@ -46,6 +46,8 @@ def provide_python(job: Job) -> None:
         from netpart.units import bytes_text
 
         where = (job.folder / path).resolve()
+        if not may_make(job, where):
+            continue
         size = make_python_source(where)
         note(f"{job.name}: its data was missing; made {shown(where)}, {bytes_text(size)} of Python's standard library")
 
@@ -61,8 +63,20 @@ def provide_phantom(job: Job) -> None:
         from netpart.data.phantom import make_phantom
 
         where = (job.folder / folder).resolve()
+        if not may_make(job, where):
+            continue
         note(f"{job.name}: its data is missing; making {shown(where)}, {SUBJECTS} scans, which takes minutes")
         make_phantom(where, SUBJECTS, SPACING)
+
+
+def may_make(job: Job, where: Path) -> bool:
+    """True for a place that a job may have made: in the current folder, in its own, or, for a job of netpart's zoo, in
+    the tree of that. A job may come from somebody else, and names any place."""
+    from netpart.resources import resource_folder
+
+    here, tree = job.folder.resolve(), resource_folder("graphs").resolve()
+    homes = [Path.cwd(), here, *([tree.parent] if here.is_relative_to(tree) else [])]
+    return any(where.is_relative_to(home) for home in homes if home != home.parent)
 
 
 def named_files(job: Job) -> list[str]:

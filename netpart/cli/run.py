@@ -97,11 +97,15 @@ def call(args: argparse.Namespace) -> int:
         keep_to_share(args.threads)
     if play_other_rank(args):
         return 0
-    job = load_job(args)
+    job = load_job(args, provide=False)
     meeting = meeting_of(args, job)
     set_run(job, args)
+    from netpart.cli.provide import provide
     from netpart.launch.speedup import read_summary, speedup
+    from netpart.launch.workspace import chosen_workspace
 
+    chosen_workspace(job, args.workspace)  # what is refused has written nothing
+    provide(job)
     serial = read_summary(args.against) if args.against else None
     warn(job, args)
     if args.summary:

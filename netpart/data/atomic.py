@@ -40,12 +40,22 @@ def opened(partial: Path) -> BinaryIO:
     """Opens a temporary and locks it: it has an owner. One that was swept away before it had one is made anew."""
     while True:
         file = open(partial, "wb")  # noqa: SIM115 - its owner closes it
-        with suppress(OSError):  # a file system without locks: nobody sweeps either
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.stat(partial), os.fstat(file.fileno())):
-                return file
+        if locked(file):
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.stat(partial), os.fstat(file.fileno())):
+                    return file
         file.close()
+
+
+def locked(file: BinaryIO) -> bool:
+    """Locks a temporary; False if somebody who sweeps has it, who will remove it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: nobody sweeps either
+        pass
+    return True
 
 
 def sweep(path: Path) -> None:

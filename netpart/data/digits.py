@@ -24,11 +24,12 @@ _BRIGHTEST = 16
 _PARTS = 14 * 14
 
 
-def make_digits(folder: Path, test_every: int = 5) -> bool:
+def make_digits(folder: Path, test_every: int = 5, replace: bool = True) -> bool:
     """Writes train_data.bin, test_data.bin and train_mean.bin into ``folder``: 28x28 uint8 images, labels 0–9.
 
     Every ``test_every``-th image of each class goes to the test store; the order is shuffled, always the
-    same way. Returns False, at once, if the folder already holds them. Raises NetpartError without scikit-learn.
+    same way. Returns False, at once, if the folder already holds them. ``replace`` False leaves files of these
+    names that are there as they are. Raises NetpartError without scikit-learn.
     """
     tests = -(-COUNT // test_every)
     if holds(folder, COUNT - tests, tests):
@@ -38,7 +39,7 @@ def make_digits(folder: Path, test_every: int = 5) -> bool:
     by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
     chosen = np.isin(shuffled, by_class[::test_every])
     train, test = shuffled[~chosen], shuffled[chosen]
-    write_folder(folder, (images[train], labels[train]), (images[test], labels[test]))
+    write_folder(folder, (images[train], labels[train]), (images[test], labels[test]), replace)
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,19 @@ def write_images(path: Path, images: NDArray[Any], labels: NDArray[Any]) -> None
             writer.put(b"%08d" % i, encode_record(Record.of(image, label)))
 
 
-def write_folder(folder: Path, train: Labelled, test: Labelled) -> None:
-    """Writes both stores and the mean of the training images; each file appears only when it is whole."""
-    write_images(folder / TEST, *test)
-    write_mean(folder / MEAN, train[0].mean(axis=0))
-    write_images(folder / TRAIN, *train)
+def write_folder(folder: Path, train: Labelled, test: Labelled, replace: bool = True) -> None:
+    """Writes both stores and the mean of the training images; each file appears only when it is whole.
+
+    ``replace`` False writes only those that are not there.
+    """
+    files: dict[str, Callable[[Path], None]] = {
+        TEST: lambda path: write_images(path, *test),
+        MEAN: lambda path: write_mean(path, train[0].mean(axis=0)),
+        TRAIN: lambda path: write_images(path, *train),
+    }
+    for name, write in files.items():
+        if replace or not (folder / name).exists():
+            write(folder / name)
 
 
 def holds(folder: Path, train: int, test: int) -> bool:

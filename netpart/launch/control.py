@@ -33,7 +33,7 @@ from netpart.errors import NetpartError
 from netpart.launch.address import is_tcp
 from netpart.launch.link import Link, secure_client
 from netpart.launch.token import Token
-from netpart.launch.words import FRAME_BYTES, pack, unpack
+from netpart.launch.words import FRAME_BYTES, REFUSAL, pack, plain, unpack
 from netpart.proto.control_pb2 import ControlProto
 from netpart.transport.sockets import connect, limited
 
@@ -93,6 +93,8 @@ class Control:
         """
         message = unpack(self._socket.recv_multipart())
         kind = message.WhichOneof("message")
+        if kind == "joined":
+            raise NetpartError(f"worker {self.rank}: {plain(message.joined.refused, REFUSAL)}")
         if kind == "stop":
             raise Stopped(f"worker {self.rank}: stopped by the coordinator")
         if kind != wanted:

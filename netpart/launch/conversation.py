@@ -171,7 +171,8 @@ class Conversation:
 
     def on_checkpoint_written(self, member: Member, written: Any) -> None:
         with understood("checkpoint_written"):
-            path = self.saving.written(written.step, member.rank)
+            self.saving.expect(written.step)
+        path = self.saving.written(written.step, member.rank)
         if path is not None:
             self.listener(Saved(written.step, path))
 

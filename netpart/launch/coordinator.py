@@ -140,24 +140,23 @@ class Coordinator:
             if where and not m.identity and silent > HELLO_SECONDS:
                 team.leave(m.rank)
                 self.seats.free(m.rank)
-                self.notice(
-                    f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
-                )
+                told = f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
+                self.listener(Noticed(told))
 
     def look_for_room(self) -> None:
         """Says so when this process can open nothing more, connections included, and when it can again."""
         full = not has_room()
         if full != self.full:
             hint = "who joins now has to wait; raise `ulimit -n`, or see who connects to it"
-            self.notice(
+            self.listener(Noticed(
                 f"the coordinator has as many open files and connections as it may: {hint}"
                 if full
                 else "the coordinator can take connections again"
-            )
+            ))  # fmt: skip
         self.full = full
 
     def notice(self, text: str) -> None:
-        """Tells what strangers did, not endlessly often."""
+        """Reports what somebody who joined, or wished to, did wrong, not endlessly often."""
         self.noticed += 1
         if self.noticed <= NOTICES:
             self.listener(Noticed(text if self.noticed < NOTICES else f"{text} (the last such line)"))
@@ -195,18 +194,23 @@ class Coordinator:
             elif self.seats.knocks(name):
                 self.admit(name, parts, team)
             elif name in self.seats.left:
-                self.socket.send_multipart([name, *pack(ControlProto(stop=True))])
+                late = f"its seat was given up after {HELLO_SECONDS:g} s of silence; join again"
+                self.socket.send_multipart([name, *pack(ControlProto(joined=JoinedProto(refused=late)))])
 
     def take(self, member: Member, name: bytes, parts: Sequence[bytes], team: Team) -> None:
         """Handles what the holder of a ticket sent. Raises WorkerFailed for what no worker sends."""
         try:
             self.handle(member, name, unpack(parts), team)
         except Garbled as error:
-            if not self.leaving:
+            if not member.identity:
+                self.notice(f"somebody who joined as worker {member.rank} was not understood: {error}")
+            elif not self.leaving:
                 raise self.blame.failed(member.rank, str(error)) from error
 
     def handle(self, member: Member, name: bytes, message: ControlProto, team: Team) -> None:
         kind = str(message.WhichOneof("message"))
+        if kind != "hello" and not member.identity:
+            return  # nobody is this worker before its hello
         member.heard = monotonic()
         if kind == "hello" and message.hello.token == self.seats.ticket(member.rank).secret:
             member.identity = name

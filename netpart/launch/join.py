@@ -21,7 +21,7 @@ from netpart.launch.limits import check_limits
 from netpart.launch.link import Link, public_key
 from netpart.launch.member import Away, serve
 from netpart.launch.token import Token
-from netpart.launch.words import Garbled, pack, unpack
+from netpart.launch.words import REFUSAL, Garbled, pack, plain, unpack
 from netpart.proto.control_pb2 import ControlProto, JoinedProto, WelcomeProto
 from netpart.resources import version
 from netpart.transport.sockets import connect
@@ -101,7 +101,7 @@ def knock(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, Token
         link.close()
         door.close(linger=0)
     if answer.refused:
-        raise NetpartError(f"{invitation.address}: {answer.refused}")
+        raise NetpartError(f"{invitation.address}: {plain(answer.refused, REFUSAL)}")
     return answer.rank, Token(answer.ticket, public_key(invitation.token))
 
 

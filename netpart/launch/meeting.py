@@ -89,14 +89,14 @@ class JoinTeam(ProcessTeam):
         missing = self.missing()
         if wish.version != version():
             return JoinedProto(
-                refused=f"expected netpart {version()}, got {wish.version}; install the same on every host"
+                refused=f"expected netpart {version()}, got {plain(wish.version)}; install the same on every host"
             )
         if not missing:
             return JoinedProto(refused="expected fewer workers: everybody is there; raise --workers to use more")
         rank = wish.rank if wish.HasField("rank") else missing[0]
         if rank not in missing:
             some = ", ".join(map(str, missing))
-            why = "is taken" if rank in self.seats or rank < self.workers else "does not exist"
+            why = "is taken" if rank in self.seats or 0 <= rank < self.workers else "does not exist"
             return JoinedProto(
                 refused=f"expected a rank that is free, got {rank}, which {why}; free: {some}. Omit --rank"
             )

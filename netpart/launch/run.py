@@ -90,7 +90,7 @@ def run(
         members = lead(cut, options, launcher, notes, meeting, hosts)
         seconds = time.monotonic() - began
         notes.refuse_removal()
-        with understood("finished"):
+        with understood("finished", "a worker "):
             return summarise(cut, options, members, notes, seconds)
     finally:
         notes.close()

@@ -19,8 +19,8 @@ from netpart.updaters import updater
 class CheckpointBook:
     """The checkpoints that are being written, and those of this run that are kept.
 
-    ``earlier`` are those that the run goes on from, the oldest first: they are its own. ``restored``, which it began
-    with, stays.
+    ``earlier`` are those that the run goes on from, the oldest first: they are its own. ``restored`` is the one that it
+    began with.
     """
 
     def __init__(
@@ -62,6 +62,11 @@ class CheckpointBook:
         )
         return next(found, None)
 
+    def expect(self, step: int) -> None:
+        """Raises LookupError for a step whose files are not open."""
+        if step not in self.files:
+            raise LookupError(f"step {step}, of which no checkpoint is being written")
+
     def written(self, step: int, rank: int) -> Path | None:
         """Notes that a worker has written its share; once all have, puts the files in place and returns the path.
 
@@ -87,15 +92,13 @@ class CheckpointBook:
             file.place()
         del self.files[step]
         self.latest = path
-        self.kept.append(path)
+        self.kept = [*(each for each in self.kept if each != path), path]
 
     def forget(self) -> None:
         """Removes this run's oldest checkpoints but the newest ``checkpoint_keep``, which are in place by now."""
         most = self.partition.job.checkpoint_keep
         while most and len(self.kept) > most:
-            oldest = self.kept.pop(0)
-            if oldest != self.restored:
-                remove(oldest)
+            remove(self.kept.pop(0))
 
     def left(self) -> str:
         """What is left of a run that ends early, in words."""

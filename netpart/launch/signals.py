@@ -71,6 +71,14 @@ def listen() -> dict[int, Handler]:
     return {number: signal.signal(number, EAR.hear) for number in taken}
 
 
+def stop_listening() -> None:
+    """Ignores from now on what was taken over: the process has done its work and ends. Python, while it shuts down,
+    would give these signals back their default, which kills."""
+    for number in ENDING:
+        if signal.getsignal(number) == EAR.hear:
+            signal.signal(number, signal.SIG_IGN)
+
+
 @contextmanager
 def listening() -> Iterator[None]:
     """Takes the signals over until the block ends."""

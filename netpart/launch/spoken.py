@@ -35,7 +35,7 @@ def encode_one(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> Communi
 
 def decode(messages: Iterable[SpokenProto]) -> Phases:
     """The inverse of ``encode``."""
-    return {message.phase: list(decode_phase(message)) for message in messages}
+    return {clipped(message.phase): list(decode_phase(message)) for message in messages}
 
 
 def decode_phase(message: SpokenProto) -> Iterator[Communication]:

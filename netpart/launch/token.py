@@ -24,6 +24,7 @@ BYTES, KEY_BYTES = 16, 32
 LONGEST = 4096
 """Bytes of a token file that are looked at."""
 HINT = "make one with `openssl rand -hex 16`"
+COPY = "copy the whole token, with what follows the colon, from the file that the run wrote it to"
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,18 +57,18 @@ def given(environment: Mapping[str, str], file: Path | None = None) -> Token | N
 def parse(text: str, who: str) -> Token:
     """The token that ``text`` says. Raises ConfigError, which does not repeat ``text``."""
     secret, colon, key = text.strip().partition(":")
-    return Token(digits(secret, BYTES, who), digits(key, KEY_BYTES, who) if colon else b"")
+    return Token(digits(secret, BYTES, who), digits(key, KEY_BYTES, who, COPY) if colon else b"")
 
 
-def digits(text: str, count: int, who: str) -> bytes:
+def digits(text: str, count: int, who: str, hint: str = HINT) -> bytes:
     """``count`` bytes in hexadecimal digits. Raises ConfigError."""
-    expected = f"{2 * count} hexadecimal digits"
+    expected = f"{2 * count} hexadecimal digits{'' if hint == HINT else ' after the colon'}"
     try:
         found = bytes.fromhex(text)
     except ValueError:
-        raise ConfigError(who, expected, "other characters", HINT) from None
+        raise ConfigError(who, expected, "other characters", hint) from None
     if len(found) != count:
-        raise ConfigError(who, expected, str(2 * len(found)), HINT)
+        raise ConfigError(who, expected, str(2 * len(found)), hint)
     return found
 
 

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 
 from google.protobuf.message import DecodeError
 
-from netpart.errors import NetpartError
+from netpart.errors import NetpartError, clipped
 from netpart.proto.control_pb2 import ControlProto
 
 PART_BYTES = 1 << 16
 FRAME_BYTES = PART_BYTES + 256
 """A part, and what encryption adds."""
+REFUSAL = 500
+"""Characters that are shown of why somebody is refused."""
 MESSAGE_BYTES = 1 << 28
 """All parts of a message together: 256 MiB; a plan or a trace of some MiB is the largest that is sent."""
 
@@ -45,12 +47,14 @@ def unpack(parts: Sequence[bytes]) -> ControlProto:
 
 
 @contextmanager
-def understood(kind: str) -> Iterator[None]:
-    """Raises Garbled for what is found in a message of ``kind`` that no worker of this netpart sends."""
+def understood(kind: str, who: str = "") -> Iterator[None]:
+    """Raises Garbled for what is found in a message of ``kind`` that no worker of this netpart sends; ``who`` sent it,
+    if whoever catches that does not know."""
     try:
         yield
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-        raise Garbled(f"sent {kind} that cannot be meant: {type(error).__name__}: {error}") from error
+        said = f"{who}sent a message that cannot be meant, {kind}: {type(error).__name__}: {clipped(str(error))}"
+        raise Garbled(f"{said}; if all hosts have this netpart, please report it with the job") from error
 
 
 def plain(text: str, longest: int = 100) -> str:

@@ -41,8 +41,10 @@ def chosen_workspace(job: Job, given: Path | None) -> Path:
 
 
 def leads_out(folder: Path) -> bool:
-    """True for a path that, as it is written, may leave the current folder; links in it are the user's own."""
-    return ".." in folder.parts or not Path(os.path.abspath(folder)).is_relative_to(Path.cwd())
+    """True for a path that, as it is written, may leave the current folder; links in it are the user's own. All lies
+    within the root, so that there an absolute path says nothing."""
+    here = Path.cwd()
+    return ".." in folder.parts or (folder.is_absolute() and (here == here.parent or not folder.is_relative_to(here)))
 
 
 def refuse_removal(file: IO[str], path: Path) -> None:

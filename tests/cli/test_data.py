@@ -44,19 +44,54 @@ def test_missing_idx_files_are_named(tmp_path: Path, netpart: Netpart) -> None:
     assert "expected train-images-idx3-ubyte" in answer.err
 
 
+def reads_digits(folder: Path, where: str) -> Path:
+    """A job in ``folder`` that reads digits from ``where``."""
+    stored = f'kRecordInput\n    store_conf {{ path: "{where}/train_data.bin" }} #'
+    text = JOB.replace("kSyntheticInput", stored, 1).replace("    store_conf { batchsize", "  # {", 1)
+    (folder / "job.conf").write_text(text.replace("shape: 3 shape: 8 shape: 8 }", ""))
+    return folder / "job.conf"
+
+
 def test_digits_that_a_job_reads_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "graphs" / "job.conf"
-    path.parent.mkdir()
-    stored = 'kRecordInput\n    store_conf { path: "../data/digits/train_data.bin" } #'
-    path.write_text(JOB.replace("kSyntheticInput", stored, 1).replace("    store_conf { batchsize", "  # {", 1))
-    path.write_text(path.read_text().replace("shape: 3 shape: 8 shape: 8 }", ""))
+    (tmp_path / "graphs").mkdir()
+    path = reads_digits(tmp_path / "graphs", "../data/digits")
     provide_digits(load(path))
     assert "graphs/job.conf: its data was missing; made data/digits from the 1 797 digits" in capsys.readouterr().err
     provide_digits(load(path))
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("where", ["../victim/digits", "ABOVE/victim/digits"])
+def test_a_job_has_nothing_made_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    provide(load(reads_digits(tmp_path / "here", where.replace("ABOVE", str(tmp_path)))))
+    assert [p.name for p in tmp_path.iterdir()] == ["here"]
+
+
+def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "digits").mkdir()
+    (tmp_path / "digits" / "test_data.bin").write_bytes(b"precious")
+    provide_digits(load(reads_digits(tmp_path, "digits")))
+    assert (tmp_path / "digits" / "test_data.bin").read_bytes() == b"precious"
+    assert sorted(p.name for p in (tmp_path / "digits").iterdir()) == sorted(
+        ["test_data.bin", "train_data.bin", "train_mean.bin"]
+    )
+
+
+def test_what_is_refused_has_had_nothing_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, netpart: Netpart
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = reads_digits(tmp_path, "digits")
+    path.write_text(f'{path.read_text()}\ncluster {{ workspace: "/etc" }}')
+    answer = netpart("run", path)
+    assert (answer.code, [p.name for p in tmp_path.iterdir()]) == (2, ["job.conf"])
+    assert "--workspace" in answer.err
 
 
 def test_other_data_is_left_to_its_owner(job: Path, capsys: pytest.CaptureFixture[str]) -> None:

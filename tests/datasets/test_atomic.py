@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import threading
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -21,6 +23,43 @@ def test_it_appears_when_the_block_ends(tmp_path: Path) -> None:
     with pytest.raises(TypeError), atomic_file(path) as file:
         file.writelines([b"half", "text"])  # type: ignore[list-item]
     assert [(p.name, p.read_bytes()) for p in path.parent.iterdir()] == [("file", b"whole")]
+
+
+def test_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """Nor does whoever sweeps between a temporary's making and its lock."""
+    path, failed = tmp_path / "file", list[Exception]()
+
+    def write() -> None:
+        try:
+            for _ in range(200):
+                with atomic_file(path) as file:
+                    file.write(b"whole")
+        except OSError as error:
+            failed.append(error)
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert failed == []
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("file", b"whole")]
+
+
+def test_a_temporary_that_a_sweeper_holds_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, sweepers = fcntl.flock, [True]
+
+    def beaten(file: BinaryIO, how: int) -> None:
+        if sweepers.pop() if sweepers else False:
+            (left,) = tmp_path.iterdir()
+            left.unlink()
+            raise BlockingIOError
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", beaten)
+    with atomic_file(tmp_path / "file") as file:
+        file.write(b"whole")
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("file", b"whole")]
 
 
 def test_a_full_disk_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,17 @@ class Jobs(Fuzz):
         else:
             kind = draw.choice(KINDS)
             return Case(f"{name} is {kind.__name__}", partial(self.strange, kind, content, draw), ("job.conf",))
-        names = ("job.conf", "--", "worker", "train step", "plan:", "seen:")
+        names = (
+            "job.conf",
+            "--",
+            "worker",
+            "train step",
+            "test step",
+            "val step",
+            "checkpoint of step",
+            "plan:",
+            "seen:",
+        )
         return Case(f"{name}: {what}", partial(self.check, content, sets, play), names)
 
     @property

@@ -125,7 +125,7 @@ class Words(Fuzz):
 class Script(Team):
     """Workers of which nothing is there but what they say."""
 
-    parting_seconds = 0.0
+    parting_seconds, start_seconds = 0.0, 0.5
 
     def __init__(self, context: zmq.Context[Any], said: list[Word]) -> None:
         self.context, self.said = context, said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from math import inf
 import pytest
 
 from netpart.errors import Interrupted
-from netpart.launch.signals import EAR, ENDING, held_back, listen, listening
+from netpart.launch.signals import EAR, ENDING, held_back, listen, listening, stop_listening
 
 ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU]
 
@@ -116,3 +117,14 @@ def test_other_threads_neither_hear_nor_hold_back() -> None:
     thread.start()
     thread.join()
     assert found == [0, {}]
+
+
+def test_a_command_that_is_done_hears_nothing_more() -> None:
+    before = listen()
+    try:
+        stop_listening()
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert signal.getsignal(signal.SIGUSR1) == signal.SIG_IGN
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

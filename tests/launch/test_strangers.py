@@ -15,7 +15,7 @@ import zmq
 
 from netpart.errors import NetpartError, WorkerFailed
 from netpart.launch import coordinator
-from netpart.launch.control import HEART, KNOCK, VOICE, Control, Stopped, dealer, identity
+from netpart.launch.control import HEART, KNOCK, VOICE, Control, dealer, identity
 from netpart.launch.coordinator import Coordinator
 from netpart.launch.events import Event, Joined, Noticed, Summary
 from netpart.launch.join import Invitation, knock
@@ -25,11 +25,13 @@ from netpart.launch.run import run
 from netpart.launch.token import Token, given
 from netpart.launch.words import pack, unpack
 from netpart.proto.control_pb2 import (
+    BeatProto,
     CheckpointProto,
     CommunicationProto,
     ControlProto,
     FailedProto,
     FinishedProto,
+    HelloProto,
     JoinProto,
     LegsProto,
     ReadyProto,
@@ -142,7 +144,7 @@ def test_many_lines_about_strangers_are_not_shown(waiting: Waiting, monkeypatch:
 
 
 def test_a_worker_that_is_gone_before_its_hello_is_forgotten(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it comes after all, it is told to stop; the next one is another."""
+    """If it comes after all, it is told why it may not; the next one is another."""
     monkeypatch.setattr(coordinator, "HELLO_SECONDS", 0.1)
     rank, ticket = waiting.knock()
     joined = waiting.until("Joined")
@@ -150,7 +152,7 @@ def test_a_worker_that_is_gone_before_its_hello_is_forgotten(waiting: Waiting, m
     assert waiting.noticed().startswith(f"worker 0 ({joined.where}) joined and has not been heard for ")
     monkeypatch.setattr(coordinator, "HELLO_SECONDS", DEADLINE)
     late = Control(waiting.context, waiting.address, rank, ticket)
-    with pytest.raises(Stopped):
+    with pytest.raises(NetpartError, match=r"worker 0: its seat was given up after .* s of silence; join again"):
         late.hello()
     late.close()
     waiting.check_it_goes_on()
@@ -165,9 +167,29 @@ def test_the_token_is_no_ticket(waiting: Waiting) -> None:
     waiting.check_it_goes_on()
 
 
+@pytest.mark.parametrize(
+    "message",
+    [ControlProto(failed=FailedProto(message="not yet")), ControlProto(beat=BeatProto()), ControlProto(stop=True)],
+)
+def test_before_its_hello_a_worker_is_not_heard(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch, message: ControlProto
+) -> None:
+    """It can neither end the run nor keep its seat."""
+    monkeypatch.setattr(coordinator, "HELLO_SECONDS", 0.1)
+    rank, ticket = waiting.knock()
+    with waiting.voice(identity(ticket.secret, rank, HEART)) as heart:
+        heart.send_multipart(pack(message))
+        heart.send(b"\xff")
+        said = {waiting.noticed().partition(" (")[0].partition(":")[0] for _ in range(2)}
+    assert said == {"somebody who joined as worker 0 was not understood", "worker 0"}
+    monkeypatch.setattr(coordinator, "HELLO_SECONDS", DEADLINE)
+    waiting.check_it_goes_on()
+
+
 def test_a_worker_that_sends_what_is_no_message_is_named(waiting: Waiting) -> None:
     rank, ticket = waiting.knock()
     with waiting.voice(identity(ticket.secret, rank, VOICE)) as voice:
+        voice.send_multipart(pack(ControlProto(hello=HelloProto(rank=rank, token=ticket.secret))))
         voice.send(b"\xff")
         with pytest.raises(WorkerFailed, match=r"worker 0 \(.*\): expected a message .*, got 1 other bytes"):
             waiting.end.result(DEADLINE)

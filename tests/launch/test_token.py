@@ -35,7 +35,7 @@ def test_what_is_no_token_is_not_repeated(text: str, got: str) -> None:
 def test_the_key_is_read_and_not_repeated() -> None:
     assert parse(DRAWN.text, "F") == DRAWN
     assert DRAWN.text not in repr(DRAWN)
-    with pytest.raises(ConfigError, match=r"^F: expected 64 hexadecimal digits, got 4; make one"):
+    with pytest.raises(ConfigError, match=r"^F: expected 64 hexadecimal digits after the colon, got 4; copy"):
         parse(f"{TOKEN.text}:abcd", "F")
 
 

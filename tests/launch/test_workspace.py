@@ -32,6 +32,13 @@ def test_a_folder_within_the_current_one_is_the_jobs_to_choose(here: Path, works
     assert chosen_workspace(loads(job("link/x")), None) == Path("link/x")
 
 
+def test_all_lies_within_the_root_so_that_a_job_names_nothing_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    with pytest.raises(ConfigError, match=r"expected a folder within the current one, got /etc"):
+        chosen_workspace(loads(job("/etc")), None)
+    assert chosen_workspace(loads(job("out/x")), None) == Path("out/x")
+
+
 @pytest.mark.parametrize("workspace", ["/tmp", "/", "..", "../x", "out/../../x", "out/../x", "HERE-beside", "~/../x"])
 def test_any_other_folder_a_person_must_name(here: Path, workspace: str, tmp_path: Path) -> None:
     workspace = workspace.replace("HERE", str(here))
