@@ -15,6 +15,8 @@ from google.protobuf.message import Message
 
 from netpart.errors import WorkerFailed
 from netpart.graph.passes.serve import served
+from netpart.launch import coordinator as coordinator_module
+from netpart.launch import watch
 from netpart.launch.control import HEART, KNOCK, VOICE, Control, identity
 from netpart.launch.coordinator import Coordinator
 from netpart.launch.run import make_options, run
@@ -28,7 +30,8 @@ from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.job_texts import JOBS
 from tests.fuzz.mutate import WORDS, mutated, number
 
-WORKERS = 2
+WORKERS, LOOK_MS, SILENT = 2, 10, 0.3
+"""Who says nothing more is given up soon: all that is said is there at once."""
 END = "the record ends here"
 TICKET = bytes(range(16))
 """What stands in the record for the secret of the worker that says it."""
@@ -116,7 +119,8 @@ class Words(Fuzz):
         coordinator = Coordinator(self.partition, options, self.context, lambda event: None)
         last = [] if whole else [farewell()]
         try:
-            coordinator.run(Script(self.context, [*said, *last]), f"inproc://words-{id(coordinator)}")
+            with patch.object(coordinator_module, "LOOK_MS", LOOK_MS), patch.object(watch, "SILENT_SECONDS", SILENT):
+                coordinator.run(Script(self.context, [*said, *last]), f"inproc://words-{id(coordinator)}")
         except WorkerFailed as error:
             if END not in str(error):
                 raise
@@ -125,7 +129,7 @@ class Words(Fuzz):
 class Script(Team):
     """Workers of which nothing is there but what they say."""
 
-    parting_seconds, start_seconds = 0.0, 0.5
+    parting_seconds, start_seconds = 0.0, SILENT
 
     def __init__(self, context: zmq.Context[Any], said: list[Word]) -> None:
         self.context, self.said = context, said
