@@ -42,7 +42,7 @@ def opened(partial: Path) -> BinaryIO:
         file = open(partial, "wb")  # noqa: SIM115 - its owner closes it
         if locked(file):
             with suppress(FileNotFoundError):
-                if os.path.samestat(os.stat(partial), os.fstat(file.fileno())):
+                if is_at(partial, file):
                     return file
         file.close()
 
@@ -63,4 +63,10 @@ def sweep(path: Path) -> None:
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         with suppress(OSError), open(left, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            left.unlink()
+            if is_at(left, file):  # and not another one of that name, of a writer that has ended one meanwhile
+                left.unlink()
+
+
+def is_at(path: Path, file: BinaryIO) -> bool:
+    """True if ``path`` is the open ``file``. Raises OSError if nothing is there."""
+    return os.path.samestat(os.stat(path), os.fstat(file.fileno()))

@@ -68,6 +68,6 @@ def test_only_half_written_checkpoints_are_swept_away(tmp_path: Path) -> None:
 
 def test_a_pipe_and_a_folder_are_no_checkpoints(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, got in ((tmp_path / "pipe", "a device or a pipe"), (tmp_path, "a folder"), ("/dev/zero", "a device")):
-        with pytest.raises(DataError, match=f"expected a file, got {got}"):
+    for path, got in ((tmp_path / "pipe", "a pipe"), (tmp_path, "a folder"), ("/dev/zero", "a device")):
+        with pytest.raises(DataError, match=f"expected a checkpoint, got {got}"):
             open_checkpoint(Path(path))

@@ -24,7 +24,7 @@ OWN = {
     "transport/host_memory": "memory of this run", "transport/shm": "memory of this run",
     "transport/cuda_ipc": "memory of this run",
     "launch/processes": "logs that it writes", "launch/notes": "what it writes", "launch/token": "what it writes",
-    "launch/ends": "logs that it wrote",
+    "launch/ends": "logs that it wrote", "launch/coordinator": "the root, to see whether there is room",
     "data/atomic": "what it writes", "checkpoint/safetensors_file": "what it writes",
     "data/python_source": "Python's own files",
     "cli/main": "what it writes", "cli/run": "what it writes",
