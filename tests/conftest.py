@@ -15,13 +15,9 @@ for library in ("OMP", "OPENBLAS", "MKL"):  # read once, when numpy is first imp
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # A shell that starts the tests in the background has them ignore what a terminal sends; their processes would, too.
-for number, answer in (
-    (signal.SIGINT, signal.default_int_handler),
-    (signal.SIGQUIT, signal.SIG_DFL),
-    (signal.SIGHUP, signal.SIG_DFL),
-):
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) == signal.SIG_IGN:
-        signal.signal(number, answer)
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 # "house" is repeatable: a commit is judged by the same examples each time. `--hypothesis-profile=hunt` looks elsewhere
 # each time, and longer, for what the house has not seen yet. Time per example says nothing on a shared machine.
