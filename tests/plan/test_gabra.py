@@ -73,4 +73,4 @@ def test_genes_come_from_parents_and_inversion_keeps_them() -> None:
 def test_no_allocation_is_an_error_that_says_so() -> None:
     problem = Knapsacks(np.array([3.0, 3.0, 3.0]), np.array([5.0, 5.0]), np.array([1.0, 1.0]))
     with pytest.raises(NetpartError, match="within capacities, found none"):
-        gabra(problem)
+        gabra(problem, population=10)
