@@ -26,6 +26,10 @@ class Garbled(NetpartError):
     """Bytes that are no message of this control plane, or a message that cannot be meant."""
 
 
+UNREADABLE = Garbled, UnicodeDecodeError
+"""What reading a message may raise: a text in it is decoded, and may be none, when it is looked at."""
+
+
 def pack(message: ControlProto) -> list[bytes]:
     """The parts of ``message``: at least one."""
     data = message.SerializeToString()

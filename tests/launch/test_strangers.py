@@ -120,6 +120,10 @@ def waiting(start: Callable[[Token | None], Waiting]) -> Waiting:
         ([b"\xff\xff"], "expected a message of the control plane, got 2 other bytes"),
         ([b""], "expected a message of the control plane, got an empty one"),
         (pack(ControlProto(stop=True)), "expected a wish to join, got stop"),
+        (
+            [pack(ControlProto(join=JoinProto(version="abc")))[0].replace(b"abc", b"\xf0(a")],
+            "'utf-8' codec can't decode byte 0xf0 in position 0: invalid continuation byte",
+        ),
     ],
 )
 def test_a_join_that_is_none_is_refused(waiting: Waiting, parts: list[bytes], why: str) -> None:
