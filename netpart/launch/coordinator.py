@@ -28,7 +28,7 @@ from netpart.launch.signals import held_back
 from netpart.launch.team import Team
 from netpart.launch.token import Token
 from netpart.launch.watch import Member, Verdict, Watch
-from netpart.launch.words import FRAME_BYTES, UNREADABLE, Garbled, pack, unpack
+from netpart.launch.words import FRAME_BYTES, Garbled, pack, unpack
 from netpart.proto.control_pb2 import ControlProto, JoinedProto
 from netpart.transport.sockets import bind, limited
 
@@ -201,7 +201,7 @@ class Coordinator:
         """Handles what the holder of a ticket sent. Raises WorkerFailed for what no worker sends."""
         try:
             self.handle(member, name, unpack(parts), team)
-        except UNREADABLE as error:
+        except Garbled as error:
             if not member.identity:
                 self.notice(f"somebody who joined as worker {member.rank} was not understood: {error}")
             elif not self.leaving:
@@ -237,7 +237,7 @@ class Coordinator:
             if message.WhichOneof("message") != "join":
                 raise Garbled(f"expected a wish to join, got {message.WhichOneof('message')}")
             return team.admit(message.join)
-        except UNREADABLE as error:
+        except Garbled as error:
             self.notice(f"somebody who has the token was refused: {error}")
             return JoinedProto(refused=str(error))
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from netpart.errors import NetpartError, clipped
 from netpart.proto.control_pb2 import ControlProto
+from netpart.proto.fields import is_repeated
 
 PART_BYTES = 1 << 16
 FRAME_BYTES = PART_BYTES + 256
@@ -24,10 +25,6 @@ MESSAGE_BYTES = 1 << 28
 
 class Garbled(NetpartError):
     """Bytes that are no message of this control plane, or a message that cannot be meant."""
-
-
-UNREADABLE = Garbled, UnicodeDecodeError
-"""What reading a message may raise: a text in it is decoded, and may be none, when it is looked at."""
 
 
 def pack(message: ControlProto) -> list[bytes]:
@@ -47,7 +44,19 @@ def unpack(parts: Sequence[bytes]) -> ControlProto:
         raise Garbled(f"expected a message of the control plane, got {size} other bytes") from None
     if message.WhichOneof("message") is None:
         raise Garbled("expected a message of the control plane, got an empty one")
+    check_texts(message)
     return message
+
+
+def check_texts(message: Message) -> None:
+    """Raises Garbled for a text that is not in UTF-8: protobuf lets it pass, and hands out its bytes."""
+    for field, value in message.ListFields():
+        values = value if is_repeated(field) else (value,)
+        if field.message_type:
+            for each in values:
+                check_texts(each)
+        elif field.type == field.TYPE_STRING and not all(isinstance(each, str) for each in values):
+            raise Garbled(f"expected text in UTF-8, got other bytes as {field.name}")
 
 
 @contextmanager
