@@ -1,6 +1,6 @@
 """Files from outside: every file that netpart reads is opened here, by one rule.
 
-It is a regular file. What else has a name, a pipe, a device, a socket, may have no end, or make whoever opens it wait.
+It is a regular file. A pipe, a device or a socket may have no end, or make its reader wait.
 And it is read, never mapped: of a file that shrinks meanwhile there is less to read, where memory would end the process
 (SIGBUS).
 """

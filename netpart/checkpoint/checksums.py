@@ -38,12 +38,12 @@ def reserved(names: Collection[str]) -> dict[str, str]:
     return {KEY: OPEN * DIGITS * len(names)}
 
 
-def written(found: Mapping[str, Seen]) -> str:
+def checksums_text(found: Mapping[str, Seen]) -> str:
     """The checksums of all tensors as the metadata hold them."""
     return "".join(f"{found[name].checksum:0{DIGITS}x}" for name in sorted(found))
 
 
-def read(metadata: Mapping[str, str], names: Collection[str]) -> dict[str, int]:
+def parse_checksums(metadata: Mapping[str, str], names: Collection[str]) -> dict[str, int]:
     """The checksums by tensor; none where the file has none. Raises DataError for what cannot be those of ``names``."""
     text = metadata.get(KEY)
     if text is None:

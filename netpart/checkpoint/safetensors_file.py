@@ -68,7 +68,7 @@ class Checkpoint(TensorFile):
     def saved_checksums(self) -> dict[str, int]:
         """The checksums by tensor; none in a file of another tool."""
         try:
-            return checksums.read(self.metadata, self.tensors)
+            return checksums.parse_checksums(self.metadata, self.tensors)
         except DataError as error:
             raise DataError(f"{self.path}: {error}; use another checkpoint") from None
 
@@ -119,7 +119,7 @@ class CheckpointWriter(TensorFile):
         start = min((tensor.offset for tensor in self.tensors.values()), default=0)
         with _room(self._final):
             at = os.pread(self._descriptor, start, 0).index(checksums.PLACE) + len(checksums.PLACE) if found else 0
-            os.pwrite(self._descriptor, checksums.written(found).encode(), at)
+            os.pwrite(self._descriptor, checksums.checksums_text(found).encode(), at)
         self.close()
         return [name for name, seen in found.items() if not seen.finite]
 

@@ -63,11 +63,11 @@ def meant_by(address: str) -> str:
     for host, port in (parted, whole) if rest != address or rest.startswith("[") else (whole, parted):
         bare = host.removeprefix("[").removesuffix("]")
         if is_ipv6(bare) and (port.isdecimal() or port == ANY_PORT):
-            return written(bare, port)
+            return tcp_address(bare, port)
     return ""
 
 
-def written(host: str, port: str | int) -> str:
+def tcp_address(host: str, port: str | int) -> str:
     """The inverse of ``host_and_port``."""
     return f"{TCP}[{host}]:{port}" if ":" in host else f"{TCP}{host}:{port}"
 
@@ -83,7 +83,7 @@ def listening(address: str, who: str, free: bool = False) -> str:
     known = ip_address(number)
     if known.is_unspecified or (known.is_loopback and not is_number(host) and host != "localhost"):
         raise ConfigError(who, "an address of this host", number, FAR)
-    return written(number, port)
+    return tcp_address(number, port)
 
 
 def reachable(address: str, who: str) -> str:
@@ -92,7 +92,7 @@ def reachable(address: str, who: str) -> str:
     host, port = host_and_port(address, who)
     with suppress(OSError):  # nobody knows the name yet
         family, number = found(host)[0], found(host)[-1][0]
-        return written(number, port) if family == socket.AF_INET6 else address
+        return tcp_address(number, port) if family == socket.AF_INET6 else address
     return address
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from netpart.errors import ConfigError
-from netpart.launch.address import host_and_port, written
+from netpart.launch.address import host_and_port, tcp_address
 
 MEET = "NETPART_MEET"
 """tcp://HOST:PORT where rank 0 listens; it goes before what a launcher tells."""
@@ -74,7 +74,7 @@ def meet(environment: Mapping[str, str], launcher: Launcher) -> str:
     if not launcher.host or launcher.host not in environment:
         return ""
     job = number(environment, launcher.job) if launcher.job in environment else 0
-    return written(environment[launcher.host], FIRST_PORT + job % PORTS)
+    return tcp_address(environment[launcher.host], FIRST_PORT + job % PORTS)
 
 
 def number(environment: Mapping[str, str], name: str) -> int:

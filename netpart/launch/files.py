@@ -106,7 +106,7 @@ def box_of(region: RegionProto) -> Region:
 
 
 def dtype_of(region: RegionProto) -> np.dtype[Any]:
-    """The type of the elements. Raises ValueError for one that is none of numbers."""
+    """The type of the elements. Raises ValueError for a type that holds no numbers."""
     if region.dtype not in NUMBERS:
         raise ValueError(f"expected elements of {', '.join(NUMBERS)}, got {region.dtype[:20]!r}")
     return np.dtype(region.dtype)

@@ -7,7 +7,7 @@ from pathlib import Path
 from netpart.errors import ConfigError, NetpartError, came
 from netpart.files import read_file
 from netpart.launch import address
-from netpart.launch.address import ANY_PORT, is_loopback, written
+from netpart.launch.address import ANY_PORT, is_loopback, tcp_address
 
 HINT = 'write one, a host per line, as "node1:4"'
 
@@ -34,7 +34,7 @@ def read(path: Path) -> list[str]:
 
 def control_address(path: Path) -> str:
     """Where the coordinator listens for workers on the hosts of a file: a free port of ``own_address``."""
-    return written(own_address(read(path)), ANY_PORT)
+    return tcp_address(own_address(read(path)), ANY_PORT)
 
 
 def own_address(hosts: list[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import zmq
 
 from netpart.errors import NetpartError, WorkerFailed
-from netpart.launch.address import ANY_PORT, host_and_port, listening, reachable, way_to, written
+from netpart.launch.address import ANY_PORT, host_and_port, listening, reachable, tcp_address, way_to
 from netpart.launch.control import KNOCK, dealer
 from netpart.launch.limits import check_limits
 from netpart.launch.link import Link, public_key
@@ -60,7 +60,7 @@ def join(invitation: Invitation, say: Callable[[str], None]) -> None:
     say(f"joining {invitation.address}")
     with zmq.Context() as context:
         rank, ticket = knock(context, invitation)
-        listen = given or written(own_address(invitation.address), ANY_PORT)
+        listen = given or tcp_address(own_address(invitation.address), ANY_PORT)
         say(f"worker {rank}: joined {invitation.address}, listening at {listen.removesuffix(':*')}")
         if not play(context, invitation, rank, ticket, listen):
             raise WorkerFailed(f"worker {rank}: the run ended early; its coordinator at {invitation.address} says why")

@@ -1,4 +1,4 @@
-"""Signals that end a process: each of them is raised in it as Interrupted, so that whoever owns something cleans it up.
+"""Signals that end a process: each of them is raised in it as Interrupted, so that its owners clean up.
 
 listening   until the block ends, every signal that would end this process raises Interrupted instead
 held_back   a signal that comes in the block is raised at its end: what must not be left half done

@@ -1,6 +1,6 @@
 """Words: a message of the control plane as what a socket carries: parts of at most PART_BYTES.
 
-The parts are small because whoever connects may send one before he has shown that he has the token.
+The parts are small because a connection may send one before it has shown the token.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def check_texts(message: Message) -> None:
 @contextmanager
 def understood(kind: str, who: str = "") -> Iterator[None]:
     """Raises Garbled for what is found in a message of ``kind`` that no worker of this netpart sends; ``who`` sent it,
-    if whoever catches that does not know."""
+    if the caller does not know that."""
     try:
         yield
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from netpart.errors import ConfigError, NetpartError
-from netpart.launch.address import host_and_port, listening, numbered, reachable, way_to, written
+from netpart.launch.address import host_and_port, listening, numbered, reachable, tcp_address, way_to
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from netpart.launch.address import host_and_port, listening, numbered, reachable
 )  # fmt: skip
 def test_host_and_port(address: str, host: str, port: str) -> None:
     assert host_and_port(address, "F") == (host, port)
-    assert written(host, port) == address
+    assert tcp_address(host, port) == address
 
 
 @pytest.mark.parametrize(
