@@ -19,8 +19,8 @@ from typing import Any, Self
 from benchmarks.mlp import Work, prepare
 from benchmarks.rows import CORES
 from netpart.graph.partition import Partition
-from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.plan.price.ledger import ledger
 from netpart.proto.reader import load
 
 MPI, TORCH = "altsplit_mpi", "torch_tp"

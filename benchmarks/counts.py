@@ -6,17 +6,17 @@ from typing import Any
 
 from netpart.collectives.price import Link
 from netpart.graph.partition import Partition
-from netpart.plan.devices import alike
-from netpart.plan.ledger import ledger
-from netpart.plan.predict import predict
+from netpart.plan.price.devices import alike
+from netpart.plan.price.ledger import ledger
+from netpart.plan.price.predict import predict
 
 FREE = Link(0.0, 0.0, float("inf"))
 
 
 def counts(cut: Partition) -> dict[str, Any]:
     """``idle``: the share of a step in which a worker waits for others on average, were messages free and every FLOP as
-    fast (netpart.plan.predict); ``busiest``: FLOPs of the busiest worker over those of the average one; ``bytes`` and
-    ``messages`` that cross workers in a step."""
+    fast (netpart.plan.price.predict); ``busiest``: FLOPs of the busiest worker over those of the average one;
+    ``bytes`` and ``messages`` that cross workers in a step."""
     found, sent = predict(cut, alike(cut.workers, link=FREE)), ledger(cut)
     fair = sum(found.busy) / cut.workers
     return {

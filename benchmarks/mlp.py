@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from netpart.data.kvfile import KvWriter
-from netpart.data.record import Record, encode_record
+from netpart.data.stores.kvfile import KvWriter
+from netpart.data.stores.record import Record, encode_record
 
 BATCHES = 2
 """Mini-batches in the store, read in turn."""

@@ -34,12 +34,12 @@ from statistics import mean, median
 
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.collectives.price import Link
-from netpart.launch.links import measure_link
-from netpart.launch.profile import Profiled, profile
-from netpart.launch.simulate import simulate
+from netpart.measure.link_speed import measure_link
+from netpart.measure.profile import Profiled, profile
+from netpart.measure.simulate import simulate
+from netpart.measure.step_profile import WorkerTime
+from netpart.measure.timeline import BUSY, Timeline, own_seconds
 from netpart.plan.partition import partition
-from netpart.plan.step_profile import WorkerTime
-from netpart.plan.timeline import BUSY, Timeline, own_seconds
 from netpart.proto.reader import Job, loads
 
 THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"

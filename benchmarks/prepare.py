@@ -14,8 +14,8 @@ from benchmarks.translate import describe, rows, weights
 from netpart.graph.build import build_net
 from netpart.graph.graph import LAYER
 from netpart.kernels.reference import Kernels
-from netpart.plan.cost import held_bytes, itemsize, parameter_elements, price
 from netpart.plan.partition import partition
+from netpart.plan.price.cost import held_bytes, itemsize, parameter_elements, price
 from netpart.proto.job_pb2 import JobProto
 from netpart.updaters import updater
 

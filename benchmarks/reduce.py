@@ -19,12 +19,12 @@ import numpy as np
 
 from benchmarks.contenders import DEADLINE, MPIEXEC, ROOT, YIELDING
 from benchmarks.rows import CORES, Row
-from netpart.collectives import Progress
 from netpart.collectives.kinds import ALL_REDUCE
 from netpart.program.exchange import Exchange, exchange
-from netpart.program.wire import AHEAD
+from netpart.program.messages.wire_memory import AHEAD
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Array, Channel
+from netpart.worker.collective_player import Progress
 
 RUN = b"reduces!"
 SIZES = {1 << 10: 500, 1 << 16: 200, 1 << 20: 40, 64 << 20: 4}

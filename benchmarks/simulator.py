@@ -21,9 +21,9 @@ from benchmarks.machine import again_on_one_thread
 from benchmarks.nets import NETS, job, smaller
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.collectives.price import Link
-from netpart.launch.links import measure_link
-from netpart.launch.profile import profile
-from netpart.launch.simulate import simulate
+from netpart.measure.link_speed import measure_link
+from netpart.measure.profile import profile
+from netpart.measure.simulate import simulate
 from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import Schedule
 from netpart.proto.reader import Job, loads

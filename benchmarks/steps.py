@@ -19,7 +19,7 @@ from benchmarks.rows import CORES
 from benchmarks.ways import WAYS, Hybrid, Way, by_data, by_gabra, choices, with_overrides
 from netpart.collectives.price import Link
 from netpart.launch.run import run
-from netpart.launch.simulate import simulate
+from netpart.measure.simulate import simulate
 from netpart.plan.partition import partition
 from netpart.proto.reader import Job
 

@@ -20,8 +20,8 @@ from benchmarks.nets import Net
 from benchmarks.rows import CORES
 from benchmarks.steps import Clock, keys, ours, theirs, watched
 from benchmarks.ways import GROUPS
-from netpart.data.phantom import make_phantom
-from netpart.launch.links import measure_link
+from netpart.data.make.phantom import make_phantom
+from netpart.measure.link_speed import measure_link
 
 TIMINGS, TRAININGS = "timings", "trainings"
 TRIES = 3

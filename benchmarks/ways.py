@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from benchmarks.nets import Net, job
 from netpart.graph.build import build_net
-from netpart.plan.devices import alike
-from netpart.plan.loads import loads as loads_of
 from netpart.plan.partition import partition_by
-from netpart.plan.planners import PLANNERS
-from netpart.plan.task import Task
-from netpart.plan.write import planned
+from netpart.plan.price.devices import alike
+from netpart.plan.price.layer_loads import loads as loads_of
+from netpart.plan.search.planners import PLANNERS
+from netpart.plan.search.task import Task
+from netpart.plan.text.write_plan import planned
 from netpart.proto.job_pb2 import LayerType
 from netpart.proto.neuron_pb2 import BMProto
 from netpart.proto.reader import Job, loads

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netpart.errors import ConfigError, DataError, NetpartError, WorkerFailed
     from netpart.graph.net import Net
     from netpart.graph.partition import Partition
-    from netpart.launch.events import Listener, Summary
+    from netpart.launch.report.events import Listener, Summary
     from netpart.proto.reader import Job
 
     __version__: str

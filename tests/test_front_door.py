@@ -10,7 +10,7 @@ import netpart
 from netpart.errors import ConfigError
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition
-from netpart.launch.events import Started
+from netpart.launch.report.events import Started
 
 JOB = """
 name: "small" cluster { nworkers_per_group: 2 }

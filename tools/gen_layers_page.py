@@ -23,10 +23,10 @@ PAGE, IMAGES = "docs/layers.md", "docs/images/layers"
 
 def missing() -> list[str]:
     """Registered types of netpart that no group has, by the first name of their class."""
-    from netpart.layers import MODULES, layer_class, names
+    from netpart.layers import layer_class, layer_modules, names
 
     listed = {name for types in GROUPS.values() for shown in types for name in layer_class(shown).types}
-    own = {f"netpart.layers.{module}" for module in MODULES}
+    own = set(layer_modules())
     return [name for name in names() if name not in listed and layer_class(name).__module__ in own]
 
 

@@ -15,7 +15,7 @@ from netpart.graph.passes.cuts import ranges
 from netpart.kernels.op import Op
 from netpart.layers.layer import INPUT, Layer
 from netpart.layers.part import Call, Needs
-from netpart.plan.cuts import axis_name
+from netpart.plan.text.cut_text import axis_name
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import FLOAT, Placement, Region, Shape, Shard, Spec, intersect, one
 from tools.layer_examples import source_names

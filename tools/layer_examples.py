@@ -14,8 +14,8 @@ from google.protobuf import text_format
 
 from netpart.errors import NetpartError
 from netpart.layers import layer_class
+from netpart.layers.inputs.shard_data import RecordSpec
 from netpart.layers.layer import Layer
-from netpart.layers.shard_data import RecordSpec
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Shape, Spec
 

@@ -20,7 +20,7 @@ from benchmarks.nets import RESATTNETS
 from benchmarks.ways import Hybrid, by_gabra
 from netpart.draw.letters import FAMILY
 from netpart.draw.palette import colour
-from netpart.plan.task import Task
+from netpart.plan.search.task import Task
 
 NET, WORKERS, CHOICE = "resattnet18", 4, Hybrid(group=2, partitions=None, micro_batches=2)
 COLUMN, BOX, HIGH, ROW, TOP, LEFT = 330, 290, 17, 21, 92, 24

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netpart.errors import JobError
     from netpart.graph.partition import Partition
-    from netpart.plan import table as plan
-    from netpart.plan.groups import Groups
-    from netpart.plan.table import LayerRow, WorkerRow
+    from netpart.plan.price.group_traffic import Groups
+    from netpart.plan.text import plan_table as plan
+    from netpart.plan.text.plan_table import LayerRow, WorkerRow
     from netpart.proto.reader import Job
 
 HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory, or what is wrong with the job"
@@ -43,10 +43,10 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.common import load_job, workers_of
     from netpart.graph.passes.serve import served
     from netpart.graph.uncomputed import uncomputed
-    from netpart.plan.advice import advice, recut
-    from netpart.plan.groups import groups_of
     from netpart.plan.partition import partition
-    from netpart.plan.table import tabulate
+    from netpart.plan.price.group_traffic import groups_of
+    from netpart.plan.text.advice import advice, recut
+    from netpart.plan.text.plan_table import tabulate
 
     job = load_job(args, provide=False, warn=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
@@ -68,9 +68,9 @@ def found(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
     """What keeps the job from running, and data that is not there, without which a plan is as good; located."""
     from netpart.errors import Faults, MissingData, together
     from netpart.graph.ready import faults
-    from netpart.launch.begin import held
+    from netpart.launch.report.workspace import workspace_of
     from netpart.launch.run import starting_point
-    from netpart.launch.workspace import workspace_of
+    from netpart.worker.initial_values import held
 
     known, names = Faults(), frozenset(parameter.name for parameter in cut.parameters)
     with known.noted():  # a checkpoint that is not there would hold all of them

@@ -48,7 +48,7 @@ def call(args: argparse.Namespace) -> int:
 
 def make_digits(args: argparse.Namespace) -> str:
     """Makes the digits and says so."""
-    from netpart.data import digits
+    from netpart.data.make import digits
 
     made = digits.make_digits(args.folder)
     return f"{args.folder}: {'made' if made else 'already holds'} the digits: {listed()}"
@@ -56,7 +56,7 @@ def make_digits(args: argparse.Namespace) -> str:
 
 def make_python(args: argparse.Namespace) -> str:
     """Makes the text and says so."""
-    from netpart.data.python_source import make_python_source
+    from netpart.data.make.python_source import make_python_source
     from netpart.units import bytes_text
 
     size = make_python_source(args.file)
@@ -65,7 +65,7 @@ def make_python(args: argparse.Namespace) -> str:
 
 def make_mnist(args: argparse.Namespace) -> str:
     """Converts MNIST and says so."""
-    from netpart.data.mnist import convert_mnist
+    from netpart.data.make.mnist import convert_mnist
 
     train, test = convert_mnist(args.idx, args.folder)
     return f"{args.folder}: made {train} training and {test} test images: {listed()}"
@@ -73,8 +73,8 @@ def make_mnist(args: argparse.Namespace) -> str:
 
 def make_phantom(args: argparse.Namespace) -> str:
     """Makes the cohort and says so."""
-    from netpart.data.phantom import ALTERED, CLASSES, TASKS, TEST_EVERY
-    from netpart.data.phantom import make_phantom as make
+    from netpart.data.make.phantom import ALTERED, CLASSES, TASKS, TEST_EVERY
+    from netpart.data.make.phantom import make_phantom as make
 
     made = make(args.folder, args.subjects, args.spacing, args.seed)
     tables = ", ".join(f"{task}-{split}.csv" for task in TASKS for split in ("train", "test"))
@@ -85,6 +85,6 @@ def make_phantom(args: argparse.Namespace) -> str:
 
 def listed() -> str:
     """The files of a data set."""
-    from netpart.data.image_store import MEAN, TEST, TRAIN
+    from netpart.data.make.image_store import MEAN, TEST, TRAIN
 
     return f"{TRAIN}, {TEST}, {MEAN}"

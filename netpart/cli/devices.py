@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netpart.plan.devices import Devices
+    from netpart.plan.price.devices import Devices
 
 UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
 
@@ -31,7 +31,7 @@ def devices_of(args: argparse.Namespace, workers: int | None, otherwise: Devices
     """The devices that ``args`` name, ``workers`` of them, or else others; with --bandwidth everywhere."""
     from dataclasses import replace
 
-    from netpart.plan.devices import read_devices
+    from netpart.plan.price.devices import read_devices
 
     found = read_devices(args.devices) if args.devices else otherwise
     found = found.first(workers) if workers else found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.graph.partition import Partition
-    from netpart.plan.diff import Difference, Measure
+    from netpart.plan.text.diff import Difference, Measure
 
 HELP = "show how two jobs, or one job with and without some options, differ in cuts, bytes, FLOPs and memory"
 EPILOG = """With one JOB, the options say what is compared with it as it is written; with two, they hold for both.
@@ -48,7 +48,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Compares; 0 if nothing differs, 1 if something does."""
-    from netpart.plan.diff import compare
+    from netpart.plan.text.diff import compare
 
     difference = compare(*(cut(side)[0] for side in sides(args)))
     if args.json:

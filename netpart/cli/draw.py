@@ -100,8 +100,8 @@ def chart_of(job: Job, workers: int) -> str:
     """The schedule of training, drawn; raises ConfigError as the partition does."""
     from netpart.draw.schedule import schedule_svg
     from netpart.plan.partition import partition
-    from netpart.program.delayed import rehearsed
-    from netpart.program.schedule import DELAYED, GPIPE, order_of
+    from netpart.program.schedules.delayed_rehearsal import rehearsed
+    from netpart.program.schedules.schedule import DELAYED, GPIPE, order_of
 
     with job.explaining():
         cut = partition(job.proto, workers, job.folder, phases=("train",))

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.plan.alternatives import Alternative
-    from netpart.plan.diff import Difference
-    from netpart.plan.explain import Explanation
-    from netpart.plan.reasons import Reason
+    from netpart.plan.text.alternatives import Alternative
+    from netpart.plan.text.diff import Difference
+    from netpart.plan.text.explain import Explanation
+    from netpart.plan.text.helper_reasons import Reason
 
 HELP = "say why each helper around a layer is there, what other cuts of it cost, and what a change would change"
 EPILOG = "--set says what if: the job is explained as it is written, and then compared with the job so changed."
@@ -38,9 +38,9 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 def call(args: argparse.Namespace) -> int:
     """Explains; 0 when it is done."""
     from netpart.cli.diff import cut
-    from netpart.plan.alternatives import alternatives
-    from netpart.plan.diff import compare
-    from netpart.plan.explain import explain
+    from netpart.plan.text.alternatives import alternatives
+    from netpart.plan.text.diff import compare
+    from netpart.plan.text.explain import explain
 
     found, folder = cut(argparse.Namespace(**{**vars(args), "set": []}))
     explanation, others = explain(found, args.layer), alternatives(found, args.layer, folder)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from netpart.cli.common import add_uncut_job, count, load_job
 
 if TYPE_CHECKING:
-    from netpart.launch.gradcam import Explainer, Explanation
-    from netpart.launch.pointing import Hit, Region
+    from netpart.trained.gradcam import Explainer, Explanation
+    from netpart.trained.pointing_game import Hit, Region
 
 METHODS = ("gradcam", "hirescam")
 HELP = "show which places of a sample make a trained net say a class (Grad-CAM)"
@@ -66,8 +66,8 @@ def call(args: argparse.Namespace) -> int:
 
     check(args)
     use_one_core()
-    from netpart.launch.gradcam import Explainer
-    from netpart.launch.pointing import Region
+    from netpart.trained.gradcam import Explainer
+    from netpart.trained.pointing_game import Region
 
     job = load_job(args, provide=False)
     region = Region(args.region) if args.region else None
@@ -98,7 +98,7 @@ def check(args: argparse.Namespace) -> None:
 
 def every(explainer: Explainer, region: Region, target: int | None) -> int:
     """Tells of each sample where its map is largest, and of how many that is inside."""
-    from netpart.launch.pointing import play
+    from netpart.trained.pointing_game import play
 
     hits = list[bool]()
     for hit in play(explainer, region, target):
@@ -126,7 +126,7 @@ def caption(job: str, args: argparse.Namespace, found: Explanation) -> str:
 
 def write(found: Explanation, path: Path, title: str) -> Path:
     """Writes the map, if ``path`` asks for it, and the picture; returns where that is. Raises ConfigError."""
-    from netpart.data.nifti import save_volume, spacing
+    from netpart.data.scans.nifti import save_volume, spacing
     from netpart.draw.png import png
     from netpart.draw.slices import picture as drawn
     from netpart.errors import ConfigError

@@ -100,7 +100,7 @@ def settle() -> None:
     """Prepares the process of a command: every signal that would end it, such as a scheduler's SIGTERM, is answered as
     Ctrl-C is, unless it is ignored (nohup); what is said to a closed stream is dropped; what the output's encoding
     lacks is shown as ?."""
-    from netpart.launch.signals import listen
+    from netpart.launch.control.signals import listen
 
     listen()
     sys.stdout, sys.stderr = sys.stdout or nowhere(), sys.stderr or nowhere()
@@ -111,7 +111,7 @@ def settle() -> None:
 
 def depart() -> None:
     """Lets a command that is done end with its own exit code, whatever signal comes while Python shuts down."""
-    from netpart.launch.signals import stop_listening
+    from netpart.launch.control.signals import stop_listening
 
     stop_listening()
 

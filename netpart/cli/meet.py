@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netpart.launch.meeting import Meeting
+    from netpart.launch.teams.meeting import Meeting
     from netpart.proto.reader import Job
 
 
@@ -32,8 +32,8 @@ def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
     if args.local > (members := cluster_of(job.proto, workers_of(args, job)).size):
         hint = "the others join; with all of them here omit --listen and --local"
         raise ConfigError("--local", f"at most the {counted(members, 'worker')} of this run", str(args.local), hint)
-    from netpart.launch.meeting import Meeting
-    from netpart.launch.token import given
+    from netpart.launch.control.token import given
+    from netpart.launch.teams.meeting import Meeting
 
     return Meeting(args.listen, args.local, given(os.environ, args.token_file), args.wait, args.token_file)
 
@@ -45,8 +45,8 @@ def meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
     from netpart.cli.worker import token_of
     from netpart.errors import ConfigError
     from netpart.graph.cluster import cluster_of
-    from netpart.launch.adopt import one_of_many
-    from netpart.launch.meeting import Meeting
+    from netpart.launch.teams.launcher_environment import one_of_many
+    from netpart.launch.teams.meeting import Meeting
 
     adopted = one_of_many(os.environ)
     args.launcher, several = "join", cluster_of(job.proto, 1).size > 1
@@ -67,8 +67,8 @@ def play_other_rank(args: argparse.Namespace) -> bool:
     if args.launcher != "env":
         return False
     from netpart.cli.worker import token_of, work
-    from netpart.launch.adopt import one_of_many
-    from netpart.launch.join import Invitation
+    from netpart.launch.member.join import Invitation
+    from netpart.launch.teams.launcher_environment import one_of_many
 
     adopted = one_of_many(os.environ)
     if adopted.rank == 0:

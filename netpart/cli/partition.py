@@ -25,7 +25,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.note import note
     from netpart.data.atomic import atomic_file
     from netpart.plan.partition import partition
-    from netpart.plan.write import write_plan
+    from netpart.plan.text.write_plan import write_plan
 
     if args.output:
         check_output(args.output)

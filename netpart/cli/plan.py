@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.plan.portfolio import Portfolio
-    from netpart.plan.task import Task
+    from netpart.plan.search.portfolio import Portfolio
+    from netpart.plan.search.task import Task
     from netpart.proto.reader import Job
 
 HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
@@ -109,7 +109,7 @@ def plan_job(args: argparse.Namespace) -> int:
         check_output(args.output)
     from netpart.cli.common import load_job
     from netpart.cli.proposals import print_json, print_tables
-    from netpart.plan.portfolio import Portfolio
+    from netpart.plan.search.portfolio import Portfolio
 
     job = load_job(args, provide=args.by == "profile")
     task, rates = task_of(args, job)
@@ -133,9 +133,9 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
     from netpart.cli.sample import use_one_core
     from netpart.graph.build import build_net
     from netpart.graph.workers import default_workers
-    from netpart.plan import devices as places
-    from netpart.plan.loads import loads, measured_loads, rates
-    from netpart.plan.task import Task
+    from netpart.plan.price import devices as places
+    from netpart.plan.price.layer_loads import loads, measured_loads, rates
+    from netpart.plan.search.task import Task
 
     cluster = job.proto.cluster
     if not (args.devices or cluster.device):
@@ -147,7 +147,7 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
         devices = devices_of(args, args.workers, otherwise)
     counted = profile = loads(build_net(job.proto, "train", job.folder), itemsize(job))
     if args.by == "profile":
-        from netpart.launch.layer_seconds import layer_seconds
+        from netpart.measure.layer_seconds import layer_seconds
 
         profile = measured_loads(counted, layer_seconds(job.proto, job.folder), places.product_speed())
     task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
@@ -176,7 +176,7 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
     """Writes the proposal to take as a job of its own."""
     from netpart.cli.note import note
     from netpart.data.atomic import atomic_file
-    from netpart.plan.write import write_plan as text_of
+    from netpart.plan.text.write_plan import write_plan as text_of
 
     best = portfolio.named(args.take) if args.take else portfolio.best(args.objective)
     assert best.partition is not None, "what can be taken is cut"

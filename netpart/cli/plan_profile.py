@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from netpart.cli.check import workers_text
 
 if TYPE_CHECKING:
-    from netpart.plan.net_profile import NetProfile
-    from netpart.plan.pipelines import PipelineRow
+    from netpart.plan.price.net_profile import NetProfile
+    from netpart.plan.search.pipelines import PipelineRow
 
 PIPELINES = ("", "plan", "replicas", "workers", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
 
@@ -19,9 +19,9 @@ def plan_profile(args: argparse.Namespace) -> int:
     """Plans for a profile: prints its table."""
     from netpart.cli.devices import devices_of
     from netpart.errors import ConfigError, MemoryRefused
-    from netpart.plan.devices import alike
-    from netpart.plan.net_profile import read_profile
-    from netpart.plan.pipelines import pipelines
+    from netpart.plan.price.devices import alike
+    from netpart.plan.price.net_profile import read_profile
+    from netpart.plan.search.pipelines import pipelines
 
     for option in ("output", "picture", "partitions", "group", "slack", "micro_batches", "take"):
         if getattr(args, option) is not None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.launch.profile import Profiled
-    from netpart.plan.step_profile import LayerTime, StepProfile, WorkerMemory, WorkerTime
+    from netpart.measure.profile import Profiled
+    from netpart.measure.step_profile import LayerTime, StepProfile, WorkerMemory, WorkerTime
 
 HELP = "play some training steps on real workers, and show where their time and their memory go"
 LAYERS = ("layer", "type", ">forward", ">backward", ">update", ">share", ">FLOPs", ">GFLOP/s")
@@ -68,7 +68,7 @@ def call(args: argparse.Namespace) -> int:
 
     job = load_job(args)
     set_threads(job, args)
-    from netpart.launch.profile import profile
+    from netpart.measure.profile import profile
 
     check_output(args.output)
     show(profile(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport), args)
@@ -94,7 +94,7 @@ def show(found: Profiled, args: argparse.Namespace) -> None:
 
 def drawn(found: Profiled, suffix: str) -> str:
     """The trace, in the format that belongs to the ending of a file."""
-    from netpart.draw.chrome import to_chrome
+    from netpart.measure.chrome_trace import to_chrome
 
     return to_chrome(found.timeline) if suffix == ".json" else found._repr_svg_()
 

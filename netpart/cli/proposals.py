@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.plan.portfolio import Portfolio
-    from netpart.plan.proposal import Row as Proposed
-    from netpart.plan.task import Task
+    from netpart.plan.search.portfolio import Portfolio
+    from netpart.plan.search.proposal import Row as Proposed
+    from netpart.plan.search.task import Task
     from netpart.proto.reader import Job
 
 PLANS = (

@@ -28,7 +28,7 @@ def provide_digits(job: Job) -> None:
     Says so on stderr. Raises NetpartError where scikit-learn, which brings the digits, is missing.
     """
     for folder in sorted({path.parent for path in map(Path, named_files(job)) if is_missing_digits(job, path)}):
-        from netpart.data.digits import make_digits
+        from netpart.data.make.digits import make_digits
 
         where = (job.folder / folder).resolve()
         if may_make(job, where) and make_digits(where, replace=False):
@@ -42,7 +42,7 @@ def provide_python(job: Job) -> None:
     """
     texts = {Path(name) for layer in job.proto.neuralnet.layer for name in layer.text_conf.files}
     for path in sorted(path for path in texts if path.name == PYTHON and not is_there(job, path)):
-        from netpart.data.python_source import make_python_source
+        from netpart.data.make.python_source import make_python_source
         from netpart.units import bytes_text
 
         where = (job.folder / path).resolve()
@@ -60,7 +60,7 @@ def provide_phantom(job: Job) -> None:
     tables = {Path(layer.nifti_conf.path) for layer in job.proto.neuralnet.layer if layer.nifti_conf.path}
     missing = {path.parent for path in tables if path.parent.name == PHANTOM and not is_there(job, path)}
     for folder in sorted(missing):
-        from netpart.data.phantom import make_phantom
+        from netpart.data.make.phantom import make_phantom
 
         where = (job.folder / folder).resolve()
         if not may_make(job, where):
@@ -87,7 +87,7 @@ def named_files(job: Job) -> list[str]:
 
 def is_missing_digits(job: Job, path: Path) -> bool:
     """True if ``path`` is a file of the digits that is neither beside the conf nor in the working directory."""
-    from netpart.data.image_store import MEAN, TEST, TRAIN
+    from netpart.data.make.image_store import MEAN, TEST, TRAIN
 
     if path.parent.name != FOLDER or path.name not in (MEAN, TEST, TRAIN):
         return False

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.launch.events import Summary
-    from netpart.launch.meeting import Meeting
+    from netpart.launch.report.events import Summary
+    from netpart.launch.teams.meeting import Meeting
     from netpart.proto.reader import Job
 
 HELP = "train a job on its workers; test, validate and save checkpoints as it says"
@@ -101,8 +101,8 @@ def call(args: argparse.Namespace) -> int:
     meeting = meeting_of(args, job)
     set_run(job, args)
     from netpart.cli.provide import provide
-    from netpart.launch.speedup import read_summary, speedup
-    from netpart.launch.workspace import chosen_workspace
+    from netpart.launch.report.speedup import read_summary, speedup
+    from netpart.launch.report.workspace import chosen_workspace
 
     chosen_workspace(job, args.workspace)  # what is refused has written nothing
     provide(job)
@@ -123,7 +123,7 @@ def call(args: argparse.Namespace) -> int:
 def set_run(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` what the options say of the run."""
     from netpart.cli.threads import set_threads
-    from netpart.launch.devices import set_devices
+    from netpart.launch.control.worker_devices import set_devices
 
     set_threads(job, args)
     if args.steps is not None:
@@ -139,11 +139,11 @@ def warn(job: Job, args: argparse.Namespace) -> None:
     from netpart.cli.common import workers_of
     from netpart.cli.note import note
     from netpart.graph.cluster import cluster_of
-    from netpart.launch.cores import crowded
-    from netpart.launch.devices import unused
-    from netpart.launch.earlier import earlier
-    from netpart.launch.workspace import chosen_workspace
-    from netpart.plan.advice import recut
+    from netpart.launch.control.cores import crowded
+    from netpart.launch.control.worker_devices import unused
+    from netpart.launch.report.earlier_runs import earlier
+    from netpart.launch.report.workspace import chosen_workspace
+    from netpart.plan.text.advice import recut
 
     left = earlier(job.proto, chosen_workspace(job, args.workspace) / "checkpoint")
     gpus = () if args.device else unused(job.proto)

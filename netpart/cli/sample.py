@@ -52,7 +52,7 @@ def temperature(text: str) -> float:
 def call(args: argparse.Namespace) -> int:
     """Writes the prompt and what follows; 0 when all is written."""
     use_one_core()
-    from netpart.launch.sampling import Style, Writer, ends
+    from netpart.trained.sampling import Style, Writer, ends
 
     job = load_job(args, provide=False)
     ends(job.proto)  # what no checkpoint could help is told before one is looked for
@@ -79,7 +79,7 @@ def read_prompt(path: Path) -> bytes:
 
 def use_one_core() -> None:
     """Keeps the kernels, which are not loaded yet, on one core: one window is too little work to share."""
-    from netpart.launch.cores import THREAD_VARIABLES
+    from netpart.launch.control.cores import THREAD_VARIABLES
 
     for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
@@ -89,7 +89,7 @@ def newest(args: argparse.Namespace) -> Path:
     """The newest checkpoint of the job's workspace; raises DataError if there is none."""
     from netpart.checkpoint.steps import latest
     from netpart.errors import DataError
-    from netpart.launch.workspace import workspace_of
+    from netpart.launch.report.workspace import workspace_of
 
     folder = workspace_of(args.loaded.proto) / "checkpoint"
     found = latest(folder)

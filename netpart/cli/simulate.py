@@ -73,12 +73,12 @@ def call(args: argparse.Namespace) -> int:
         keep_to(1, args.threads)
     from netpart.cli.profile import check_output, show
     from netpart.graph.ready import check_ready
-    from netpart.launch.begin import held_by
-    from netpart.launch.links import measure_link
-    from netpart.launch.simulate import simulate, speeds_of
-    from netpart.plan.devices import product_speed
+    from netpart.measure.link_speed import measure_link
+    from netpart.measure.simulate import simulate, speeds_of
     from netpart.plan.partition import partition
+    from netpart.plan.price.devices import product_speed
     from netpart.units import bytes_text, seconds_text
+    from netpart.worker.initial_values import held_by
 
     job = load_job(args)
     with job.explaining():

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.launch.crowd import Crowd
-    from netpart.launch.events import Event, Staleness, Started, Summary
-    from netpart.launch.speedup import Speedup
+    from netpart.launch.coordinator.crowded_hosts import Crowd
+    from netpart.launch.report.events import Event, Staleness, Started, Summary
+    from netpart.launch.report.speedup import Speedup
 
 THROUGH = {
     "memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ",
@@ -35,7 +35,7 @@ def listener(steps: int) -> Iterator[Callable[[Event], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from netpart.launch.events import Measured
+    from netpart.launch.report.events import Measured
 
     console = Console(highlight=False)
     columns = (
@@ -56,7 +56,7 @@ def listener(steps: int) -> Iterator[Callable[[Event], None]]:
 
 def line(event: Event) -> str:
     """One event as one line."""
-    from netpart.launch.events import Invited, Joined, Measured, Noticed, Saved
+    from netpart.launch.report.events import Invited, Joined, Measured, Noticed, Saved
     from netpart.units import bytes_text, counted
 
     if isinstance(event, Measured):
@@ -97,7 +97,7 @@ def unemployed(event: Started) -> str:
 def scarce(event: Started) -> str:
     """What to know of workers on one host that take more together than it, or its container, has: one will be ended."""
     from netpart.units import bytes_text
-    from netpart.worker.limits import host_memory
+    from netpart.worker.memory_limit import host_memory
 
     has = host_memory() if event.transport in HERE and set(event.devices) == {"cpu"} else None
     if has is None or sum(event.memory) <= has:

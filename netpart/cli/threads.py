@@ -32,7 +32,7 @@ def keep_to(workers: int, threads: int | None) -> None:
     """Makes the kernels of this process, which are not loaded yet, use ``threads`` (None, 0: a share among workers)."""
     import os
 
-    from netpart.launch.cores import shared
+    from netpart.launch.control.cores import shared
 
     os.environ.update(shared(workers, threads or 0))
 
@@ -41,7 +41,7 @@ def keep_to_share(threads: int | None) -> None:
     """The same for a process that a launcher may have started beside others: ``threads``, or else its share."""
     import os
 
-    from netpart.launch.cores import adopted
+    from netpart.launch.control.cores import adopted
 
     os.environ.update(adopted(os.environ, threads or 0))
 
@@ -49,7 +49,7 @@ def keep_to_share(threads: int | None) -> None:
 def set_threads(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` the threads that the options ask for; workers that are threads of this process get theirs now."""
     from netpart.graph.cluster import cluster_of
-    from netpart.launch.cores import asked_threads
+    from netpart.launch.control.cores import asked_threads
 
     if args.threads is not None:
         job.proto.num_openblas_threads = args.threads

@@ -11,8 +11,8 @@ from netpart.cli.common import count, seconds
 from netpart.cli.threads import STARTED, add_threads, keep_to_share
 
 if TYPE_CHECKING:
-    from netpart.launch.join import Invitation
-    from netpart.launch.token import Token
+    from netpart.launch.control.token import Token
+    from netpart.launch.member.join import Invitation
 
 HELP = "join a run that was started on another host, as one of its workers"
 
@@ -52,9 +52,9 @@ def add_token(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     """Works until the run ends; 0 when it went to its end."""
     keep_to_share(args.threads)
-    from netpart.launch.address import host_and_port
-    from netpart.launch.adopt import adopt
-    from netpart.launch.join import Invitation
+    from netpart.launch.control.address import host_and_port
+    from netpart.launch.member.join import Invitation
+    from netpart.launch.teams.launcher_environment import adopt
 
     host_and_port(args.join, "--join")
     adopted = adopt(os.environ)
@@ -65,7 +65,7 @@ def call(args: argparse.Namespace) -> int:
 
 def work(invitation: Invitation) -> None:
     """Plays one worker to its end, and says how it goes."""
-    from netpart.launch.join import join
+    from netpart.launch.member.join import join
 
     join(invitation, lambda text: print(text, flush=True))
 
@@ -73,7 +73,7 @@ def work(invitation: Invitation) -> None:
 def token_of(args: argparse.Namespace) -> Token:
     """The run's token. Raises ConfigError if there is none."""
     from netpart.errors import ConfigError
-    from netpart.launch.token import HINT, VARIABLE, given
+    from netpart.launch.control.token import HINT, VARIABLE, given
 
     token = given(os.environ, args.token_file)
     if token is None:

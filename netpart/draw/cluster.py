@@ -17,7 +17,7 @@ from netpart.draw.letters import FAMILY, broken, width
 from netpart.draw.palette import colour
 from netpart.graph.cluster import Cluster
 from netpart.graph.partition import Partition
-from netpart.plan.groups import groups_of
+from netpart.plan.price.group_traffic import groups_of
 from netpart.units import counted
 
 WORKER, GAP, MARGIN = 46, 46, 24

@@ -7,7 +7,7 @@ from html import escape
 
 from netpart.draw.letters import FAMILY, broken, widest, width
 from netpart.draw.palette import colour
-from netpart.program.schedule import Played
+from netpart.program.schedules.schedule import Played
 
 UNIT, ROW, LEFT, TOP, GAP = 26, 34, 90, 46, 10
 """Pixels: of a unit of time, of a row, beside and above the boxes, between rows."""

@@ -17,31 +17,31 @@ from netpart.graph.partition import Partition
 from netpart.graph.passes.serve import served
 from netpart.graph.ready import check_run
 from netpart.graph.workers import default_workers
-from netpart.launch import hostfile
-from netpart.launch.begin import check_start, held, named_checkpoint, open_named
-from netpart.launch.conversation import Options
-from netpart.launch.coordinator import Coordinator
-from netpart.launch.cores import asked_threads, crowded
-from netpart.launch.devices import asked, dealt, placed
-from netpart.launch.events import Listener, Summary
-from netpart.launch.limits import check_limits
-from netpart.launch.meeting import JoinTeam, Meeting
-from netpart.launch.mpi import MpiTeam
-from netpart.launch.nccl import settle_collectives
-from netpart.launch.notes import Notes
-from netpart.launch.processes import ProcessTeam, control_address
-from netpart.launch.signals import listening
-from netpart.launch.summary import summarise
-from netpart.launch.team import Team
-from netpart.launch.threads import ThreadTeam
-from netpart.launch.transports import choose
-from netpart.launch.watch import Member
-from netpart.launch.words import understood
-from netpart.launch.workspace import chosen_workspace
+from netpart.launch.control.cores import asked_threads, crowded
+from netpart.launch.control.framing import understood
+from netpart.launch.control.nccl_choice import settle_collectives
+from netpart.launch.control.process_limits import check_limits
+from netpart.launch.control.signals import listening
+from netpart.launch.control.transport_choice import choose
+from netpart.launch.control.worker_devices import asked, dealt, placed
+from netpart.launch.coordinator.conversation import Options
+from netpart.launch.coordinator.coordinator import Coordinator
+from netpart.launch.coordinator.summary import summarise
+from netpart.launch.coordinator.watch import Member
+from netpart.launch.report.events import Listener, Summary
+from netpart.launch.report.run_record import Notes
+from netpart.launch.report.workspace import chosen_workspace
+from netpart.launch.teams import hostfile
+from netpart.launch.teams.meeting import JoinTeam, Meeting
+from netpart.launch.teams.mpi import MpiTeam
+from netpart.launch.teams.processes import ProcessTeam, control_address
+from netpart.launch.teams.team import Team
+from netpart.launch.teams.threads import ThreadTeam
 from netpart.plan.partition import partition
 from netpart.program.kernels import settle
 from netpart.proto.limits import EXTENT
 from netpart.updaters import AVERAGE
+from netpart.worker.initial_values import check_start, held, named_checkpoint, open_named
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto

@@ -1,65 +1,15 @@
-"""Layer types by the names a job gives them; a new type is a module listed here."""
+"""Layer types by the names a job gives them; a new type is a file in this folder, or in inputs/."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pkgutil import walk_packages
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.layers.layer import Layer
 from netpart.proto.job_pb2 import LayerType
 from netpart.registry import Registry
-
-MODULES = (
-    "accuracy",
-    "activation",
-    "add",
-    "attention",
-    "class_token",
-    "batch_norm",
-    "concate",
-    "confusion",
-    "convolution",
-    "crop",
-    "csv_input",
-    "dropout",
-    "embedding",
-    "euclidean_loss",
-    "gate",
-    "global_pooling",
-    "group_norm",
-    "identity",
-    "image_preprocess",
-    "inner_product",
-    "label",
-    "layer_norm",
-    "lrn",
-    "matmul",
-    "maximum",
-    "mnist",
-    "multiply",
-    "nifti",
-    "pooling",
-    "positions",
-    "record_input",
-    "relu",
-    "reshape",
-    "shard_data",
-    "rotary",
-    "sigmoid",
-    "slice",
-    "softmax",
-    "softmax_loss",
-    "stanh",
-    "synthetic",
-    "synthetic_masks",
-    "synthetic_tokens",
-    "text",
-    "transpose",
-    "transposed_convolution",
-    "upsampling",
-)
-"""Every module of this package that holds a layer type."""
 
 PAGE = "docs/layers.md"
 INSTEAD = {
@@ -98,13 +48,18 @@ def names() -> tuple[str, ...]:
     return _registry().names()
 
 
+def layer_modules() -> tuple[str, ...]:
+    """Every module of this package, by its full name: one that is put here is found, and so are the types in it."""
+    return tuple(found.name for found in walk_packages(__path__, f"{__name__}.") if not found.ispkg)
+
+
 @cache
 def _registry() -> Registry[type[Layer]]:
     registry: Registry[type[Layer]] = Registry(
         "layer type", "if a package has it, install that or put it on PYTHONPATH (docs/writing-a-layer.md); ", PAGE
     )  # fmt: skip
-    for name in MODULES:
-        module = import_module(f"netpart.layers.{name}")
+    for name in layer_modules():
+        module = import_module(name)
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, Layer) and kind.__module__ == module.__name__:
                 registry.add(*kind.types)(kind)

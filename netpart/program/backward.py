@@ -8,9 +8,9 @@ from itertools import chain
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SLICE, SPLIT, Feed, Part
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import View
-from netpart.program.collected import GIVE, TAKE
-from netpart.program.exchanges import Held
+from netpart.program.collective_instructions import Held
 from netpart.program.forward import ForwardCompiler
+from netpart.program.give_take import GIVE, TAKE
 from netpart.program.instructions import (
     Add,
     Backward,
@@ -24,7 +24,7 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
-from netpart.program.stages import Stage
+from netpart.program.schedules.stages import Stage
 from netpart.program.updates import UpdateCompiler
 from netpart.spec import FLOAT, Region, extent, remaining
 

@@ -15,21 +15,22 @@ from netpart.graph.partition import Micro, Partition
 from netpart.kernels.reference import Kernels
 from netpart.program.arena import aligned, lifetimes, plan_arena
 from netpart.program.backward import BackwardCompiler
-from netpart.program.delays import Copies, copies
-from netpart.program.early import early
+from netpart.program.buffer_table import Memory
 from netpart.program.forward import ForwardCompiler
-from netpart.program.fusion import fused
-from netpart.program.halves import apart, halved
 from netpart.program.instructions import PHASE_CODES, Instruction
 from netpart.program.kernels import precision_of
-from netpart.program.memory import Memory
+from netpart.program.metrics import plan_metrics
 from netpart.program.parameters import ParameterMemory
-from netpart.program.program import MetricSlot, Program, WorkerProgram
-from netpart.program.recompute import Pass, least
-from netpart.program.schedule import DELAYED, order_of, turns_of
-from netpart.program.sharing import Sharing, layers_of
-from netpart.program.soon import soon
-from netpart.program.stages import Stages, stages_of
+from netpart.program.passes.buffer_sharing import Sharing, layers_of
+from netpart.program.passes.fusion import fused
+from netpart.program.passes.overlap_updates import soon
+from netpart.program.passes.postpone_weight_gradients import apart, halved
+from netpart.program.passes.recompute import Pass, least
+from netpart.program.passes.update_early import early
+from netpart.program.program import Program, WorkerProgram
+from netpart.program.schedules.delays import Copies, copies
+from netpart.program.schedules.schedule import DELAYED, order_of, turns_of
+from netpart.program.schedules.stages import Stages, stages_of
 from netpart.program.updates import UpdateCompiler
 from netpart.proto.element import float_size
 
@@ -153,17 +154,6 @@ class PhaseCompiler:
 def late(instructions: list[Instruction], delay: int) -> list[Instruction]:
     """``instructions`` for the mini-batch ``delay`` steps earlier, but for what is later still."""
     return [replace(i, delay=max(i.delay, delay)) for i in instructions] if delay else instructions
-
-
-def plan_metrics(micros: list[Micro]) -> list[MetricSlot]:
-    """One slot per layer that reports sums; every worker has the same slots."""
-    slots: list[MetricSlot] = []
-    offset = 0
-    for node in micros[0].graph.net.nodes:
-        if node.layer.metrics:
-            slots.append(MetricSlot(node.name, node.layer.metrics, offset))
-            offset += len(node.layer.metrics)
-    return slots
 
 
 def side_by_side(

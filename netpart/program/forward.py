@@ -6,9 +6,10 @@ from functools import cached_property
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Part
 from netpart.kernels.reference import Kernels
+from netpart.program.buffer_table import Memory
 from netpart.program.buffers import Order, View
-from netpart.program.collected import GIVE, TAKE, collected
-from netpart.program.exchanges import Exchanges, Held
+from netpart.program.collective_instructions import Exchanges, Held
+from netpart.program.give_take import GIVE, TAKE, collected
 from netpart.program.instructions import (
     Add,
     Channel,
@@ -21,11 +22,10 @@ from netpart.program.instructions import (
     Send,
     Way,
 )
-from netpart.program.memory import Memory
 from netpart.program.orders import ordered, orders
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
-from netpart.program.stages import Stage, Stages
+from netpart.program.schedules.stages import Stage, Stages
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 

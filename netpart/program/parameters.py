@@ -10,9 +10,9 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
 from netpart.program.accumulate import Accumulator
+from netpart.program.buffer_table import Memory
 from netpart.program.buffers import FIXED, Order, View
 from netpart.program.instructions import Add, Copy, Instruction, Zero
-from netpart.program.memory import Memory
 from netpart.program.orders import channels_last
 from netpart.spec import FLOAT, Region, contains, extent, size
 

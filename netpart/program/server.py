@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from netpart.graph.holdings import Piece
 from netpart.graph.partition import Partition
+from netpart.program.buffer_table import Memory
 from netpart.program.buffers import FIXED, View
+from netpart.program.gradient_norm import NORM_DTYPE
 from netpart.program.instructions import Instruction, Receive, Send, Update
-from netpart.program.memory import Memory
-from netpart.program.norm import NORM_DTYPE
 from netpart.program.program import Program, WorkerProgram
-from netpart.program.served import norm_channel, pull_channel, pulled, push_channel, pushed
+from netpart.program.server_messages import norm_channel, pull_channel, pulled, push_channel, pushed
 from netpart.proto.element import float_size
 from netpart.spec import FLOAT, extent
 

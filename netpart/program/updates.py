@@ -14,8 +14,8 @@ from dataclasses import replace
 from netpart.graph.graph import Part
 from netpart.graph.holdings import Bucket
 from netpart.program.buffers import View
-from netpart.program.delays import parameter_delays
-from netpart.program.exchanges import Exchanges
+from netpart.program.collective_instructions import Exchanges
+from netpart.program.gradient_norm import NormCompiler
 from netpart.program.instructions import (
     Channel,
     CollectiveStart,
@@ -26,9 +26,9 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
-from netpart.program.norm import NormCompiler
 from netpart.program.parameters import Key, ParameterMemory
-from netpart.program.served import Served
+from netpart.program.schedules.delays import parameter_delays
+from netpart.program.server_messages import Served
 from netpart.spec import whole
 
 

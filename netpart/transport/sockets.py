@@ -9,7 +9,7 @@
 | the user, on ipc | an address in the abstract namespace has no owner: the kernel says who connects |
 
 How many frames a message has cannot be limited, so nobody gets so far as to send a message before he has shown a
-secret: over tcp a CURVE key (launch/link.py) or a password (``keep_door``), on ipc his user.
+secret: over tcp a CURVE key (launch/control/secure_link.py) or a password (``keep_door``), on ipc his user.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from netpart.graph.net import Net, Node, Parameter
-from netpart.launch.ensemble import Ensemble
 from netpart.spec import FLOAT, INT
 from netpart.verify.difference import Difference, Values, difference, largest
 from netpart.verify.report import ACTIVATION, AVERAGE, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, Comparison
 from netpart.verify.terms import Terms
+from netpart.worker.ensemble import Ensemble
 
 Row = tuple[str, str, str, int, Difference, float]
 """Kind, layer, name, n, difference and error of one comparison."""

@@ -17,14 +17,14 @@ from netpart.graph.ready import check_ready
 from netpart.graph.uncut import uncut
 from netpart.kernels.choose import named
 from netpart.kernels.reference import Kernels
-from netpart.launch.begin import held_by
-from netpart.launch.ensemble import Ensemble
-from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.plan.price.ledger import ledger
 from netpart.program.kernels import choice
 from netpart.proto.job_pb2 import JobProto
 from netpart.verify.bench import Bench
 from netpart.verify.report import Report
+from netpart.worker.ensemble import Ensemble
+from netpart.worker.initial_values import held_by
 
 
 @dataclass(frozen=True)

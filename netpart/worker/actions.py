@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netpart.collectives import Progress
 from netpart.kernels.op import Array, Clock, Op
 from netpart.program.instructions import Channel
 from netpart.program.program import Program
-from netpart.worker.touched import Spans
+from netpart.worker.collective_player import Progress
+from netpart.worker.memory_access import Spans
 
 if TYPE_CHECKING:
-    from netpart.worker.nccl import NcclCall
+    from netpart.worker.gpu.nccl_collectives import NcclCall
 
 RUN, SEND, RECEIVE, START, WAIT = range(5)
 

@@ -22,18 +22,18 @@ from netpart.program.instructions import (
     Update,
     Zero,
 )  # fmt: skip
-from netpart.program.sharing import only_read
+from netpart.program.passes.buffer_sharing import only_read
 from netpart.worker.actions import RUN, START, WAIT, Action, Bound
 from netpart.worker.layer_calls import LayerCalls
 from netpart.worker.machine import Machine
+from netpart.worker.memory_access import Span, span
 from netpart.worker.messages import Messages
-from netpart.worker.touched import Span, span
 from netpart.worker.updates import Updates
 from netpart.worker.workspaces import nbytes
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
-    from netpart.worker.communicators import Communicators
+    from netpart.worker.gpu.communicators import Communicators
 
 
 def bind(

@@ -12,12 +12,12 @@ from netpart.errors import MemoryRefused
 from netpart.kernels.op import Array, Clock
 from netpart.program.arena import aligned
 from netpart.program.buffers import ALIAS, FIXED, Buffer, Order, View, item_size
+from netpart.program.messages.wire_memory import mapped_bytes, read_by_peers, wire_bytes, written_by_peers
 from netpart.program.program import WorkerProgram
-from netpart.program.wire import mapped_bytes, read_by_peers, wire_bytes, written_by_peers
 from netpart.spec import FLOAT, RECORD, Shape, extent
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
-from netpart.worker.limits import RESERVE, available_memory
+from netpart.worker.memory_limit import RESERVE, available_memory
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netpart.collectives import NCCL, Progress
+from netpart.collectives import NCCL
 from netpart.kernels.op import Array
 from netpart.program.buffers import View
-from netpart.program.communication import exchange_legs
 from netpart.program.instructions import Channel, CollectiveStart, Receive, Send
+from netpart.program.messages.communication import exchange_legs
+from netpart.program.messages.wire_memory import AHEAD, ahead, left, overwritten, staying
 from netpart.program.program import Program
-from netpart.program.wire import AHEAD, ahead, left, overwritten, staying
 from netpart.worker.actions import RECEIVE, SEND, Action, Running
+from netpart.worker.collective_player import Progress
+from netpart.worker.gpu.nccl_collectives import NcclCall
 from netpart.worker.machine import Machine, PhaseArrays
-from netpart.worker.nccl import NcclCall
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
-    from netpart.worker.communicators import Communicators
+    from netpart.worker.gpu.communicators import Communicators
 
 
 class Messages:

@@ -17,7 +17,7 @@ import numpy as np
 from netpart.program.instructions import PHASE_CODES, Channel, Way
 from netpart.program.program import WorkerProgram
 from netpart.worker.trace import Trace
-from netpart.worker.waiting import Waiting
+from netpart.worker.wait_reasons import Waiting
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport

@@ -14,21 +14,21 @@ import numpy as np
 from netpart.kernels.op import Array
 from netpart.program.program import WorkerProgram
 from netpart.worker.actions import RECEIVE, SEND, START, WAIT, Action, Bound, compute
+from netpart.worker.array_transfer import Post
 from netpart.worker.bind import bind
+from netpart.worker.gpu.graph_capture import replayed
 from netpart.worker.machine import Machine
 from netpart.worker.pace import WINDOW, Pace
 from netpart.worker.parameters import Parameters
-from netpart.worker.post import Post
-from netpart.worker.replay import replayed
+from netpart.worker.running_collectives import Underway
 from netpart.worker.trace import PHRASES, STEP, Trace
-from netpart.worker.underway import Underway
-from netpart.worker.waiting import Marks, Waiting
+from netpart.worker.wait_reasons import Marks, Waiting
 from netpart.worker.workspaces import allot
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
     from netpart.updaters import Updater
-    from netpart.worker.communicators import Communicators
+    from netpart.worker.gpu.communicators import Communicators
 
 
 class Player:

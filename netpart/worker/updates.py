@@ -12,7 +12,7 @@ from netpart.program.program import Program
 from netpart.spec import contains
 from netpart.updaters import Scale
 from netpart.worker.machine import Machine, PhaseArrays
-from netpart.worker.touched import Span, span
+from netpart.worker.memory_access import Span, span
 
 
 class Updates:

@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.crossovers import SWEEPS, Pair, Sweep, crossing, square, verdict
 from benchmarks.mlp import job
-from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.plan.price.ledger import ledger
 from netpart.proto.reader import loads
 
 AT = [1, 10, 100, 1000]

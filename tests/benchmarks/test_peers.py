@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.contenders import MPI, MPIEXEC, TORCH, WARM_UP, Bench, exchanged
 from benchmarks.mlp import Work, prepare
-from netpart.launch.events import Event, Measured
+from netpart.launch.report.events import Event, Measured
 from netpart.launch.run import run
 from netpart.proto.reader import load
 from tests.house.tree import ROOT

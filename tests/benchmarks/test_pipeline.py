@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.pipeline import Size, bubble, idle, job
 from netpart.collectives.price import Link
-from netpart.launch.profile import Profiled
-from netpart.launch.simulate import simulate
+from netpart.measure.profile import Profiled
+from netpart.measure.simulate import simulate
 from netpart.plan.partition import partition
 
 NOTHING, SPEED = Link(1e-12, 1e-12, 1e18), 1e9

@@ -11,9 +11,9 @@ import pytest
 from benchmarks.nets import Net
 from benchmarks.prepare import prepare
 from benchmarks.ways import Hybrid, by_data, by_gabra, uncut, with_overrides
-from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.proto.reader import Job
+from netpart.worker.ensemble import Ensemble
 
 pytestmark = pytest.mark.slow
 SMALL = Net("small", "3D-ResAttNet18, small", "graphs/resattnet/resattnet18-small.conf", 8)

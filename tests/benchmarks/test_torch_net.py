@@ -10,7 +10,7 @@ import pytest
 from benchmarks.nets import NETS, RESATTNETS, job, smaller
 from benchmarks.prepare import prepare
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
+from netpart.worker.ensemble import Ensemble
 
 pytestmark = pytest.mark.slow
 STEPS = 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.data.store import KvWriter
+from netpart.data.stores.store import KvWriter
 from tests.cli.conftest import JOB, Netpart
 
 

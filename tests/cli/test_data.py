@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from netpart.cli.provide import provide, provide_digits
-from netpart.data.store import open_store
+from netpart.data.stores.store import open_store
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB, Netpart
-from tests.launch.texts import gpt
+from tests.trained.texts import gpt
 
 FILES = "train_data.bin, test_data.bin, train_mean.bin"
 
@@ -132,7 +132,7 @@ def test_phantoms_that_a_job_reads_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = list[tuple[Path, int, int]]()
-    monkeypatch.setattr("netpart.data.phantom.make_phantom", lambda *args: made.append(args))
+    monkeypatch.setattr("netpart.data.make.phantom.make_phantom", lambda *args: made.append(args))
     monkeypatch.chdir(tmp_path)
     text = (zoo_folder() / "resattnet" / "resattnet18-ad-nc.conf").read_text()
     path = tmp_path / "graphs" / "resattnet" / "job.conf"

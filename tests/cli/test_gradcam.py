@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from netpart.cli.gradcam import METHODS
-from netpart.data.nifti import Scan, save_volume
-from netpart.launch import gradcam
-from netpart.launch.cores import THREAD_VARIABLES
+from netpart.data.scans.nifti import Scan, save_volume
+from netpart.launch.control.cores import THREAD_VARIABLES
+from netpart.trained import gradcam
 from tests.cli.conftest import JOB, Netpart
 from tests.datasets.samples import scans
-from tests.launch.test_gradcam import DEEP, TINY
+from tests.trained.test_gradcam import DEEP, TINY
 
 
 @pytest.fixture(autouse=True)

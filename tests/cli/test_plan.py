@@ -12,7 +12,7 @@ import pytest
 from netpart.cli.proposals import short
 from netpart.proto.reader import load
 from tests.cli.conftest import Netpart
-from tests.plan.test_stages import PROFILES
+from tests.plan.search.test_pipeline_stages import PROFILES
 
 DEVICES = """cluster {
   device { name: "fast" flops: 1e6 }

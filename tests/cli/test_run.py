@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from netpart.launch.cores import THREAD_VARIABLES, cores
-from netpart.launch.events import Measured
-from netpart.launch.notes import Notes
+from netpart.launch.control.cores import THREAD_VARIABLES, cores
+from netpart.launch.report.events import Measured
+from netpart.launch.report.run_record import Notes
 from tests.cli.conftest import JOB, Netpart
 from tests.house.tree import ROOT
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from netpart.cli.sample import show
-from netpart.launch.cores import THREAD_VARIABLES
+from netpart.launch.control.cores import THREAD_VARIABLES
 from tests.cli.conftest import Netpart
-from tests.launch.texts import gpt
+from tests.trained.texts import gpt
 
 
 @pytest.fixture(autouse=True)

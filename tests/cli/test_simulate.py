@@ -38,7 +38,7 @@ def test_speeds_are_above_0(speeds: str, netpart: Netpart, job: Path) -> None:
 def test_every_worker_has_a_speed_before_anything_is_measured(
     netpart: Netpart, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netpart.launch.links.measure_link", None)
+    monkeypatch.setattr("netpart.measure.link_speed.measure_link", None)
     answer = netpart("simulate", job, "--workers", 2, "--speeds", "1,1,1")
     assert answer.code == 2
     assert answer.err == "error: --speeds: expected 2 speeds above 0, one for each worker, got 1,1,1\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from netpart.cli.telling import line, matrix, sooner, staleness_text
-from netpart.launch.crowd import Crowd
-from netpart.launch.events import Measured, Staleness, Started
-from netpart.launch.speedup import Speedup
+from netpart.launch.coordinator.crowded_hosts import Crowd
+from netpart.launch.report.events import Measured, Staleness, Started
+from netpart.launch.report.speedup import Speedup
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_the_first_line_tells_what_tensors_go_through(transport: str, words: str
 
 
 def test_workers_that_take_more_than_their_host_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netpart.worker.limits.host_memory", lambda: 4096)
+    monkeypatch.setattr("netpart.worker.memory_limit.host_memory", lambda: 4096)
     for memory, told in (((2048, 2048), False), ((2048, 2049), True)):
         started = Started("net", 2, 10, 0, 32, ("cpu", "cpu"), memory, "shm", "reference kernels", (1, 1))
         assert (", more than the 4.0 KiB that their host allows, so one may be killed" in line(started)) == told

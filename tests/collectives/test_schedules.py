@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.collectives import ALGORITHMS, Link, Message, Progress, choose, pieces, returned, schedule, seconds
+from netpart.collectives import ALGORITHMS, Link, Message, choose, pieces, returned, schedule, seconds
 from netpart.collectives.kinds import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -23,9 +23,9 @@ from netpart.collectives.kinds import (
     SWAP,
 )
 from netpart.collectives.price import SWAPPED, cheapest, spread
-from netpart.collectives.progress import Send
 from netpart.errors import TransportError
-from netpart.program.wire import AHEAD
+from netpart.program.messages.wire_memory import AHEAD
+from netpart.worker.collective_player import Progress, Send
 
 Blocks = list[np.ndarray | None]
 SIZES = st.lists(st.integers(0, 6), min_size=100, max_size=100)
@@ -342,7 +342,8 @@ def test_who_asks_for_an_algorithm_gets_it_where_there_is_one() -> None:
 
 @given(ALGORITHM, st.integers(2, 7), SIZES, st.integers(0, 99))
 def test_an_all_reduce_needs_room_for_one_message_of_each(algorithm: str, n: int, sizes: list[int], seed: int) -> None:
-    """Everybody goes on to the next step as soon as it is done with this one (REDUCE_AHEAD of program/wire.py)."""
+    """Everybody goes on to the next step as soon as it is done with this one: REDUCE_AHEAD of
+    program/messages/wire_memory.py."""
     random, steps = np.random.default_rng(seed), [0] * n
     local = bring(n, sizes[: pieces(ALL_REDUCE, algorithm, n)], lambda i, b: True, seed)
     team = Team(ALL_REDUCE, algorithm, n, sizes, local)

@@ -23,7 +23,7 @@ from netpart.kernels.cuda.geometry import Geometry
 from netpart.kernels.cuda.problem import DATA, FORWARD, WEIGHTS, Problem, Refused, engines, proposed
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.verbs import NOTHING
-from netpart.launch.ensemble import Ensemble
+from netpart.worker.ensemble import Ensemble
 from tests.graphs.test_onednn import of_few_rows
 
 DEVICE = Path(__file__).parents[1] / "data/cuda/h200.json"

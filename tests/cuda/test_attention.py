@@ -14,14 +14,14 @@ from netpart.kernels.choose import named
 from netpart.kernels.cuda import fused_attention
 from netpart.kernels.op import Array, Op, chain
 from netpart.kernels.reference import Kernels
-from netpart.plan.table import tabulate
+from netpart.plan.text.plan_table import tabulate
 from netpart.program.compile import compile_worker
 from netpart.program.kernels import kernels_of
 from netpart.proto.reader import load
 from tests.cuda.agreement import DTYPES, ORDERS, afresh, agree, fast, play
 from tests.cuda.module import cupy, provide
 from tests.kernels.harness import normal, rubbish
-from tests.launch.texts import gpt
+from tests.trained.texts import gpt
 
 ALL = True, True, True
 WANTED = st.sampled_from([ALL, (True, False, False), (False, True, False), (False, False, True)])

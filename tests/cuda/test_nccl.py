@@ -39,8 +39,8 @@ from netpart.spec import Region, extent, relative
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import updater
 from netpart.worker.actions import START, WAIT
-from netpart.worker.communicators import Communicators
-from netpart.worker.nccl import NcclCall
+from netpart.worker.gpu.communicators import Communicators
+from netpart.worker.gpu.nccl_collectives import NcclCall
 from netpart.worker.player import Player
 from tests.cuda.foreign import watched
 from tests.cuda.module import ON_GPU, cupy, provide

@@ -9,17 +9,17 @@ import pytest
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.choose import named
-from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import load, loads
 from netpart.updaters import updater
+from netpart.worker.ensemble import Ensemble
 from netpart.worker.player import Player
 from tests.cuda.foreign import watched
 from tests.cuda.module import ON_GPU, cupy
 from tests.cuda.nets import NETS
-from tests.launch.texts import gpt
 from tests.laws.turns import Groups
+from tests.trained.texts import gpt
 
 STEPS = 5
 """The kernels of a step are loaded in the first, captured in the second, and replayed from then on."""

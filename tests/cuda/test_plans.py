@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.data.digits import make_digits
+from netpart.data.make.digits import make_digits
 from tests.graphs.test_zoo import ROOT, ZOO
 
 PACKAGES = "nvidia-cudnn-frontend", "nvidia-cudnn-cu13", "nvidia-cublas"

@@ -10,14 +10,14 @@ import pytest
 from safetensors.numpy import load_file
 
 from netpart.kernels.device import gpus
-from netpart.launch.devices import set_devices
-from netpart.launch.ensemble import Ensemble
-from netpart.launch.events import Event, Started, Summary
+from netpart.launch.control.worker_devices import set_devices
+from netpart.launch.report.events import Event, Started, Summary
 from netpart.launch.run import run
 from netpart.plan.partition import partition
 from netpart.program.kernels import kernels_of
 from netpart.proto.job_pb2 import Collectives, JobProto, Scheme, Sharding
 from netpart.proto.reader import Job
+from netpart.worker.ensemble import Ensemble
 from tests.cuda.module import ON_GPU, provide
 from tests.laws.test_kernel_sets import job_of
 from tests.laws.test_processes import Tensors

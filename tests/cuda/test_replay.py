@@ -17,13 +17,13 @@ from netpart.kernels.op import Op, chain
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import loads
 from netpart.updaters import updater
-from netpart.worker import replay
 from netpart.worker.actions import RUN, SEND, Action
-from netpart.worker.limits import RESERVE
+from netpart.worker.gpu import graph_capture as replay
+from netpart.worker.gpu.graph_capture import Replay, replays
+from netpart.worker.gpu.graph_trial import TRIED
 from netpart.worker.machine import Machine
+from netpart.worker.memory_limit import RESERVE
 from netpart.worker.player import Player
-from netpart.worker.replay import Replay, replays
-from netpart.worker.trial import TRIED
 from tests.cuda.module import ON_GPU, cupy
 from tests.cuda.nets import NETS
 

@@ -14,7 +14,7 @@ from netpart.kernels.op import Array, Clock, Op, chain
 from netpart.kernels.reference import Kernels
 from netpart.updaters import AVERAGE, UPDATERS, Scale, Updater, updater
 from netpart.worker.actions import RUN, Action
-from netpart.worker.replay import call, together
+from netpart.worker.gpu.graph_capture import call, together
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from netpart.data.nifti import save_volume
-from netpart.data.record import Record, encode_record
-from netpart.data.store import KvWriter
+from netpart.data.scans.nifti import save_volume
+from netpart.data.stores.record import Record, encode_record
+from netpart.data.stores.store import KvWriter
 
 
 def kv_bytes(records: Sequence[tuple[bytes, bytes]]) -> bytes:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from netpart.data import textfile
 from netpart.data.file_bytes import AHEAD, BLOCK, Ahead, FileBytes
-from netpart.data.kvfile import KvStore
-from netpart.data.textfile import TextStore
+from netpart.data.stores import textfile
+from netpart.data.stores.kvfile import KvStore
+from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
 from tests.datasets.samples import kv_bytes
 

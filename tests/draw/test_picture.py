@@ -7,8 +7,8 @@ import pytest
 from netpart.draw.graph_picture import picture
 from netpart.graph.graph import BRIDGE_DST, LAYER, Graph
 from netpart.graph.net import Net
-from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.plan.price.ledger import ledger
 from netpart.proto.reader import load
 from tests.house.tree import ROOT
 

@@ -9,7 +9,7 @@ import pytest
 from netpart.draw.letters import width
 from netpart.draw.schedule import TEXT, TITLE, schedule_svg
 from netpart.plan.partition import partition
-from netpart.program.delayed import rehearsed
+from netpart.program.schedules.delayed_rehearsal import rehearsed
 from tests.draw.conftest import job_of
 
 SVG = "{http://www.w3.org/2000/svg}"

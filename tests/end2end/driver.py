@@ -17,11 +17,11 @@ from typing import Any
 
 from netpart.errors import NetpartError
 from netpart.launch import run as launch
-from netpart.launch.coordinator import Coordinator
-from netpart.launch.events import Event
-from netpart.launch.mpi import MpiTeam
-from netpart.launch.processes import ProcessTeam
-from netpart.launch.seats import Seats
+from netpart.launch.control.seats import Seats
+from netpart.launch.coordinator.coordinator import Coordinator
+from netpart.launch.report.events import Event
+from netpart.launch.teams.mpi import MpiTeam
+from netpart.launch.teams.processes import ProcessTeam
 from netpart.proto.reader import load
 
 

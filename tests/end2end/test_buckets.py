@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.launch.events import Summary
+from netpart.launch.report.events import Summary
 from netpart.launch.run import run
 from netpart.proto.reader import loads
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from netpart.graph.cluster import cluster_of
-from netpart.launch.events import Summary
+from netpart.launch.report.events import Summary
 from netpart.launch.run import run
 from netpart.proto.reader import load
 from tests.end2end.running import SOON, Run, mlp

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from netpart.graph.partition import partition_job
-from netpart.launch.due import pauses
-from netpart.launch.ensemble import Ensemble
-from netpart.launch.events import Event, Measured
+from netpart.launch.control.due_steps import pauses
+from netpart.launch.report.events import Event, Measured
 from netpart.launch.run import run
 from netpart.proto.job_pb2 import Collectives, JobProto
 from netpart.proto.reader import Job
+from netpart.worker.ensemble import Ensemble
 from tests.laws.nets import Example, examples
 from tests.laws.workers import close, compare_metrics, reference
 
@@ -65,7 +65,7 @@ def test_processes_are_threads_are_one_worker(example: Example) -> None:
         assert others.keys() == parameters.keys()
         assert all(np.array_equal(others[name], value) for name, value in parameters.items())
     if any(player.program.phases["train"].depth for player in in_turn.players):
-        return  # gradients of earlier steps: tests/program/test_delays.py has what they should be
+        return  # gradients of earlier steps: tests/program/schedules/test_delays.py has what they should be
     whole, expected = play_in_turn(Ensemble(reference(job)))
     for name, value in whole.items():
         close(parameters[name], value, name)

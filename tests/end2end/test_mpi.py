@@ -11,7 +11,7 @@ from time import monotonic
 
 import pytest
 
-from netpart.launch.cores import shared, threads_of
+from netpart.launch.control.cores import shared, threads_of
 from tests.end2end.running import SOON, Run, mlp
 from tests.end2end.test_failures import ENDLESS, WORKERS, check_blame
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
-from netpart.launch.events import Event, Measured, Saved, Summary
+from netpart.launch.report.events import Event, Measured, Saved, Summary
+from netpart.launch.report.predicted_volumes import predicted
 from netpart.launch.run import run
-from netpart.launch.volumes import predicted
 from netpart.program.kernels import kernels_of
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load, loads
+from netpart.worker.ensemble import Ensemble
 from tests.end2end.running import Run, mlp
 from tests.worker.jobs import LENET
 

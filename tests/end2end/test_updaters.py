@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from netpart.errors import ConfigError, DataError
-from netpart.launch.events import Event, Measured
+from netpart.launch.report.events import Event, Measured
 from netpart.launch.run import run
 from netpart.proto.reader import load
 from tests.end2end.running import mlp

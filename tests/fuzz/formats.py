@@ -12,19 +12,19 @@ from pathlib import Path
 
 import numpy as np
 
-from netpart.data.mnist import convert_mnist
-from netpart.data.nifti import save_volume
-from netpart.data.record import Record, encode_record
+from netpart.data.make.mnist import convert_mnist
+from netpart.data.scans.nifti import save_volume
+from netpart.data.stores.record import Record, encode_record
 from netpart.errors import together
 from netpart.graph.ready import faults
-from netpart.launch.events import Summary
-from netpart.launch.hostfile import read as read_hosts
+from netpart.launch.control.token import given
+from netpart.launch.report.events import Summary
+from netpart.launch.report.speedup import read_summary, speedup
 from netpart.launch.run import run
-from netpart.launch.speedup import read_summary, speedup
-from netpart.launch.token import given
-from netpart.plan.devices import read_devices
-from netpart.plan.net_profile import read_profile
+from netpart.launch.teams.hostfile import read as read_hosts
 from netpart.plan.partition import partition
+from netpart.plan.price.devices import read_devices
+from netpart.plan.price.net_profile import read_profile
 from netpart.proto.reader import loads
 from tests.fuzz.job_texts import HEAD, IP, SGD, net
 from tests.fuzz.mutate import Field

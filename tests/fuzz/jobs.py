@@ -14,9 +14,9 @@ from google.protobuf.message import Message
 
 from netpart.graph.workers import default_workers
 from netpart.launch.run import run
-from netpart.plan.advice import advice
 from netpart.plan.partition import partition
-from netpart.plan.table import tabulate
+from netpart.plan.text.advice import advice
+from netpart.plan.text.plan_table import tabulate
 from netpart.proto.fields import fields_of, is_repeated
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load

@@ -15,13 +15,13 @@ from google.protobuf.message import Message
 
 from netpart.errors import WorkerFailed
 from netpart.graph.passes.serve import served
-from netpart.launch import coordinator as coordinator_module
-from netpart.launch import watch
-from netpart.launch.control import HEART, KNOCK, VOICE, Control, identity
-from netpart.launch.coordinator import Coordinator
+from netpart.launch.control.seats import HEART, KNOCK, VOICE, Seats, identity
+from netpart.launch.coordinator import coordinator as coordinator_module
+from netpart.launch.coordinator import watch
+from netpart.launch.coordinator.coordinator import Coordinator
+from netpart.launch.member.control_client import Control
 from netpart.launch.run import make_options, run
-from netpart.launch.seats import Seats
-from netpart.launch.team import Team
+from netpart.launch.teams.team import Team
 from netpart.plan.partition import partition
 from netpart.proto.control_pb2 import ControlProto
 from netpart.proto.fields import is_repeated

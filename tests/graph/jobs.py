@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import loads
+from netpart.worker.ensemble import Ensemble
 
 HEAD = """
 dtype: FLOAT64

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.proto.reader import loads
+from netpart.worker.ensemble import Ensemble
 
 JOB = """
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }

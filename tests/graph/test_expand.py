@@ -11,13 +11,13 @@ from netpart.graph.graph import LAYER
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.subgraph import decode, encode
-from netpart.launch.ensemble import Ensemble
-from netpart.plan.ledger import ledger
+from netpart.plan.price.ledger import ledger
 from netpart.program.instructions import Way
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import Placement, Shard, size
 from netpart.verify.compare import verify
 from netpart.verify.report import REORDERED, SEMANTIC
+from netpart.worker.ensemble import Ensemble
 from tests.graph.expanded import NORM, classified, normed
 from tests.laws.workers import check_law
 

@@ -136,8 +136,8 @@ def test_a_shard_that_is_missing_is_blamed_on_the_layer_that_names_it() -> None:
 
 
 def test_a_mean_file_that_is_missing_is_blamed_on_its_field(tmp_path: Path) -> None:
-    from netpart.data.record import Record, encode_record
-    from netpart.data.store import KvWriter
+    from netpart.data.stores.record import Record, encode_record
+    from netpart.data.stores.store import KvWriter
     from netpart.graph.partition import partition_job
     from netpart.graph.ready import faults as missing
 

@@ -10,12 +10,12 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
-from netpart.launch.ensemble import Ensemble
-from netpart.launch.session import upstream
 from netpart.plan.partition import partition
-from netpart.plan.write import write_plan
+from netpart.plan.text.write_plan import write_plan
 from netpart.proto.job_pb2 import JobProto, Phase
 from netpart.proto.reader import Job, loads
+from netpart.trained.session import upstream
+from netpart.worker.ensemble import Ensemble
 
 FULL = """innerproduct_conf { num_output: 4 }
     param { init { type: kUniformSqrtFanIn } } param { init { type: kConstant value: 0 } }"""

@@ -7,7 +7,7 @@ import pytest
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.totals import even
 from netpart.graph.subgraph import decode, encode
-from netpart.plan.ledger import ledger
+from netpart.plan.price.ledger import ledger
 from netpart.spec import extent
 from tests.graph.jobs import data, job, layer, product
 from tests.laws.workers import check_law

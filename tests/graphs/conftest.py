@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.data.digits import make_digits
+from netpart.data.make.digits import make_digits
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from hypothesis import settings
 
 from netpart.graph.partition import partition_job
 from netpart.graph.ready import faults
-from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
-from netpart.plan.table import tabulate
+from netpart.plan.text.plan_table import tabulate
 from netpart.proto.reader import load
+from netpart.worker.ensemble import Ensemble
 from tests.datasets.samples import scans
 from tests.graphs.test_zoo import MADE, follows_the_uncut_net, name, small
 from tools import make_zoo

@@ -9,10 +9,10 @@ import pytest
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.onednn.kernels import Kernels
 from netpart.kernels.onednn.library import library, refusal
-from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.proto.layer_pb2 import LayerProto, LayerType
 from netpart.proto.reader import load
+from netpart.worker.ensemble import Ensemble
 from tests.graphs.test_zoo import MADE, ZOO, fewest, name
 
 SLOW = [conf for conf in ZOO if conf in MADE and "-small" not in conf.stem]

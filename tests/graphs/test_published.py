@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.plan.table import Table, tabulate
+from netpart.plan.text.plan_table import Table, tabulate
 from netpart.proto.reader import load
 from tests.graphs.test_families import PUBLISHED
 from tests.house.tree import ROOT

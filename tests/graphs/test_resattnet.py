@@ -11,11 +11,11 @@ import pytest
 
 from netpart.graph.build import build_net
 from netpart.graph.net import Net
-from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.proto.phase import in_phase
 from netpart.proto.reader import load
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
+from netpart.worker.ensemble import Ensemble
 from tests.datasets.samples import scans
 from tests.house.tree import ROOT
 

@@ -9,12 +9,12 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
-from netpart.launch.ensemble import Ensemble
-from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.plan.price.ledger import ledger
 from netpart.program.instructions import Way
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, load
+from netpart.worker.ensemble import Ensemble
 from tools import draw_zoo, drawn, make_zoo
 
 ROOT = Path(__file__).resolve().parents[2]

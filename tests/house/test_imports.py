@@ -53,12 +53,12 @@ load_job(parse({command}))
 
 
 def test_workers_choose_their_threads_before_numpy_is_there_to_start_them() -> None:
-    assert "numpy" not in loaded_by("import netpart.launch.entry, netpart.launch.rank")
+    assert "numpy" not in loaded_by("import netpart.launch.teams.worker_entry, netpart.launch.teams.mpi_entry")
     assert "numpy" not in loaded_by("from netpart.cli.threads import keep_to_share; keep_to_share(None)")
 
 
 def test_a_worker_starts_without_what_only_links_between_hosts_take() -> None:
-    assert "asyncio" not in loaded_by("import netpart.launch.member")
+    assert "asyncio" not in loaded_by("import netpart.launch.member.member")
 
 
 def test_help_answers_at_once() -> None:

@@ -12,7 +12,7 @@ from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
 from netpart.layers.layer import INPUT
 from netpart.layers.layer_norm import LayerNorm
-from netpart.plan.cuts import cut_text
+from netpart.plan.text.cut_text import cut_text
 from netpart.proto import limits, reader
 from netpart.proto.job_pb2 import LayerProto
 from netpart.registry import Registry

@@ -26,7 +26,7 @@ OWN = {
     "launch/processes": "logs that it writes", "launch/notes": "what it writes", "launch/token": "what it writes",
     "launch/ends": "logs that it wrote", "launch/coordinator": "the root, to see whether there is room",
     "data/atomic": "what it writes", "checkpoint/safetensors_file": "what it writes",
-    "data/python_source": "Python's own files",
+    "data/make/python_source": "Python's own files",
     "cli/main": "what it writes", "cli/run": "what it writes",
 }  # fmt: skip
 """Modules that open files by themselves, and which."""

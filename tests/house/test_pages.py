@@ -7,8 +7,9 @@ import re
 import struct
 from math import log10
 
-from netpart.launch import watch
-from netpart.launch.control import BEAT_SECONDS
+from netpart.launch.coordinator import watch
+from netpart.launch.member.control_client import BEAT_SECONDS
+from netpart.launch.teams import team
 from netpart.program.instructions import PHASE_CODES, Way
 from netpart.proto.control_pb2 import ControlProto
 from netpart.transport.frames import DTYPES, HEADER, MAGIC, VERSION
@@ -72,7 +73,7 @@ def test_the_times() -> None:
     assert BEAT_SECONDS == 0.25
     assert "four times a second" in WIRE
     assert f"as soon as {watch.SILENT_SECONDS:g} s pass without a heartbeat" in WIRE
-    assert f"points at its log | {watch.START_SECONDS:g} s |" in WIRE
+    assert f"points at its log | {team.START_SECONDS:g} s |" in WIRE
     assert f"have finished step s − {WINDOW}" in WIRE
 
 

@@ -11,10 +11,10 @@ import pytest
 from netpart.cli.main import main
 from netpart.cli.plan import convergence
 from netpart.graph.build import build_net
-from netpart.plan.devices import read_devices
-from netpart.plan.loads import loads
-from netpart.plan.planners import PLANNERS
-from netpart.plan.task import Task
+from netpart.plan.price.devices import read_devices
+from netpart.plan.price.layer_loads import loads
+from netpart.plan.search.planners import PLANNERS
+from netpart.plan.search.task import Task
 from netpart.proto.reader import load
 from tests.house.tree import ROOT
 

@@ -10,10 +10,10 @@ import pytest
 from netpart.cli.main import VERBS
 from netpart.draw import render
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.layers import names
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, loads
+from netpart.worker.ensemble import Ensemble
 from tests.house.tree import ROOT
 
 PAGE = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from tests.house.tree import ROOT
 
 MADE = {
     "netpart/transport/sockets.py": 1,  # limited()
-    "netpart/launch/address.py": 1,  # asks the kernel for a route; nothing is sent or heard
+    "netpart/launch/control/address.py": 1,  # asks the kernel for a route; nothing is sent or heard
 }
 MAKERS = ("socket", "socketpair", "create_server", "create_connection", "fromfd")
 

@@ -18,7 +18,7 @@ from netpart.errors import ConfigError, DataError, MemoryRefused, NetpartError, 
 from netpart.kernels.op import Op
 from netpart.kernels.reference import Kernels
 from netpart.launch import run as launch
-from netpart.launch.events import Event, Measured
+from netpart.launch.report.events import Event, Measured
 from netpart.program.instructions import Way
 from netpart.proto.reader import load
 from netpart.transport.memory import MemoryTransport
@@ -123,7 +123,7 @@ def test_a_computation_longer_than_any_heartbeat_is_no_failure(tmp_path: Path, m
             for _ in range(60):
                 square @= np.eye(700)
 
-    monkeypatch.setattr("netpart.launch.watch.SILENT_SECONDS", 0.2)
+    monkeypatch.setattr("netpart.launch.coordinator.watch.SILENT_SECONDS", 0.2)
     disturb(monkeypatch, "softmax_loss", compute)
     assert run(mlp(tmp_path), tmp_path / "run").steps == 12
 

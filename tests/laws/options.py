@@ -199,7 +199,7 @@ WHY: dict[str, str] = {
         "LayerProto.user_type UpdaterProto.user_type LRGenProto.user_type ParamProto.user_type ParamProto.type "
         "ParamGenProto.user_type train_one_batch",
     "groups and servers have laws of their own, tests/laws/test_groups.py": "cluster warmup_steps",
-    "schemes keep the law in tests/plan/test_schemes.py, stages in tests/program/test_schedule.py":
+    "schemes keep the law in tests/plan/test_schemes.py, stages in tests/program/schedules/test_schedule.py":
         "neuralnet.scheme neuralnet.replicas neuralnet.stages",
     "float32 and other kernels have a law of their own, tests/laws/test_kernel_sets.py and tests/cuda":
         "dtype device kernels precision gpu num_openblas_threads",

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
-from netpart.layers.synthetic import TRAIN, SyntheticInput
+from netpart.layers.inputs.synthetic import TRAIN, SyntheticInput
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import loads
+from netpart.worker.ensemble import Ensemble
 from tests.laws.turns import Groups, Values
 
 ROWS, FEATURES, CLASSES, RATE, MOMENTUM = 6, 5, 3, 0.25, 0.75

@@ -18,12 +18,12 @@ from netpart.graph.uncut import uncut
 from netpart.kernels.onednn.kernels import Kernels as Fast
 from netpart.kernels.onednn.library import refusal
 from netpart.kernels.op import Array, Op, chain
-from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import JobProto, LayerType
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder
 from netpart.verify.bench import Bench
+from netpart.worker.ensemble import Ensemble
 from tests.laws.groups import Group
 from tests.laws.nets import Example, examples
 from tests.laws.wired import every_wire, wired

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.invariants import check_graph
-from netpart.plan.branch_and_bound import MOST
-from netpart.plan.devices import Device, Devices
-from netpart.plan.exact import exact
-from netpart.plan.gabra import gabra
-from netpart.plan.greedy import greedy
-from netpart.plan.knapsacks import OBJECTIVES, Knapsacks, Plan
-from netpart.plan.loads import loads
-from netpart.plan.planners import PLANNERS
-from netpart.plan.portfolio import Portfolio
-from netpart.plan.predict import memory
-from netpart.plan.task import Task
-from netpart.plan.write import write_plan
+from netpart.plan.price.devices import Device, Devices
+from netpart.plan.price.layer_loads import loads
+from netpart.plan.price.predict import memory
+from netpart.plan.search.branch_and_bound import MOST
+from netpart.plan.search.exact import exact
+from netpart.plan.search.gabra import gabra
+from netpart.plan.search.greedy import greedy
+from netpart.plan.search.knapsacks import OBJECTIVES, Knapsacks, Plan
+from netpart.plan.search.planners import PLANNERS
+from netpart.plan.search.portfolio import Portfolio
+from netpart.plan.search.task import Task
+from netpart.plan.text.write_plan import write_plan
 from netpart.proto.reader import Job
 from netpart.proto.reader import loads as read
 from tests.laws.nets import nets

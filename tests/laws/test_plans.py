@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition
+from netpart.plan.price.ledger import ledger
 from netpart.plan.schemes import SCHEMES
-from netpart.plan.write import write_plan
+from netpart.plan.text.write_plan import write_plan
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, loads
 from netpart.spec import Placement

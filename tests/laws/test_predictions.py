@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from netpart.collectives.price import Link
 from netpart.graph.partition import partition_job
-from netpart.launch.simulate import Priced
-from netpart.plan.devices import Device, Devices
-from netpart.plan.predict import predict
-from netpart.plan.timeline import STEP
+from netpart.measure.simulate import Priced
+from netpart.measure.timeline import STEP
+from netpart.plan.price.devices import Device, Devices
+from netpart.plan.price.predict import predict
 from tests.laws.nets import Example, examples
 
 STEPS, WARM_UP, SPEED = 7, 3, 1e8

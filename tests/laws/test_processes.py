@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from netpart.kernels.onednn.library import refusal
-from netpart.launch.ensemble import Ensemble
 from netpart.launch.run import run
 from netpart.plan.partition import partition
 from netpart.program.kernels import kernels_of
 from netpart.proto.job_pb2 import JobProto, KernelSet, Scheme
 from netpart.proto.reader import Job
+from netpart.worker.ensemble import Ensemble
 from tests.laws.test_kernel_sets import STEPS, job_of
 
 WORKERS, TRANSPORTS = 2, ("shm", "zeromq")

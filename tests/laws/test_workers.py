@@ -40,10 +40,10 @@ from netpart.graph.graph import Graph
 from netpart.graph.invariants import check_graph, check_norm, check_parameters, check_uncut
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.reference import Kernels
-from netpart.launch.ensemble import Ensemble
-from netpart.plan.ledger import ledger
-from netpart.program.collected import GIVE, TAKE, collected
+from netpart.plan.price.ledger import ledger
+from netpart.program.give_take import GIVE, TAKE, collected
 from netpart.program.instructions import Way
+from netpart.worker.ensemble import Ensemble
 from tests.laws.drawn import Drawn
 from tests.laws.groups import Group
 from tests.laws.nets import Example, examples

@@ -13,18 +13,18 @@ from netpart.graph.partition import partition_job
 from netpart.graph.passes.serve import served
 from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
-from netpart.launch.averages import Averages
+from netpart.launch.member.group_averages import Averages
 from netpart.program.compile import compile_worker
 from netpart.program.server import compile_server
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import relative, whole
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import updater
-from netpart.worker.averaging import Averaging
+from netpart.worker.group_averaging import Averaging
 from netpart.worker.pace import done
 from netpart.worker.player import Player
-from netpart.worker.serving import Applied, Serving
-from netpart.worker.waiting import Waiting
+from netpart.worker.server_player import Applied, Serving
+from netpart.worker.wait_reasons import Waiting
 
 Values = np.ndarray[Any, Any]
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from netpart.graph.partition import Partition
-from netpart.launch.ensemble import Ensemble
 from netpart.transport.transport import Transport
-from netpart.worker.waiting import Waiting
+from netpart.worker.ensemble import Ensemble
+from netpart.worker.wait_reasons import Waiting
 from tests.laws.groups import DEADLINE, GROUPS, Group, release
 
 WIRES = ("shm", "zeromq-ipc")

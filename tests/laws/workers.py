@@ -12,9 +12,9 @@ from hypothesis import reject
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.reference import Kernels
-from netpart.launch.ensemble import Ensemble
 from netpart.proto.job_pb2 import JobProto, LayerType
 from netpart.spec import FLOAT, relative
+from netpart.worker.ensemble import Ensemble
 
 TOLERANCE = 1e-11
 TINY = 1e-3

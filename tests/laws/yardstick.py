@@ -20,7 +20,6 @@ import numpy as np
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.kernels.activation import SIX
-from netpart.launch.ensemble import Ensemble
 from netpart.layers.batch_norm import BatchNorm
 from netpart.layers.elementwise import Elementwise
 from netpart.layers.global_pooling import GlobalPooling
@@ -29,6 +28,7 @@ from netpart.layers.maximum import Maximum
 from netpart.layers.pooling import Pooling
 from netpart.spec import FLOAT, relative, whole
 from netpart.verify.bench import owned
+from netpart.worker.ensemble import Ensemble
 
 EPS = float(np.finfo(np.float32).eps)
 TIMES, ROUNDINGS = 8, 16

@@ -9,11 +9,11 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.layers.batch_norm import BatchNorm
 from netpart.proto.param_pb2 import InitMethod
 from netpart.spec import Spec
 from netpart.testing.play import Data, make_data, play
+from netpart.worker.ensemble import Ensemble
 from tests.graph.expanded import normed
 from tests.laws.cases import layer_proto, params
 

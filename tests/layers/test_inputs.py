@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from google.protobuf import text_format
 
-from netpart.data.image_store import write_images
-from netpart.data.mean import write_mean
+from netpart.data.make.image_store import write_images
+from netpart.data.stores.mean import write_mean
 from netpart.errors import ConfigError, DataError
 from netpart.kernels.op import Clock
 from netpart.kernels.reference import Kernels

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 
-from netpart.data.mean import write_mean
-from netpart.data.nifti import save_volume
-from netpart.data.record import Record, encode_record
-from netpart.data.store import KvWriter
+from netpart.data.scans.nifti import save_volume
+from netpart.data.stores.mean import write_mean
+from netpart.data.stores.record import Record, encode_record
+from netpart.data.stores.store import KvWriter
 from netpart.errors import DataError
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.proto import job_pb2
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import loads
 from netpart.proto.writer import write_job
 from netpart.updaters import updater
+from netpart.worker.ensemble import Ensemble
 
 DECIMALS = ["0.1", "-0.3", "1e-9", "123456.789", "3.3333333333333335"]
 NET = """

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.plan.partition import partition
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
+from netpart.worker.ensemble import Ensemble
 
 STEPS = 20
 TOLERANCE = 1e-9

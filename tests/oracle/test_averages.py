@@ -13,12 +13,12 @@ import pytest
 
 from netpart.data.synthetic import Synthetic
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import loads
 from netpart.spec import relative, whole
 from netpart.updaters import AVERAGE
 from netpart.verify.compare import verify
+from netpart.worker.ensemble import Ensemble
 from tests.laws.turns import Groups
 
 Values = np.ndarray[Any, Any]

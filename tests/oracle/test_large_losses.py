@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.proto.reader import loads
 from netpart.verify.compare import verify
+from netpart.worker.ensemble import Ensemble
 from tests.kernels.surprise import exact
 
 TEXT = """

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from netpart.plan.knapsacks import PROFIT, Knapsacks, Plan
+from netpart.plan.search.knapsacks import PROFIT, Knapsacks, Plan
 
 
 def instance(seed: int, partitions: int = 50, devices: int = 8, objective: str = PROFIT) -> Knapsacks:

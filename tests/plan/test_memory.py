@@ -8,7 +8,7 @@ from netpart.graph.passes.shard import LARGE
 from netpart.plan.partition import partition
 from netpart.program.compile import compile_worker
 from netpart.program.kernels import kernels_of
-from netpart.program.wire import wire_bytes
+from netpart.program.messages.wire_memory import wire_bytes
 from netpart.proto.reader import load
 from netpart.resources import zoo_folder
 from netpart.updaters import updater

@@ -6,9 +6,9 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.advice import advice
-from netpart.plan.spelling import cut_fields
-from netpart.plan.write import write_plan
+from netpart.plan.text.advice import advice
+from netpart.plan.text.spelling import cut_fields
+from netpart.plan.text.write_plan import write_plan
 from netpart.proto.phase import is_for
 from netpart.proto.reader import Job, loads
 from netpart.spec import Region

@@ -20,17 +20,17 @@ from netpart.errors import ConfigError
 from netpart.graph.invariants import check_graph
 from netpart.graph.partition import Partition
 from netpart.graph.scheme import known_scheme
-from netpart.launch.ensemble import Ensemble
-from netpart.plan.advice import advice
-from netpart.plan.cuts import cut_text
-from netpart.plan.ledger import ledger
 from netpart.plan.partition import partition, partition_by
+from netpart.plan.price.ledger import ledger
 from netpart.plan.schemes import SCHEMES
 from netpart.plan.schemes.data_then import data_then
+from netpart.plan.text.advice import advice
+from netpart.plan.text.cut_text import cut_text
 from netpart.program.instructions import Way
 from netpart.proto.cut_pb2 import Scheme
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import load
+from netpart.worker.ensemble import Ensemble
 from tests.graph.jobs import data, job, layer, played, product
 from tests.house.tree import ROOT
 from tests.laws.nets import cut, nets

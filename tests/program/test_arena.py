@@ -13,7 +13,7 @@ from netpart.program.arena import ALIGN, NONE, aligned, lifetimes, plan_arena
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Copy, Instruction, Zero
-from netpart.program.sharing import Sharing, layers_of
+from netpart.program.passes.buffer_sharing import Sharing, layers_of
 from netpart.spec import whole
 from tests.laws.nets import Example, examples
 

@@ -7,7 +7,7 @@ from netpart.graph.partition import Partition, partition_job
 from netpart.layers.moments import Moments
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Add, Backward
-from netpart.program.sharing import overwritten
+from netpart.program.passes.buffer_sharing import overwritten
 from netpart.proto.reader import loads
 from tests.laws.workers import check_law
 

@@ -11,12 +11,12 @@ import pytest
 
 from netpart.collectives.kinds import REDUCE_SCATTER
 from netpart.graph.partition import Partition, partition_job
-from netpart.launch.ensemble import Ensemble
 from netpart.program.backward import BackwardCompiler
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Zero
 from netpart.proto.job_pb2 import Collectives, JobProto
 from netpart.verify.compare import compare
+from netpart.worker.ensemble import Ensemble
 from tests.graph.jobs import data, job, layer
 from tests.laws.workers import check_law
 

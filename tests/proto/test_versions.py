@@ -15,7 +15,7 @@ from tools.throwaway import pip
 VERSIONS = ["5.29.0", "5.29.*", "6.30.0", "6.31.1", "6.*", "7.34.0", "7.*"]
 """The oldest one, the newest of each major one, those that warn of older code, the first of the newest major one."""
 PLAYED = ["5.29.0", "6.*", "7.*"]
-TESTS = ["tests/proto", "tests/cli/test_check.py", "tests/cli/test_broken.py", "tests/plan/test_spelling.py"]
+TESTS = ["tests/proto", "tests/cli/test_check.py", "tests/cli/test_broken.py", "tests/plan/text/test_spelling.py"]
 SAY = "import google.protobuf as found; print(found.__version__); import netpart.proto.job_pb2"
 
 

@@ -14,7 +14,7 @@ import pytest
 from mpi4py import MPI
 
 from netpart.errors import TransportError
-from netpart.launch import mpiexec
+from netpart.launch.teams import mpiexec
 from netpart.transport.frames import HEADER
 from netpart.transport.mpi import MpiTransport
 from netpart.transport.mpi_world import forget_names, start

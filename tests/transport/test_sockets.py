@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import zmq
 
-from netpart.launch.link import own_pair, secure_server
-from netpart.launch.words import FRAME_BYTES
+from netpart.launch.control.framing import FRAME_BYTES
+from netpart.launch.control.secure_link import own_pair, secure_server
 from netpart.transport import sockets
 from netpart.transport.sockets import bind, connect, keep_door, limited, show_password
 

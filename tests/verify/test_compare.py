@@ -9,13 +9,13 @@ import pytest
 from netpart.errors import ConfigError, DataError
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.uncut import uncut
-from netpart.launch.ensemble import Ensemble
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import load, loads
 from netpart.resources import zoo_folder
 from netpart.verify.bench import Bench
 from netpart.verify.compare import compare, verify, verify_schemes
 from netpart.verify.report import ACTIVATION, BITWISE, METRIC, REORDERED, SEMANTIC, Comparison
+from netpart.worker.ensemble import Ensemble
 
 JOB = """
 dtype: FLOAT64 train_steps: 1 test_steps: 1

@@ -15,7 +15,7 @@ from netpart.proto.reader import loads
 from netpart.transport.transport import Transport
 from netpart.updaters import updater
 from netpart.worker.player import Player
-from netpart.worker.waiting import Waiting
+from netpart.worker.wait_reasons import Waiting
 
 LENET = """
 name: "lenet" train_steps: 30 seed: 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.plan.devices import read_devices
+from netpart.plan.price.devices import read_devices
 from netpart.resources import resource_folder
 
 

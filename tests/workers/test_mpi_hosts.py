@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netpart.cli.main import main
-from netpart.launch import hostfile
+from netpart.launch.teams import hostfile
 from netpart.resources import resource_folder
 from tests.end2end.running import mlp
 

@@ -32,7 +32,7 @@ DEADLINE = 120
 TOKEN = "00112233445566778899aabbccddeeff"
 FOLDER = ROOT / "workers"
 TESTED = {"README.md", "local.sh", "slurm.sbatch", "kubernetes.yaml", "mpi.hosts", "two-speeds.conf"}
-"""The last by tests/plan/test_devices.py and the page about planning."""
+"""The last by tests/plan/price/test_devices.py and the page about planning."""
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.graph.net import Node
+from netpart.layers.inputs.rows import RowInput
 from netpart.layers.layer import INPUT
-from netpart.layers.rows import RowInput
 from netpart.proto.cut_pb2 import CutProto, Remainder
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
 """PIPELINE: the layers one after another in stages of about equal work, each stage on workers of its own.
 
 N workers make K stages of R = N / K replicas; the replicas of a stage cut its layers on the batch. Work is that of
-``loads``, as for ``netpart.plan.stages``. That searches for the pipeline whose slowest stage is fastest, with as many
-stages and replicas as that needs, and must know the devices; here the job says how many there are, and all count alike.
+``loads``, as for ``netpart.plan.search.pipeline_stages``. That searches for the pipeline whose slowest stage is
+fastest, with as many stages and replicas as that needs, and must know the devices; here the job says how many there are, and all
+count alike.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from netpart.graph.net import Net
-from netpart.plan.chain import cut_chain
-from netpart.plan.loads import profiled
+from netpart.plan.price.layer_loads import profiled
+from netpart.plan.schemes.chain import cut_chain
 from netpart.plan.schemes.on_workers import on_workers
 from netpart.spec import Placement
 

@@ -1,0 +1,161 @@
+"""Scans: rows of labelled NIfTI volumes, resampled to one shape, normalised and flipped, a box at a time."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import lru_cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from netpart.data.order import Permutation, RecordOrder
+from netpart.data.resize import interpolation
+from netpart.data.scans.augmentation import SAME, Changes
+from netpart.data.scans.nifti import Scan
+from netpart.data.scans.scratch import Scratch
+from netpart.data.source import Outputs, RowSource
+from netpart.errors import DataError, MissingData, came
+from netpart.files import read_file
+from netpart.spec import Region, Shape, extent
+
+HEAD = ["path", "label"]
+TABLE = 64 << 20
+"""Bytes of a table."""
+MOST = (1 << 31) - 1
+"""The highest class: labels are of 32 bits."""
+DIGITS = len(str(MOST))
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A scan of a table, and its class."""
+
+    path: Path
+    label: int
+
+
+class Scans(RowSource):
+    """Row r of step s is record s·batch + r of the table, wrapping at its end, as (1, *space).
+
+    A volume is interpolated linearly to ``space``; ``normalise`` makes the mean of its voxels that are not 0 (what lies
+    around a brain) 0 and their variance 1; ``changes`` alter it. A read touches only the slabs of the file that its box
+    comes from; boxes that were read once are kept on disk, in ``room`` bytes, for the next pass. ``order`` gives the
+    order of each pass over the table instead of the table's. All of it is computed in the ``dtype`` of those who read.
+    """
+
+    def __init__(
+        self, table: list[Labelled], space: Shape, *, batch: int, normalise: bool = True,
+        order: Permutation | None = None, changes: Changes | None = None, room: int = 0, dtype: DTypeLike = np.float32,
+    ) -> None:  # fmt: skip
+        self.shape: Shape = (1, *space)
+        self._dtype = np.dtype(dtype)
+        self._table, self._normalise, self._changes = table, normalise, changes
+        self._order = RecordOrder(len(table), batch, permutation=order)
+        self._moments: dict[int, tuple[float, float]] = {}
+        self._room, self._kept = room, dict[Region, Scratch]()
+
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+        records = self._order.records(step, lo, hi).tolist()
+        if out.label is not None:
+            out.label[...] = [self._table[record].label for record in records]
+        if out.data is not None and out.data.size:
+            changes = self._changes(step, lo, hi) if self._changes else [SAME] * len(records)
+            for row, record, change in zip(out.data, records, changes, strict=True):
+                row[0] = change.drifted(self._volume(record, box[1:], change.flip), box[1:], self.shape[1:])
+
+    def _volume(self, record: int, box: Region, flip: bool) -> NDArray[Any]:
+        if flip:
+            width, (lo, hi) = self.shape[1], box[0]
+            box = ((width - hi, width - lo), *box[1:])
+        kept = self._scratch(box)
+        found = kept.get(record)
+        if found is None:
+            found = self._resampled(record, box)
+            kept.put(record, found)
+        return found[::-1] if flip else found
+
+    def _scratch(self, box: Region) -> Scratch:
+        """Where the volumes of a box are kept: workers that cut space along its first axis mirror into another one."""
+        if box not in self._kept:
+            self._kept[box] = Scratch(len(self._table), extent(box), self._room, self._dtype)
+            self._room -= self._kept[box].nbytes
+        return self._kept[box]
+
+    def _resampled(self, record: int, box: Region) -> NDArray[Any]:
+        scan = Scan(self._table[record].path)
+        parts = [taps(n, m, *ends, self._dtype) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)]
+        found = scan.read(tuple((first, first + weights.shape[1]) for first, weights in parts), self._dtype)
+        if self._normalise:
+            mean, deviation = map(self._dtype.type, self._moments_of(record, scan))
+            found = np.where(found == 0, self._dtype.type(0), (found - mean) / deviation)
+        for axis, (_, weights) in enumerate(parts):
+            found = np.moveaxis(np.tensordot(weights, found, (1, axis)), 0, axis)
+        return found
+
+    def _moments_of(self, record: int, scan: Scan) -> tuple[float, float]:
+        """Mean and deviation of the voxels that are not 0; of each scan they are taken once."""
+        if record not in self._moments:
+            self._moments[record] = moments(scan, self._dtype)
+        return self._moments[record]
+
+
+@lru_cache(maxsize=64)
+def taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any]) -> tuple[int, NDArray[Any]]:
+    """Elements ``lo`` to ``hi`` of an axis resized to ``target``: the first source element that matters, and the
+    weights (hi − lo, elements) of it and those behind it."""
+    weights = interpolation(source, target, dtype)[lo:hi]
+    used = np.flatnonzero(weights.any(axis=0))
+    first, last = int(used[0]), int(used[-1])
+    return first, weights[:, first : last + 1]
+
+
+def moments(scan: Scan, dtype: DTypeLike = np.float32) -> tuple[float, float]:
+    """Mean and standard deviation of the voxels that are not 0, read as ``dtype``; (0, 1) where these do not vary.
+
+    Raises DataError for voxels that are no numbers.
+    """
+    count, total, squares = 0, 0.0, 0.0
+    for slab in scan.slabs(dtype):
+        voxels = slab[slab != 0].astype(np.float64)
+        count, total, squares = count + voxels.size, total + voxels.sum(), squares + (voxels * voxels).sum()
+    if not np.isfinite(squares):
+        raise DataError(f"{scan.path}: expected finite voxels, got some that are not; make the scan anew")
+    mean = total / max(count, 1)
+    variance = squares / max(count, 1) - mean * mean
+    return (mean, variance**0.5) if variance > 1e-12 * mean * mean else (0.0, 1.0)
+
+
+def read_table(path: Path, classes: int | None = None) -> list[Labelled]:
+    """The lines ``path,label`` of a CSV file, perhaps below a line that says so; paths count from its folder.
+
+    Raises DataError for a file that is missing, empty or has other lines, or a label that is none of ``classes``.
+    """
+    try:
+        text = read_file(path, TABLE).decode()
+        lines = [(n, row) for n, row in enumerate(csv.reader(StringIO(text, "")), 1) if row and row != HEAD]
+    except FileNotFoundError:
+        hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
+        raise MissingData(f"{path}: expected a table of scans, got nothing there; {hint}") from None
+    except OSError as error:
+        raise DataError(f"{path}: expected a table of scans, got {came(error)}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: expected a table of scans, lines `path,label` in UTF-8, got {error}") from error
+    if not lines:
+        raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
+    return [_labelled(path, n, row, classes) for n, row in lines]
+
+
+def _labelled(path: Path, number: int, row: list[str], classes: int | None) -> Labelled:
+    digits = row[1].strip() if len(row) == 2 else ""
+    if not digits.isdecimal() or len(digits) > DIGITS:
+        got = repr(",".join(row)[:80])
+        raise DataError(f"{path}:{number}: expected `path,label` with a class from 0 to {MOST}, got {got}")
+    label, most = int(digits), MOST if classes is None else classes - 1
+    if label > most:
+        hint = "correct it, or give the layer below the loss as many outputs as there are classes"
+        raise DataError(f"{path}:{number}: expected a class from 0 to {most}, got {label}; {hint}")
+    return Labelled(path.parent / row[0].strip(), label)

@@ -1,0 +1,74 @@
+"""Decoded records of a store, kept as long as they fit into a budget of bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.stores.decode import Decode
+from netpart.data.stores.record_store import Store
+from netpart.errors import DataError
+
+Crop = tuple[slice, ...]
+Records = slice | NDArray[np.int64]
+"""Numbers of records: a slice, of which nothing is copied, where they follow one another."""
+
+
+class RecordCache:
+    """Records as arrays. If all of them fit into ``budget`` bytes each is decoded once, else every time.
+
+    The first record fixes shape and dtype of all. Raises DataError naming file and record where a
+    record cannot be decoded or differs from the first.
+    """
+
+    def __init__(self, store: Store, decode: Decode, budget: int) -> None:
+        self._store, self._decode = store, decode
+        first, label = self._decoded(0)
+        self.shape, self.dtype, self.labelled = first.shape, first.dtype, label is not None
+        self.kept = len(store) * (first.nbytes + 5) <= budget
+        rows = len(store) if self.kept else 0
+        self._values = np.empty((rows, *self.shape), self.dtype)
+        self._labels = np.zeros(rows, np.int32)
+        self._known, self._complete = np.zeros(rows, np.bool_), False
+
+    def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Elements (records, *crop) and labels (records,) of the numbered records, to be read only."""
+        if not self.kept:
+            return self._fresh(numbers(records), crop)
+        if not self._complete:
+            self._complete_with(numbers(records))
+        return self._values[(records, *crop)], self._labels[records]
+
+    def _complete_with(self, records: NDArray[np.int64]) -> None:
+        """Decodes those that are not known yet."""
+        for record in np.unique(records[~self._known[records]]).tolist():
+            self._values[record], self._labels[record] = self._checked(record)
+            self._known[record] = True
+        self._complete = bool(self._known.all())
+
+    def _fresh(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        found = [self._checked(record) for record in records.tolist()]
+        values = np.empty((len(found), *(axis.stop - axis.start for axis in crop)), self.dtype)
+        for row, (value, _) in zip(values, found, strict=True):
+            row[...] = value[crop]
+        return values, np.array([label for _, label in found], np.int32)
+
+    def _checked(self, record: int) -> tuple[NDArray[Any], int]:
+        values, label = self._decoded(record)
+        if values.dtype != self.dtype:
+            who, like = self._store.place(record), f"expected {self.dtype} elements like record 0"
+            raise DataError(f"{who}: {like}, got {values.dtype}; store one kind")
+        return values, label or 0
+
+    def _decoded(self, record: int) -> tuple[NDArray[Any], int | None]:
+        try:
+            return self._decode(self._store.value(record))
+        except DataError as error:
+            raise DataError(f"{self._store.place(record)}: {error}") from error
+
+
+def numbers(records: Records) -> NDArray[np.int64]:
+    """The numbers one by one."""
+    return np.arange(records.start, records.stop) if isinstance(records, slice) else records

@@ -1,0 +1,84 @@
+"""SINGA's KVFile: ``[key length][key][value length][value]`` again and again, no header.
+
+Lengths are 8 bytes, little-endian. Older versions name a folder that holds ``shard.dat``.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.atomic import atomic_file
+from netpart.data.file_bytes import Ahead, FileBytes
+from netpart.data.signatures import HEAD, looks_like
+from netpart.data.stores.record_store import Store
+from netpart.errors import DataError
+
+_LENGTH = struct.Struct("<Q")
+LARGEST = 1 << 30
+"""Bytes of a key, or of a value."""
+
+
+class KvStore(Store):
+    """A KVFile for reading; ``path`` may be the folder of a ``shard.dat``."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path / "shard.dat" if path.is_dir() else path)
+
+    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
+        spans, ahead, at = array("q"), Ahead(file), 0
+        while at < file.size:
+            record = at
+            for part in ("key", "value"):
+                start, at = self._part(file, ahead, at, part, record, len(spans) // 4)
+                spans.extend((start, at))
+        return np.frombuffer(spans, np.int64).reshape(-1, 4)
+
+    def _part(self, file: FileBytes, ahead: Ahead, at: int, part: str, record: int, number: int) -> tuple[int, int]:
+        start = at + _LENGTH.size
+        if start > file.size:
+            raise self._cut(file, at, f"the length of a {part} (8 bytes)", f"{file.size - at} more", record, number)
+        (length,) = _LENGTH.unpack(ahead.read(at, _LENGTH.size))
+        if length > file.size - start:
+            raise self._cut(file, start, f"a {part} of {length} bytes", f"{file.size - start} more", record, number)
+        if length > LARGEST or (not length and part == "value"):
+            wanted = f"a {part} of 1 to {LARGEST} bytes"
+            raise self._cut(file, at, wanted, f"one of {length}", record, number)
+        return start, start + length
+
+    def _cut(self, file: FileBytes, at: int, expected: str, got: str, record: int, number: int) -> DataError:
+        kind, use = looks_like(file.read(0, min(HEAD, file.size))) if number == 0 else ("", "")
+        if kind:
+            return DataError(f"{self.path}: expected a kvfile, got {kind}; {use}")
+        hint = f"`truncate --size={record}` keeps the {number} whole records before it" if number else "is it a kvfile?"
+        return DataError(f"{self.path}: byte {at}, record {number}: expected {expected}, got {got}; {hint}")
+
+
+class KvWriter:
+    """Writes a KVFile; used as a context manager, it puts the file in place only if the block ends well."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._keys: set[bytes] = set()
+        self._stack = ExitStack()
+        self._file = self._stack.enter_context(atomic_file(path))
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Appends a record. Raises DataError if the key was put before or the value is empty."""
+        if key in self._keys or not value:
+            problem = "a key only once" if value else "a value"
+            raise DataError(f"{self.path}: expected {problem}, got key {key!r} with {len(value)} bytes")
+        self._keys.add(key)
+        self._file.write(_LENGTH.pack(len(key)) + key + _LENGTH.pack(len(value)) + value)
+
+    def __enter__(self) -> KvWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stack.__exit__(kind, error, at)

@@ -1,0 +1,85 @@
+"""RowReader: the rows of a store, as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.order import Permutation, RecordOrder
+from netpart.data.source import Outputs, RowSource
+from netpart.data.stores.cache import RecordCache, Records
+from netpart.data.stores.decode import Decode
+from netpart.data.stores.record_store import Store
+from netpart.errors import DataError
+from netpart.spec import Region, Shape
+
+BUDGET = 256 * 2**20
+"""Bytes of decoded records that a reader keeps."""
+
+
+class RowReader(RowSource):
+    """Rows of a store in file order, wrapping at its end: row r of step s is record (skip + s·batch + r) mod n.
+
+    ``batch`` is the *global* mini-batch, so every cut of it reads disjoint rows of the same records.
+    ``shuffle_key`` gives the order of each epoch (one pass over the records) instead of file order;
+    it must be the same on all workers. Elements become (x − mean) / std, where mean and std are
+    scalars or arrays of the shape of a row. Raises DataError where a record is not what the decoder expects.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        decode: Decode,
+        *,
+        batch: int,
+        skip: int = 0,
+        shuffle_key: Permutation | None = None,
+        mean: float | NDArray[Any] = 0.0,
+        std: float | NDArray[Any] = 1.0,
+        budget: int = BUDGET,
+    ) -> None:
+        self._cache = RecordCache(store, decode, budget)
+        self._path, self._order = store.path, RecordOrder(len(store), batch, skip, shuffle_key)
+        self.shape: Shape = self._cache.shape
+        self._mean, self._std = self._per_element(mean, "mean"), self._per_element(std, "std")
+        self._scaled = bool((self._std != 1).any())
+        self._plain = not self._scaled and not self._mean.any()
+
+    def indices(self, step: int, first: int, last: int) -> NDArray[np.int64]:
+        """Record numbers of rows ``first`` to ``last`` of the mini-batch of ``step``: (last − first,) int64."""
+        return self._order.records(step, first, last)
+
+    def records(self, step: int, first: int, last: int) -> Records:
+        """The same as a slice, where they follow one another for sure."""
+        return self._order.run(step, first, last) or self.indices(step, first, last)
+
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+        crop = tuple(slice(a, b) if out.data is not None else slice(0, 0) for a, b in box)
+        values, labels = self._cache.take(self.records(step, lo, hi), crop)
+        if out.data is not None:
+            self._normalise(values, crop, out.data)
+        if out.label is not None:
+            self._require_labels()
+            out.label[...] = labels
+
+    def _normalise(self, values: NDArray[Any], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
+        if self._plain:
+            np.copyto(out, values, casting="unsafe")
+            return
+        np.subtract(values, self._mean[crop].astype(out.dtype), out=out, dtype=out.dtype)
+        if self._scaled:
+            np.divide(out, self._std[crop].astype(out.dtype), out=out)
+
+    def _per_element(self, value: float | NDArray[Any], name: str) -> NDArray[np.float64]:
+        array = np.asarray(value, np.float64)
+        if array.shape not in ((), self.shape):
+            raise DataError(f"{self._path}: expected a {name} of shape {self.shape}, got {array.shape}; make it anew")
+        return np.broadcast_to(array, self.shape)
+
+    def _require_labels(self) -> None:
+        if not self._cache.labelled:
+            raise DataError(
+                f"{self._path}: expected labels, got records without; set store_conf.has_label and store them"
+            )

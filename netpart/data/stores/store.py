@@ -1,0 +1,29 @@
+"""Opening a store by the name of its backend, as ``store_conf.backend`` says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from netpart.data.stores.kvfile import KvStore, KvWriter
+from netpart.data.stores.record_store import Store
+from netpart.data.stores.textfile import TextStore
+from netpart.errors import DataError
+
+BACKENDS: dict[str, Callable[[Path], Store]] = {"kvfile": KvStore, "textfile": TextStore}
+"""What opens a path, by backend name; a new backend is one line here."""
+
+
+def open_store(backend: str, path: Path) -> Store:
+    """Opens the records at ``path``.
+
+    Raises DataError if the backend is unknown or the file is missing, truncated or malformed.
+    """
+    if backend not in BACKENDS:
+        raise DataError(
+            f"{path}: expected backend {' or '.join(sorted(BACKENDS))}, got {backend!r}; set store_conf.backend"
+        )
+    return BACKENDS[backend](path)
+
+
+__all__ = ["BACKENDS", "KvWriter", "Store", "open_store"]

@@ -1,0 +1,51 @@
+"""SINGA's TextFile: one record per line; its key is the number of the line, counted from 0."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.file_bytes import FileBytes
+from netpart.data.stores.record_store import Store
+from netpart.errors import DataError
+from netpart.units import bytes_text
+
+LONGEST = 64 << 20
+"""Bytes of a line."""
+_NEWLINE = 0x0A
+
+
+class TextStore(Store):
+    """A text file for reading; a value is a line without its end."""
+
+    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
+        stops, lines, start = list[NDArray[np.int64]](), 0, 0
+        for at, block in file.blocks():
+            found = at + np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
+            start, lines = (int(found[-1]) + 1, lines + len(found)) if len(found) else (start, lines)
+            if at + len(block) - start > LONGEST:
+                wanted = f"lines of at most {bytes_text(LONGEST)}"
+                raise DataError(f"{self.path}:{lines + 1}: expected {wanted}, got a longer one; is it a text?")
+            stops.append(found)
+        if start < file.size:
+            stops.append(np.array([file.size]))
+        return lines_between(np.concatenate(stops))
+
+    def key(self, record: int) -> bytes:
+        """The line's number in decimal digits."""
+        return b"%d" % record
+
+    def place(self, record: int) -> str:
+        """``file:line``, lines of the whole file counted from 1."""
+        return f"{self.path}:{self._skipped + record + 1}"
+
+    def value(self, record: int) -> bytes:
+        """The line, without line feed or carriage return."""
+        return super().value(record).removesuffix(b"\r")
+
+
+def lines_between(stops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The spans of lines that end at ``stops``, each a byte before the next one begins: (lines, 4), without keys."""
+    spans = np.zeros((len(stops), 4), np.int64)
+    spans[1:, 2], spans[:, 3] = stops[:-1] + 1, stops
+    return spans

@@ -1,0 +1,50 @@
+"""What a worker will say and hear, on its way to the coordinator, who rehearses it with what the others have told.
+
+The workers tell because they know: each has compiled its Programs anyway, all at once, so nothing is compiled twice and
+nobody holds all Programs; and what is rehearsed is what will be played, also if one host has another netpart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from netpart.errors import LONGEST, clipped
+from netpart.program.instructions import Channel, Way
+from netpart.program.messages.communication import Communication, Leg, Phases, Verb
+from netpart.proto.control_pb2 import CommunicationProto, LegsProto, SpokenProto
+from netpart.proto.limits import WORKERS as MEMBERS
+
+
+def encode(phases: Phases) -> Iterator[SpokenProto]:
+    """One message per phase."""
+    for phase, spoken in phases.items():
+        numbers: dict[tuple[Leg, ...], int] = {}
+        message = SpokenProto(phase=phase)
+        message.communication.extend(encode_one(c, numbers) for c in spoken)
+        message.legs.extend(LegsProto(number=[n for leg in legs for n in leg]) for legs in numbers)
+        yield message
+
+
+def encode_one(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> CommunicationProto:
+    """One communication; ``numbers`` collects the schedules."""
+    legs = numbers.setdefault(c.legs, len(numbers)) if c.verb == Verb.START else -1
+    return CommunicationProto(
+        verb=c.verb, name=c.name, channel=c.channel, peer=c.peer, shape=c.shape, dtype=c.dtype, legs=legs, lag=c.lag
+    )
+
+
+def decode(messages: Iterable[SpokenProto]) -> Phases:
+    """The inverse of ``encode``."""
+    return {clipped(message.phase): list(decode_phase(message)) for message in messages}
+
+
+def decode_phase(message: SpokenProto) -> Iterator[Communication]:
+    """What one phase says and hears."""
+    legs = [tuple(Leg(*each.number[i : i + 4]) for i in range(0, len(each.number), 4)) for each in message.legs]
+    for c in message.communication:
+        phase, way, micro, edge, chunk = c.channel
+        channel = Channel(phase, Way(way), micro, edge, chunk)
+        found = legs[c.legs] if c.legs >= 0 else ()
+        if not 0 <= c.lag <= MEMBERS or len(c.dtype) > LONGEST:
+            raise ValueError(f"a lag of {c.lag} steps and a dtype of {len(c.dtype)} characters")
+        yield Communication(Verb(c.verb), clipped(c.name), channel, c.peer, tuple(c.shape), c.dtype, found, c.lag)

@@ -1,0 +1,80 @@
+"""Whether the collectives of a run are calls of NCCL.
+
+Such a call is carried out when all its members' GPUs have come to it, each in the order of its own stream. Plans only
+promise that whoever waits for a collective has started it, so what NCCL asks for is rehearsed: everybody plays his
+instructions with a collective that nobody leaves before all have entered. If that comes to an end, so does the run,
+where hosts are ahead of GPUs, and collectives beside what is computed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from importlib import import_module
+from warnings import catch_warnings
+
+from netpart.errors import ConfigError, ProgramRefused
+from netpart.graph.partition import Partition
+from netpart.kernels.device import array_module
+from netpart.launch.control.worker_devices import CPU
+from netpart.proto.job_pb2 import Collectives
+
+
+def settle_collectives(partition: Partition, places: Sequence[str]) -> None:
+    """Writes into the job of ``partition`` that its collectives are NCCL's, where they can be and it leaves the choice.
+
+    ``places`` are the devices of all ranks, of none where they are not processes of this host. Raises ConfigError for a
+    job that asks for NCCL where it cannot be.
+    """
+    job = partition.job
+    wanted = [Collectives.NCCL] if partition.workers == 1 else [Collectives.NCCL, Collectives.AUTO]
+    if job.collectives not in wanted:
+        return
+    why = refusal(partition, places)
+    if why and job.collectives == Collectives.NCCL:
+        needed = "workers in processes of one host, each with a GPU of its own"
+        raise ConfigError("--collectives nccl", needed, why, "use --collectives auto")
+    if not why:
+        job.collectives = Collectives.NCCL
+
+
+def refusal(partition: Partition, places: Sequence[str]) -> str:
+    """Why NCCL cannot carry out the collectives; "" if it can."""
+    cluster = partition.cluster
+    if not places:
+        return "threads, or workers of other hosts"
+    together = defaultdict[str, list[int]](list)
+    for rank, place in enumerate(places):
+        if not cluster.serves(rank):
+            together[place].append(rank)
+    if CPU in together:
+        return f"{named(together[CPU])} on the CPU"
+    shared = [f"{named(ranks)} on {place}" for place, ranks in together.items() if len(ranks) > 1]
+    served = "parameter servers" if partition.servers else ""
+    return ", ".join(shared) or served or missing() or disorder(partition)
+
+
+def named(ranks: Sequence[int]) -> str:
+    """Ranks in words."""
+    return f"worker{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
+
+
+def missing() -> str:
+    """What CuPy needs for NCCL and has not; "" if it has all."""
+    xp, _ = array_module("cuda")
+    with catch_warnings(action="ignore"):  # where it is missing CuPy warns, at length
+        found = import_module(f"{xp.__name__}.cuda.nccl")
+    return "" if found.available else "no NCCL: pip install 'netpart[nccl13]', or 'netpart[nccl12]' with CUDA 12"
+
+
+def disorder(partition: Partition) -> str:
+    """Who would wait for whom in NCCL for ever; "" if nobody does."""
+    from netpart.program.compile import compile_worker
+    from netpart.program.messages.communication import communications
+    from netpart.program.messages.deadlock_check import rehearse
+
+    try:
+        rehearse([communications(compile_worker(partition, w)) for w in range(partition.workers)], together=True)
+    except ProgramRefused as error:
+        return f"collectives that workers start in different orders: {error}"
+    return ""

@@ -1,0 +1,36 @@
+"""Limits: what a run takes of what its processes may have, looked at before ZeroMQ is asked, which aborts."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+from netpart.errors import MemoryRefused, NetpartError
+from netpart.units import bytes_text, counted
+from netpart.worker.memory_limit import RESERVE, address_space
+
+FIXED, PER_MEMBER = 24, 6
+"""File descriptors of a process of a run, and what it has more of for each member: connections, processes, memory."""
+
+
+def check_limits(members: int) -> None:
+    """Raises NetpartError if this process, or one that it starts, may not have what a run of ``members`` takes:
+    file descriptors, and address space for threads."""
+    check_descriptors(members)
+    left = address_space()
+    if left is not None and left < RESERVE:
+        hint = "raise it in the shell that starts this: `ulimit -v unlimited`"
+        expected = f"{bytes_text(RESERVE)} of address space for threads and libraries"
+        raise MemoryRefused(f"memory: expected {expected}, got {bytes_text(left)} left under its limit; {hint}")
+
+
+def check_descriptors(members: int) -> None:
+    """Raises NetpartError for a limit of file descriptors that a run of ``members`` would meet."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = len(os.listdir("/proc/self/fd")) + FIXED + PER_MEMBER * members
+    if limit != resource.RLIM_INFINITY and needed > limit:
+        fewer = "" if members == 1 else ", or use fewer workers"
+        above = "" if most == resource.RLIM_INFINITY or most >= needed else " as an administrator"
+        expected = f"{needed} of them for {counted(members, 'worker')}"
+        hint = f"raise it{above} in the shell that starts this: `ulimit -n {needed}`{fewer}"
+        raise NetpartError(f"file descriptors: expected {expected}, got a limit of {limit}; {hint}")

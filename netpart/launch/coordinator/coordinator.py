@@ -1,0 +1,265 @@
+"""Coordinator: starts a team, hands out plans, watches, collects. It computes nothing and holds no parameter.
+
+Who has the run's token may ask for a seat, and who has the ticket of one is heard as its worker. Whatever others send,
+and what those send who ask, cannot end the run.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any
+
+import zmq
+
+from netpart.checkpoint.steps import parse_step
+from netpart.errors import Diverged, Interrupted, NetpartError, WorkerFailed, by
+from netpart.graph.partition import Partition
+from netpart.launch.control.address import is_tcp
+from netpart.launch.control.framing import FRAME_BYTES, Garbled, pack, unpack
+from netpart.launch.control.seats import Seats
+from netpart.launch.control.secure_link import own_pair, secure_server
+from netpart.launch.control.signals import held_back
+from netpart.launch.control.token import Token
+from netpart.launch.coordinator.blame import LAST_WORDS_SECONDS, Blame
+from netpart.launch.coordinator.conversation import Conversation, Options
+from netpart.launch.coordinator.watch import Member, Verdict, Watch
+from netpart.launch.report.events import Hearer, Joined, Noticed
+from netpart.launch.teams.team import Team
+from netpart.proto.control_pb2 import ControlProto, JoinedProto
+from netpart.transport.sockets import bind, limited
+
+LOOK_MS = 250
+PARTING_SECONDS = 10.0
+FAREWELL_MS = 500
+"""What a stop may take to leave for another host."""
+HELLO_SECONDS = 10.0
+"""What a worker that was admitted gets to introduce itself before its seat is free again."""
+NOTICES = 20
+"""Lines about strangers that a run prints at most."""
+
+
+class Coordinator:
+    """Runs ``partition`` on a team; ``listener`` hears of every event."""
+
+    def __init__(
+        self, partition: Partition, options: Options, context: zmq.Context[Any], listener: Hearer,
+        token: Token | None = None,
+    ) -> None:  # fmt: skip
+        self.options, self.listener, self.cluster = options, listener, partition.cluster
+        shown, self.key = own_pair(token)
+        self.members = [Member(rank) for rank in range(self.cluster.size)]
+        self.seats, self.noticed, self.full = Seats(shown, self.cluster.size), 0, False
+        self.socket, self.poller = limited(context, zmq.ROUTER, FRAME_BYTES), zmq.Poller()
+        self.talk = Conversation(partition, options, self.members, listener, self.send)
+        self.leaving = False
+
+    def run(self, team: Team, address: str) -> list[Member]:
+        """Starts the team and serves it until every worker has finished; returns what each said at the end.
+
+        Raises ProgramRefused before the first step for workers that would wait for each other for ever; WorkerFailed
+        for one that died, hung or raised, with the end of its log; MemoryRefused and DataError as it raised them;
+        Diverged; Interrupted, which says how far the run had come, for any signal that would end this process. What
+        else it raises has a note of the latest checkpoint.
+        """
+        now = monotonic()
+        self.watch = Watch(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
+        self.blame = Blame(self.members, self.cluster, team)
+        try:
+            control = self.bind(address, team.here)
+            with team:
+                self.lead(team, control)
+        except KeyboardInterrupt as error:
+            number = getattr(error, "number", signal.SIGINT)
+            raise Interrupted(number, self.interrupted(number)) from None
+        except Exception as error:
+            if self.talk.saving.latest or isinstance(error, Diverged):
+                error.add_note(self.talk.saving.left())
+            raise
+        finally:
+            with held_back(ending=True):
+                self.socket.close(linger=FAREWELL_MS if is_tcp(address) else 0)  # first: a context waits for it
+                self.talk.saving.abandon()
+        return self.members
+
+    def bind(self, address: str, here: str = "") -> str:
+        """Listens at ``address``, and at ``here``, where only this user's processes on this host come in: what that is
+        needs no key. Returns where the team's own workers come in."""
+        if here:
+            self.open(here)
+        if is_tcp(address):
+            secure_server(self.socket, self.key)
+        endpoint = self.open(address)
+        return here or endpoint
+
+    def open(self, address: str) -> str:
+        """Listens at ``address``; returns it with its port."""
+        try:
+            return bind(self.socket, address)
+        except zmq.ZMQError as error:
+            away = error.errno in (errno.EADDRNOTAVAIL, errno.ENODEV)
+            hint = "use an address of this host" if away else "use a free port"
+            raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; {hint}") from None
+
+    def lead(self, team: Team, control: str) -> None:
+        """Leads the team from its start to its end."""
+        parting = team.parting_seconds
+        try:
+            team.start(control, self.seats)
+            invitation = team.invitation()
+            if invitation is not None:
+                self.listener(invitation)
+            for source in [self.socket, *team.descriptors()]:
+                self.poller.register(source, zmq.POLLIN)
+            self.serve(team)
+            parting = PARTING_SECONDS
+        finally:
+            with held_back(ending=True):
+                self.dismiss(team, parting)
+
+    def serve(self, team: Team) -> None:
+        """Answers and watches until every worker has finished."""
+        while not all(m.finished for m in self.members):
+            self.poller.poll(LOOK_MS)
+            self.read_all(team)
+            verdict = self.watch.look(monotonic(), team.dead(), team.stopped)
+            if verdict is not None:
+                self.hear_last_words(verdict, team)
+                raise self.blame.failed(verdict.rank, verdict.text)
+            self.forget_absent(team)
+            self.look_for_room()
+            self.look_for_movement()
+
+    def forget_absent(self, team: Team) -> None:
+        """Gives the seats free of those that were admitted and have not said hello since."""
+        for m in self.members:
+            where, silent = team.where(m.rank), monotonic() - m.heard
+            if where and not m.identity and silent > HELLO_SECONDS:
+                team.leave(m.rank)
+                self.seats.free(m.rank)
+                told = f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
+                self.listener(Noticed(told))
+
+    def look_for_room(self) -> None:
+        """Says so when this process can open nothing more, connections included, and when it can again."""
+        full = not has_room()
+        if full != self.full:
+            hint = "who joins now has to wait; raise `ulimit -n`, or see who connects to it"
+            self.listener(Noticed(
+                f"the coordinator has as many open files and connections as it may: {hint}"
+                if full
+                else "the coordinator can take connections again"
+            ))  # fmt: skip
+        self.full = full
+
+    def notice(self, text: str) -> None:
+        """Reports what somebody who joined, or wished to, did wrong, not endlessly often."""
+        self.noticed += 1
+        if self.noticed <= NOTICES:
+            self.listener(Noticed(text if self.noticed < NOTICES else f"{text} (the last such line)"))
+
+    def look_for_movement(self) -> None:
+        """Raises WorkerFailed if groups wait for each other for longer than the deadline and none gets on."""
+        still, alone = monotonic() - self.talk.moved, len(self.members) == self.cluster.workers
+        if not alone and all(m.beat.phase for m in self.members) and still > self.options.deadline:
+            places = "\n".join(f"{self.cluster.name(m.rank)} is in {m.place()}" for m in self.members)
+            hint = "look at whoever does not wait, or raise the deadline with --set deadline=SECONDS"
+            raise WorkerFailed(f"nobody has got on for {still:.1f} s; {hint}\n{places}")
+
+    def hear_last_words(self, verdict: Verdict, team: Team) -> None:
+        """Lets the worker that will be blamed tell why, if it can; what others say now is a consequence."""
+        self.blame.certain, end = verdict.rank, monotonic() + LAST_WORDS_SECONDS
+        while (left := end - monotonic()) > 0 and self.socket.poll(int(left * 1000)):
+            self.read_all(team)
+
+    def dismiss(self, team: Team, seconds: float) -> None:
+        """Tells everybody to stop, also who introduces himself only now, and waits until they have ended."""
+        self.leaving, end = True, monotonic() + seconds
+        for m in self.members:
+            self.stop(m)
+        while team.running() and monotonic() < end:
+            self.socket.poll(20)
+            self.read_all(team)
+
+    def read_all(self, team: Team) -> None:
+        """Handles what has come; a stranger's messages are dropped."""
+        while self.socket.poll(0):
+            name, *parts = self.socket.recv_multipart()
+            rank = self.seats.ranks.get(name)
+            if rank is not None:
+                self.take(self.members[rank], name, parts, team)
+            elif self.seats.knocks(name):
+                self.admit(name, parts, team)
+            elif name in self.seats.left:
+                late = f"its seat was given up after {HELLO_SECONDS:g} s of silence; join again"
+                self.socket.send_multipart([name, *pack(ControlProto(joined=JoinedProto(refused=late)))])
+
+    def take(self, member: Member, name: bytes, parts: Sequence[bytes], team: Team) -> None:
+        """Handles what the holder of a ticket sent. Raises WorkerFailed for what no worker sends."""
+        try:
+            self.handle(member, name, unpack(parts), team)
+        except Garbled as error:
+            if not member.identity:
+                self.notice(f"somebody who joined as worker {member.rank} was not understood: {error}")
+            elif not self.leaving:
+                raise self.blame.failed(member.rank, str(error)) from error
+
+    def handle(self, member: Member, name: bytes, message: ControlProto, team: Team) -> None:
+        kind = str(message.WhichOneof("message"))
+        if kind != "hello" and not member.identity:
+            return  # nobody is this worker before its hello
+        member.heard = monotonic()
+        if kind == "hello" and message.hello.token == self.seats.ticket(member.rank).secret:
+            member.identity = name
+            team.met(member.rank, message.hello.pid)
+            self.stop(member) if self.leaving else self.talk.welcome(member)
+        elif kind == "failed" and not self.leaving:
+            self.blame.hear(member, message.failed)
+        elif not self.leaving:
+            self.talk.hear(member, kind, getattr(message, kind))
+
+    def admit(self, name: bytes, parts: Sequence[bytes], team: Team) -> None:
+        """Answers somebody who has the token and asks to be a worker."""
+        joined = JoinedProto(refused="the run is over") if self.leaving else self.decide(parts, team)
+        if not joined.refused:
+            member = self.members[joined.rank]
+            member.heard, joined.ticket = monotonic(), self.seats.ticket(joined.rank).secret
+            self.listener(Joined(member.rank, team.where(member.rank), team.missing()))
+        self.socket.send_multipart([name, *pack(ControlProto(joined=joined))])
+
+    def decide(self, parts: Sequence[bytes], team: Team) -> JoinedProto:
+        """Whether somebody may take part."""
+        try:
+            message = unpack(parts)
+            if message.WhichOneof("message") != "join":
+                raise Garbled(f"expected a wish to join, got {message.WhichOneof('message')}")
+            return team.admit(message.join)
+        except Garbled as error:
+            self.notice(f"somebody who has the token was refused: {error}")
+            return JoinedProto(refused=str(error))
+
+    def interrupted(self, number: int = signal.SIGINT) -> str:
+        """What a person who pressed Ctrl-C, or sent another signal, wants to know."""
+        saved = self.talk.saving.latest
+        step = max([m.beat.step for m in self.members] + ([parse_step(saved)] if saved else []), default=0)
+        steps, left = self.talk.partition.job.train_steps, self.talk.saving.left()
+        return f"interrupted{by(number)} in step {step} of {steps}; {left}"
+
+    def stop(self, member: Member) -> None:
+        if member.identity:
+            self.send(member, ControlProto(stop=True))
+
+    def send(self, member: Member, message: ControlProto) -> None:
+        self.socket.send_multipart([member.identity, *pack(message)])
+
+
+def has_room() -> bool:
+    """True if this process may open one more file or connection."""
+    try:
+        os.close(os.open(os.sep, os.O_RDONLY))
+    except OSError as error:
+        return error.errno not in (errno.EMFILE, errno.ENFILE)
+    return True

@@ -1,0 +1,38 @@
+"""Crowd: workers of one host that compute on more threads than they have cores: each waits for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from netpart.launch.control.worker_devices import CPU
+from netpart.launch.coordinator.watch import Member
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Workers ``ranks`` share ``cores``; with ``share`` threads each there would be a core for every thread, or as few
+    threads as can be."""
+
+    ranks: tuple[int, ...]
+    cores: int
+
+    @property
+    def share(self) -> int:
+        return max(1, self.cores // len(self.ranks))
+
+
+def crowds(members: Iterable[Member]) -> tuple[Crowd, ...]:
+    """The workers of each host that compute on its cores, on too many threads together."""
+    hosts: dict[str, list[Member]] = {}
+    for member in members:
+        if member.device == CPU:
+            hosts.setdefault(member.host, []).append(member)
+    return tuple(crowd for those in hosts.values() if (crowd := crowded(those)))
+
+
+def crowded(members: list[Member]) -> Crowd | None:
+    """``members``, who share a host, as a crowd; None if they are none, or each has one thread already."""
+    crowd = Crowd(tuple(m.rank for m in members), len(frozenset().union(*(m.cores for m in members))))
+    threads = [m.threads for m in members]
+    return crowd if sum(threads) > crowd.cores and max(threads) > 1 else None

@@ -1,0 +1,80 @@
+"""The end of a run: what it measured, what it moved, and whether that was what the graph foretold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from netpart.graph.partition import Partition
+from netpart.launch.coordinator.conversation import Options
+from netpart.launch.coordinator.watch import Member
+from netpart.launch.report.events import Measured, Summary
+from netpart.launch.report.predicted_volumes import Volume, predicted, volumes
+from netpart.launch.report.run_record import Notes
+from netpart.layers.inputs.rows import RowInput
+
+
+def summarise(partition: Partition, options: Options, members: list[Member], notes: Notes, seconds: float) -> Summary:
+    """Puts the end of a run together."""
+    steps = max(0, partition.job.train_steps - options.first_step)
+    cluster, first = partition.cluster, options.first_step
+    train_seconds = max(m.finished.train_seconds for m in members)
+    last = notes.latest.get("test") or notes.latest.get("train", {})
+    return Summary(
+        name=partition.graph.net.name,
+        workers=cluster.groups * cluster.workers,
+        steps=steps,
+        loss=first_named(last, "loss"),
+        accuracy=first_named(last, "accuracy"),
+        seconds=seconds,
+        train_seconds=train_seconds,
+        samples_per_second=steps * partition.phases["train"][-1].rows[1] / train_seconds if train_seconds else 0.0,
+        bytes_predicted=sum(predicted(partition, first).values()),
+        bytes_counted=sum(count.bytes for m in members for count in m.finished.count),
+        header_bytes=sum(m.finished.header_bytes for m in members),
+        memory_bytes=[m.memory for m in members],
+        devices=[m.device for m in members],
+        train=notes.latest.get("train", {}),
+        validation=notes.latest.get("val", {}),
+        test=notes.latest.get("test", {}),
+        checkpoint=notes.checkpoint,
+        workspace=str(options.workspace),
+        bytes_by_edge=by_edge(volumes(partition, first), members),
+        tables=notes.tests[-1].tables if notes.tests else {},
+        accuracies=accuracies(notes.tests),
+        steps_per_epoch=steps_per_epoch(partition),
+        step_seconds=[
+            max(times) for times in zip(*(members[rank].finished.step_seconds for rank in cluster.shown), strict=True)
+        ],
+        cluster=str(cluster) if cluster.size > cluster.workers else "",
+        staleness=notes.staleness,
+    )
+
+
+def accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
+    """The step and the first accuracy of every test that has one."""
+    found = ((test.step, first_named(test.metrics, "accuracy")) for test in tests)
+    return [(step, accuracy) for step, accuracy in found if accuracy is not None]
+
+
+def steps_per_epoch(partition: Partition) -> float | None:
+    """Training steps in which every sample comes once; None where the samples have no end."""
+    inputs = (node.layer for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
+    counts = [count for count in (layer.records() for layer in inputs) if count is not None]
+    return max(counts) / partition.phases["train"][-1].rows[1] if counts else None
+
+
+def by_edge(found: Iterable[Volume], members: list[Member]) -> dict[str, int]:
+    """Payload bytes that were counted, by edge: "train ip1-00:ip2-01"; a message that nobody foresaw goes by number."""
+    names, counted = {volume.key: volume.name for volume in found}, dict[str, int]()
+    for member in members:
+        for count in member.finished.count:
+            key = (member.rank, *count.channel)
+            if count.bytes:
+                name = names.get(key, f"channel {key}")
+                counted[name] = counted.get(name, 0) + count.bytes
+    return counted
+
+
+def first_named(metrics: dict[str, float], name: str) -> float | None:
+    """The first metric ``layer/name``."""
+    return next((value for key, value in metrics.items() if key.split("/")[-1] == name), None)

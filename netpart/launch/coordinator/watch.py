@@ -1,0 +1,109 @@
+"""Watch: decides who has died, was stopped, fell silent or never came. The clock comes in; nothing is done here.
+
+process gone                          -> at once
+stopped (SIGSTOP), or on a host that  -> after SILENT_SECONDS without a heartbeat
+cannot be looked at
+alive and yet silent: something holds -> after ``patience`` seconds
+the interpreter, or the host is busy
+never introduced itself               -> after ``start_seconds``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from netpart.launch.teams.team import START_SECONDS
+from netpart.program.messages.communication import Phases
+from netpart.proto.control_pb2 import BeatProto
+
+SILENT_SECONDS = 3.0
+"""A stopped worker, or a lost link, is taken for good after so long; a heartbeat comes every BEAT_SECONDS."""
+GAP_SECONDS = 1.5
+"""If this process was not running for so long, it cannot have heard anybody, and nobody else is to blame."""
+
+
+@dataclass
+class Member:
+    """What is known about one worker."""
+
+    rank: int
+    identity: bytes = b""
+    address: str | None = None
+    heard: float = 0.0
+    beat: BeatProto = field(default_factory=BeatProto)
+    memory: int = 0
+    device: str = ""
+    threads: int = 0
+    host: str = ""
+    cores: frozenset[int] = frozenset()
+    spoken: Phases = field(default_factory=dict)
+    communicators: list[Any] = field(default_factory=list)
+    finished: Any = None
+    trace: Any = None
+
+    def place(self) -> str:
+        """Where it was last heard: phase, step and what it was doing."""
+        return place(self.beat.phase, self.beat.step, self.beat.doing or "starting")
+
+
+def place(phase: str, step: int, doing: str) -> str:
+    """A moment of a worker in words: "train step 3, forward conv1"."""
+    return f"{phase} step {step}, {doing}" if phase else f"before step 0, {doing}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why the run must end: ``rank`` is at fault, ``text`` says how."""
+
+    rank: int
+    text: str
+
+
+class Watch:
+    """Watches ``members`` from ``now`` on.
+
+    ``patience`` is what a living but silent worker gets, in seconds, ``start_seconds`` what one gets to introduce
+    itself, and ``hint`` what a person can do about one that did not.
+    """
+
+    def __init__(
+        self, members: list[Member], patience: float, now: float, start_seconds: float = START_SECONDS,
+        hint: str = "look at its log",
+    ) -> None:  # fmt: skip
+        self.members, self.patience, self.began, self.looked = members, patience, now, now
+        self.start_seconds, self.hint = start_seconds, hint
+        for member in members:
+            member.heard = now
+
+    def look(self, now: float, dead: Mapping[int, str], stopped: Callable[[int], bool]) -> Verdict | None:
+        """The verdict at ``now``, given who has ended and how, and a way to ask whether a worker is stopped."""
+        if now - self.looked > GAP_SECONDS:
+            self.began += now - self.looked
+            for member in self.members:
+                member.heard = now
+        self.looked = now
+        for rank, how in dead.items():
+            return Verdict(rank, f"died ({how}), last heard in {self.members[rank].place()}")
+        return next(filter(None, (self.silence(member, now, stopped) for member in self.members)), None)
+
+    def silence(self, member: Member, now: float, stopped: Callable[[int], bool]) -> Verdict | None:
+        """The verdict on one worker that lives."""
+        silent = now - member.heard
+        if silent <= SILENT_SECONDS:
+            return None
+        last = f"last heard in {member.place()}"
+        if stopped(member.rank):
+            return Verdict(member.rank, f"stopped, or its link is lost: not heard for {silent:.1f} s, {last}")
+        if not member.identity:
+            return self.absence(member) if now - self.began > self.start_seconds else None
+        if silent > max(self.patience, SILENT_SECONDS):
+            return Verdict(member.rank, f"runs, but is not heard for {silent:.1f} s, {last}")
+        return None
+
+    def absence(self, member: Member) -> Verdict:
+        """The verdict on the first worker that did not come; it names the others too."""
+        others = [str(m.rank) for m in self.members if not m.identity and m is not member]
+        too = f", nor did {' and '.join(others)}" if others else ""
+        return Verdict(member.rank, f"did not come within {self.start_seconds:g} s of its start{too}; {self.hint}")

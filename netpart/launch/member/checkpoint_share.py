@@ -1,0 +1,81 @@
+"""Share: what one worker reads and writes of checkpoints: its regions of whole tensors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from netpart.launch.member.checkpoint_files import Files
+from netpart.launch.member.control_client import Control
+from netpart.proto.control_pb2 import ControlProto, WelcomeProto
+from netpart.worker.initial_values import ArrayOf, fill
+from netpart.worker.player import Player
+
+
+class Share:
+    """The share of ``player``, as ``welcome`` tells and ``control`` asks for it."""
+
+    def __init__(self, player: Player, control: Control, welcome: WelcomeProto, files: Files) -> None:
+        self.player, self.control, self.welcome, self.files = player, control, welcome, files
+
+    def begin(self) -> None:
+        """Gives the parameters their first values: those of a checkpoint, or fresh ones."""
+        if self.welcome.restore:
+            self.player.doing = "reading a checkpoint"
+            self.restore(Path(self.welcome.restore))
+        else:
+            self.player.doing = "initialising parameters"
+            self.player.parameters.initialise()
+
+    def save(self, step: int) -> None:
+        """Writes this worker's share of the checkpoint of ``step``: its regions of whole tensors."""
+        self.control.status.step, self.player.doing = step, "waiting to write a checkpoint"
+        message = ControlProto()
+        message.checkpoint_due.rank, message.checkpoint_due.step = self.control.rank, step
+        self.control.send(message)
+        opened = self.control.receive("checkpoint_open").checkpoint_open
+        self.player.doing = "writing a checkpoint"
+        self.write(Path(opened.path), {"": self.player.parameters.at_home})
+        if opened.updater_path:
+            self.write(Path(opened.updater_path), self.states())
+        message = ControlProto()
+        message.checkpoint_written.rank, message.checkpoint_written.step = self.control.rank, step
+        self.control.send(message)
+
+    def states(self) -> dict[str, ArrayOf]:
+        """How to find every state of the updater, by the suffix of its name in a checkpoint."""
+        updater = self.player.machine.updater
+        return {f".{slot}": self.state(slot) for slot in (updater.states if updater else ())}
+
+    def state(self, slot: str) -> ArrayOf:
+        """Finds updater state ``slot`` of a holding."""
+        return lambda holding: self.player.machine.state[holding][slot]
+
+    def write(self, path: Path, sources: dict[str, ArrayOf]) -> None:
+        """Writes the homes that fall to this worker."""
+        with self.files.join(path) as file:
+            for h in self.welcome.writes:
+                holding = self.player.program.holdings[h]
+                for suffix, find in sources.items():
+                    values = np.asarray(self.player.machine.to_host(find(h)))
+                    file.write_region(
+                        holding.parameter.name + suffix, holding.home, values, holding.parameter.spec.shape
+                    )
+
+    def restore(self, path: Path) -> None:
+        """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside.
+
+        Parameters come last: the average of a running statistic is that itself; earlier checkpoints have another one.
+        """
+        beside = self.welcome.restore_updater if self.states() else ""
+        if beside:
+            self.read(Path(beside), self.states())
+        self.read(path, {self.welcome.restore_suffix: self.player.parameters.values})
+        if not beside:
+            self.player.parameters.begin_state()
+
+    def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
+        """Fills every holding."""
+        with self.files.open(path) as file:
+            fill(self.player, file, targets)

@@ -1,0 +1,65 @@
+"""Averages: when groups that keep their own parameters average them.
+
+    round    0   1   2   3   4   5   6   7        sync_freq: 4, staleness: 2
+    begin                B               B        after the last round of every sync_freq
+    bring in                     I                staleness rounds later: the steps between do not wait
+
+In a round each group takes one step. Where something is saved or tested all groups meet: every average is brought in,
+and everything that a group keeps, the updater's state too, becomes the mean. So groups are equal there, and a run that
+goes on from a checkpoint is the run that never stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from netpart.graph.cluster import Cluster
+from netpart.launch.control.due_steps import due_after
+from netpart.worker.group_averaging import Averaging
+from netpart.worker.player import Player
+from netpart.worker.server_player import Applied
+from netpart.worker.wait_reasons import Waiting
+
+
+class Averages:
+    """The averages of one worker of group ``group``, from step ``first`` on; ``note`` hears of those brought in."""
+
+    def __init__(
+        self, averaging: Averaging, player: Player, cluster: Cluster, group: int, first: int, meetings: Sequence[int],
+        note: Callable[[Applied], None],
+    ) -> None:  # fmt: skip
+        self.averaging, self.cluster, self.group, self.note = averaging, cluster, group, note
+        self.first, self.meetings, self.met = first, meetings, first
+        self.values = averaging.of([player.parameters.values(h) for h in range(len(player.program.holdings))])
+        slots = player.machine.updater.states if player.machine.updater else ()
+        self.states = [averaging.of([state[slot] for state in player.machine.state]) for slot in slots]
+        self.done, self.begun = 0, -1
+
+    def after(self, step: int) -> Iterator[Waiting]:
+        """What is due after a step of this group."""
+        self.done += 1
+        bound = self.cluster.staleness or 0
+        if self.begun >= 0 and self.done - self.begun >= bound:
+            yield from self.bring_in(step)
+        if due_after(self.cluster, self.first, self.meetings, step):
+            self.values.begin()
+            self.begun = self.done
+            if bound == 0:
+                yield from self.bring_in(step)
+
+    def bring_in(self, step: int) -> Iterator[Waiting]:
+        """Waits for the average that has begun, if there is one."""
+        if self.begun >= 0:
+            yield from self.values.finish()
+            self.note(Applied(self.group, step, self.begun, self.done))
+            self.begun = -1
+
+    def meet(self, step: int) -> Iterator[Waiting]:
+        """Makes all groups equal before ``step``."""
+        if step > self.met:
+            yield from self.bring_in(step)
+            for average in (self.values, *self.states):
+                average.begin()
+                yield from average.finish()
+            self.note(Applied(self.group, step, self.done, self.done))
+            self.met = step

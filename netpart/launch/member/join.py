@@ -1,0 +1,146 @@
+"""Join: a worker that goes to a coordinator on another host, asks to take part, and plays its part."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any, NoReturn
+
+import zmq
+
+from netpart.errors import NetpartError, WorkerFailed
+from netpart.launch.control.address import ANY_PORT, host_and_port, listening, reachable, tcp_address, way_to
+from netpart.launch.control.framing import REFUSAL, Garbled, pack, plain, unpack
+from netpart.launch.control.process_limits import check_limits
+from netpart.launch.control.seats import KNOCK
+from netpart.launch.control.secure_link import Link, public_key
+from netpart.launch.control.token import Token
+from netpart.launch.member.control_client import dealer
+from netpart.launch.member.member import Away, serve
+from netpart.proto.control_pb2 import ControlProto, JoinedProto, WelcomeProto
+from netpart.resources import version
+from netpart.transport.sockets import connect
+from netpart.transport.transport import Transport
+
+LOOK_MS = 100
+WAIT_SECONDS = 600.0
+"""How long a worker tries to reach its coordinator, and a coordinator waits for its workers."""
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """To which run a worker goes, and as whom.
+
+    ``address`` is the coordinator's, tcp://HOST:PORT. ``rank`` None takes the next that is free, ``listen`` "" the
+    address of the interface that reaches the coordinator. ``folder`` is where relative data paths start on this host,
+    None the same as on the coordinator's. ``wait`` is for how many seconds to knock.
+    """
+
+    address: str
+    token: Token
+    rank: int | None = None
+    listen: str = ""
+    folder: Path | None = None
+    wait: float = WAIT_SECONDS
+
+
+def join(invitation: Invitation, say: Callable[[str], None]) -> None:
+    """Plays one worker of the run at ``invitation.address`` to its end; ``say`` hears what a person wants to know.
+
+    Raises NetpartError if nobody answers or the run cannot use this worker, WorkerFailed if the run ends early. If the
+    coordinator is lost, the process ends with exit code 1 at once.
+    """
+    invitation = replace(invitation, address=reachable(invitation.address, "--join"))
+    given = listening(invitation.listen, "--listen", free=True) if invitation.listen else ""
+    say(f"joining {invitation.address}")
+    with zmq.Context() as context:
+        rank, ticket = knock(context, invitation)
+        listen = given or tcp_address(own_address(invitation.address), ANY_PORT)
+        say(f"worker {rank}: joined {invitation.address}, listening at {listen.removesuffix(':*')}")
+        if not play(context, invitation, rank, ticket, listen):
+            raise WorkerFailed(f"worker {rank}: the run ended early; its coordinator at {invitation.address} says why")
+    say(f"worker {rank}: finished")
+
+
+def play(context: zmq.Context[Any], invitation: Invitation, rank: int, ticket: Token, listen: str) -> bool:
+    """Serves as worker ``rank``; True if the run went to its end."""
+    from netpart.transport.zeromq import ZeroMQTransport
+
+    def made(welcome: WelcomeProto) -> Transport:
+        check_limits(welcome.workers)
+        return ZeroMQTransport(rank, welcome.run_id)
+
+    def lost() -> NoReturn:
+        end(f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken")
+
+    away = Away(invitation.folder, lost)
+    return serve(context, invitation.address, rank, ticket, made, listen, sys.stderr, away)
+
+
+def end(message: str) -> NoReturn:
+    """Ends this process from any thread, whatever the others wait for."""
+    os.write(sys.stderr.fileno(), f"error: {message}\n".encode())
+    os._exit(1)
+
+
+def knock(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, Token]:
+    """Asks to take part, and waits for the answer: this worker's rank and ticket. Raises NetpartError."""
+    name = KNOCK + invitation.token.secret + secrets.token_bytes(4)
+    door = dealer(context, invitation.address, invitation.token, name)
+    link = Link(door, monotonic())
+    try:
+        connect(door, invitation.address)
+        door.send_multipart(pack(wish(invitation)))
+        answer = await_answer(door, link, invitation)
+    finally:
+        link.close()
+        door.close(linger=0)
+    if answer.refused:
+        raise NetpartError(f"{invitation.address}: {plain(answer.refused, REFUSAL)}")
+    return answer.rank, Token(answer.ticket, public_key(invitation.token))
+
+
+def wish(invitation: Invitation) -> ControlProto:
+    """Who asks, and for which rank."""
+    message = ControlProto()
+    message.join.host, message.join.version = f"{socket.gethostname()}, process {os.getpid()}", version()
+    if invitation.rank is not None:
+        message.join.rank = invitation.rank
+    return message
+
+
+def await_answer(door: zmq.Socket[bytes], link: Link, invitation: Invitation) -> JoinedProto:
+    """The coordinator's answer. Raises NetpartError if none comes in time, or the token is not that of the run."""
+    until = monotonic() + invitation.wait
+    while not door.poll(LOOK_MS):
+        link.look(monotonic())
+        if link.refused:
+            hint = "use the NETPART_TOKEN of the run, or a copy of its token file"
+            raise NetpartError(
+                f"{invitation.address}: expected a coordinator with this token, got one that does not accept it; {hint}"
+            )
+        if monotonic() > until:
+            hint = "is the run started, with --listen at this address, and can this host reach it?"
+            raise NetpartError(
+                f"{invitation.address}: expected an answer within {invitation.wait:g} s, got none; {hint}"
+            )
+    answer = unpack(door.recv_multipart())
+    if answer.WhichOneof("message") != "joined":
+        raise Garbled(f"{invitation.address}: expected an answer, got another message")
+    return answer.joined
+
+
+def own_address(address: str) -> str:
+    """This host's address on the interface that reaches ``address``, as its routes say; nothing is sent."""
+    try:
+        return way_to(*host_and_port(address, "--join"))
+    except OSError as error:
+        raise NetpartError(
+            f"{address}: expected an address that this host can reach, got {error}; name one with --listen"
+        ) from None

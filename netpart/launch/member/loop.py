@@ -1,0 +1,167 @@
+"""Loop: what one worker does from its first step to its last. Every worker keeps the same order of events.
+
+step:  meet? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
+end:   meet? ─ checkpoint ─ validate ─ test
+
+Of several groups each trains in its own steps; group 0 validates, tests and reports, and the keepers of parameters
+write checkpoints.
+
+Where stages are delayed, several steps are under way at a time; before anything but training all of them are ended.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from netpart.graph.cluster import Cluster
+from netpart.launch.control.due_steps import due, meetings, pauses
+from netpart.launch.member.checkpoint_files import LOCAL, Files
+from netpart.launch.member.checkpoint_share import Share
+from netpart.launch.member.control_client import Control
+from netpart.launch.member.patience import LOOK_UP_SECONDS, Patience
+from netpart.proto.control_pb2 import ControlProto, WelcomeProto
+from netpart.worker.player import Player
+
+if TYPE_CHECKING:
+    from netpart.launch.member.group_averages import Averages
+    from netpart.proto.job_pb2 import JobProto
+    from netpart.transport.transport import Transport
+    from netpart.worker.server_player import Applied
+
+TOLD_TOGETHER = 1000
+"""Numbers of updates that are told in one message."""
+LATEST_STEPS = 1000
+"""Training steps whose times are kept."""
+
+
+class Loop:
+    """Trains, evaluates and saves on one worker of ``cluster``. ``averages`` are of groups that keep their own
+    parameters."""
+
+    def __init__(
+        self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto,
+        files: Files = LOCAL, cluster: Cluster | None = None, averages: Averages | None = None,
+    ) -> None:  # fmt: skip
+        self.player, self.transport, self.control, self.job, self.welcome = player, transport, control, job, welcome
+        self.averages, self.cluster = averages, cluster or Cluster(player.program.workers)
+        self.patience = Patience(transport, control, self.cluster, welcome.deadline)
+        self.share = Share(player, control, welcome, files)
+        self.first, self.end = welcome.first_step, max(welcome.first_step, job.train_steps)
+        self.applied: list[int] = []
+        self.train_seconds, self.batches = 0.0, 0
+        self.step_seconds: deque[float] = deque(maxlen=LATEST_STEPS)
+
+    def run(self) -> None:
+        """Plays every step of the job. Raises Overdue when a message does not come by the deadline."""
+        job, met = self.job, set(meetings(self.job, self.first, self.end) if self.averages else ())
+        mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
+        for step in range(self.first, self.end):
+            self.meet_if(step, step in met)
+            self.evaluate_if(step, due(step, job.validate_freq, job.validate_after), "val", job.validate_steps)
+            self.evaluate_if(step, due(step, job.test_freq, job.test_after), "test", job.test_steps)
+            self.checkpoint_if(step, due(step, job.checkpoint_freq, job.checkpoint_after))
+            if step in mine:
+                self.train(step)
+            self.report_if(step + 1)
+        self.meet_if(self.end, True)
+        self.checkpoint_if(self.end, True)
+        self.evaluate_if(self.end, True, "val", job.validate_steps)
+        self.evaluate_if(self.end, True, "test", job.test_steps)
+        self.tell_applied()
+        self.flush()
+
+    def flush(self) -> None:
+        """Waits until all that was sent leaves by itself: from here on this worker listens to the coordinator alone."""
+        self.player.doing = "waiting for its last messages to leave"
+        while not self.transport.flush(LOOK_UP_SECONDS):
+            self.control.check()
+
+    def just_restored(self, step: int) -> bool:
+        """True if what a checkpoint of ``step`` would hold has just been read from one."""
+        return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
+
+    def checkpoint_if(self, step: int, now: bool) -> None:
+        """Writes a checkpoint if this worker keeps parameters, and they were not read from just that one."""
+        if now and self.control.rank in self.cluster.keepers and not self.just_restored(step):
+            self.share.save(step)
+
+    def meet_if(self, step: int, now: bool) -> None:
+        """Makes the parameters of all groups one, where each has its own."""
+        if now and self.averages is not None:
+            self.player.doing = "waiting for the other groups"
+            for waiting in self.averages.meet(step):
+                self.patience.wait(waiting, step)
+
+    def train(self, step: int) -> None:
+        """Plays one training step, and whatever is due between groups after it."""
+        started, pausing = perf_counter(), pauses(self.job, self.player.program.phases, step + 1)
+        self.drive("train", step, step, pausing)
+        if self.averages is not None:
+            for waiting in self.averages.after(step):
+                self.patience.wait(waiting, step)
+        if pausing or self.reports(step + 1):
+            self.finish("train", step)  # so that what its device still does counts as training
+        self.step_seconds.append(perf_counter() - started)
+        self.train_seconds += self.step_seconds[-1]
+        self.batches += 1
+
+    def finish(self, phase: str, step: int) -> None:
+        """Blocks until its device has done what it was told."""
+        for waiting in self.player.finish(phase):
+            self.patience.wait(waiting, step)
+
+    def reports(self, done: int) -> bool:
+        """True if it is time to report the metrics, ``done`` steps in."""
+        return done % self.welcome.report_every == 0 or done == self.job.train_steps
+
+    def report_if(self, done: int) -> None:
+        """Reports the metrics of group 0 when it is time, ``done`` steps in."""
+        if self.reports(done) and self.batches and self.control.rank in self.cluster.shown:
+            self.report("train", done, self.batches)
+            self.batches = 0
+
+    def evaluate_if(self, step: int, now: bool, phase: str, batches: int) -> None:
+        """Runs a validation or test net over ``batches`` mini-batches, from its first record on."""
+        if not now or phase not in self.player.program.phases or self.control.rank not in self.cluster.shown:
+            return
+        for batch in range(batches):
+            self.drive(phase, batch, step)
+        self.report(phase, step, batches)
+
+    def drive(self, phase: str, batch: int, step: int, drain: bool = True) -> None:
+        """Plays one mini-batch, blocking where the player must wait."""
+        self.control.status.phase, self.control.status.step = phase, step
+        for waiting in self.player.play(phase, batch, drain):
+            self.patience.wait(waiting, step)
+        self.control.check()
+
+    def report(self, phase: str, step: int, batches: int) -> None:
+        """Sends the metrics since the last report."""
+        self.finish(phase, step)
+        message = ControlProto()
+        report = message.report
+        report.rank, report.phase, report.step, report.batches = self.control.rank, phase, step, batches
+        report.sum.extend(self.player.read_metrics(phase).tolist())
+        self.control.send(message)
+
+    def note(self, update: Applied) -> None:
+        """Keeps an update for the coordinator, and now and then tells it."""
+        self.applied += update
+        if len(self.applied) >= TOLD_TOGETHER:
+            self.tell_applied()
+
+    def note_shown(self, update: Applied) -> None:
+        """The same by one worker of each group."""
+        if self.cluster.number(self.control.rank) == 0:
+            self.note(update)
+
+    def tell_applied(self) -> None:
+        """Tells the coordinator of the updates since the last time."""
+        if self.applied:
+            message = ControlProto()
+            message.updates.rank = self.control.rank
+            message.updates.number.extend(self.applied)
+            self.control.send(message)
+        self.applied = []

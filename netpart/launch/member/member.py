@@ -1,0 +1,140 @@
+"""Member: one worker from hello to farewell, the same in a process and in a thread."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import zmq
+
+from netpart.errors import NetpartError
+from netpart.launch.control.token import VARIABLE, Token, parse
+from netpart.launch.member.checkpoint_files import LOCAL, RemoteFiles
+from netpart.launch.member.control_client import Control, Stopped
+from netpart.launch.member.loop import Loop
+from netpart.launch.member.prepare import prepare
+from netpart.proto.control_pb2 import ControlProto, WelcomeProto
+from netpart.shortage import shortage
+from netpart.transport.transport import Transport
+
+Connect = Callable[[WelcomeProto], Transport]
+"""Makes the transport of this worker, before anything is expected on it."""
+
+
+@dataclass(frozen=True)
+class Away:
+    """A worker on another host than the coordinator: where relative data paths start there (None: as the coordinator
+    says), and what to do when the coordinator is lost."""
+
+    folder: Path | None
+    lost: Callable[[], None]
+
+
+def serve(
+    context: zmq.Context[Any], address: str, rank: int, ticket: Token, connect: Connect, listen: str, log: TextIO,
+    away: Away | None = None,
+) -> bool:  # fmt: skip
+    """Plays the part of worker ``rank`` in the run whose coordinator listens at ``address``.
+
+    ``ticket`` shows that it is this one. Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory);
+    ``log`` gets what the coordinator quotes if the worker fails; ``away`` says what is different on another host. True
+    if the run went to its end; an error is told to the coordinator and False returned.
+    """
+    control = Control(context, address, rank, ticket, away.lost if away else None)
+    print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
+    try:
+        welcome = control.hello().welcome
+        try:
+            transport = connect(welcome)
+        except Exception as error:
+            failed(control, error, log)
+            return False
+        with transport:
+            return play(welcome, transport, control, listen, log, away)
+    except Stopped:
+        return False
+    finally:
+        control.close()
+
+
+def play(
+    welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO, away: Away | None
+) -> bool:
+    """Prepares and plays; an error reaches the coordinator before anything is closed."""
+    from netpart.worker.gpu.communicators import Communicators
+
+    communicators = Communicators(control.rank)
+    folder = away.folder if away and away.folder else Path(welcome.folder)
+    files = RemoteFiles(control) if away else LOCAL
+    try:
+        loop = prepare(welcome, transport, communicators, control, listen, log, folder, files)
+        with np.errstate(all="ignore"):  # what is not a number shows in the metrics, and ends the run there
+            play_job(loop)
+        finished(control, loop)
+        control.await_stop()
+        return True
+    except Stopped:
+        return False
+    except KeyboardInterrupt:
+        failed(control, NetpartError("interrupted on its host"), log)
+        raise
+    except Exception as error:
+        failed(control, error, log)
+        return False
+    finally:
+        communicators.close()
+
+
+def play_job(loop: Loop) -> None:
+    """Plays every step of the job, or those that are to be traced."""
+    if not loop.welcome.trace:
+        return loop.run()
+    from netpart.launch.member.tracing import trace
+
+    return trace(loop)
+
+
+def finished(control: Control, loop: Loop) -> None:
+    """Tells what was sent and how long training took."""
+    message = ControlProto()
+    message.finished.rank, message.finished.train_seconds = control.rank, loop.train_seconds
+    message.finished.step_seconds.extend(loop.step_seconds)
+    message.finished.header_bytes = loop.transport.header_bytes
+    for channel, count in loop.transport.counts.items():
+        message.finished.count.add(channel=[int(c) for c in channel], bytes=count)
+    control.send(message)
+    loop.player.doing = "waiting for the other workers to finish"
+
+
+def failed(control: Control, error: Exception, log: TextIO) -> None:
+    """Tells what went wrong and where; for what nobody foresaw, the traceback goes to this worker's log."""
+    import traceback
+
+    error = shortage(error) or error
+    if not isinstance(error, NetpartError):
+        traceback.print_exception(error, file=log)
+        log.flush()
+    message, status = ControlProto(), control.status
+    message.failed.rank, message.failed.phase, message.failed.step = control.rank, status.phase, status.step
+    message.failed.doing = status.doing()
+    message.failed.kind, message.failed.message = type(error).__name__, str(error)
+    control.send(message)
+
+
+def run(environment: Mapping[str, str]) -> int:
+    """One worker as a process of its own, which ``environment`` tells what ProcessTeam says; its exit code."""
+    from netpart.launch.control.transport_choice import make
+
+    rank, ticket = int(environment["NETPART_RANK"]), parse(environment[VARIABLE], VARIABLE)
+
+    def connect(welcome: WelcomeProto) -> Transport:
+        return make(welcome, rank)
+
+    with zmq.Context() as context:
+        address, listen = environment["NETPART_CONTROL"], environment["NETPART_LISTEN"]
+        return 0 if serve(context, address, rank, ticket, connect, listen, sys.stderr) else 1

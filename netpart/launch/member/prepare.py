@@ -1,0 +1,117 @@
+"""Prepare: a worker's Programs compiled and bound, and the other workers met: the way to step 0."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from netpart.launch.control.cores import host, threads_of
+from netpart.launch.control.due_steps import meetings
+from netpart.launch.control.worker_devices import placed
+from netpart.launch.member.checkpoint_files import Files
+from netpart.launch.member.control_client import Control
+from netpart.launch.member.loop import Loop
+from netpart.proto.control_pb2 import CommunicatorProto, ControlProto, GoProto, ReadyProto, WelcomeProto
+from netpart.transport.transport import Transport
+from netpart.units import bytes_text
+
+if TYPE_CHECKING:
+    from netpart.graph.partition import Partition
+    from netpart.program.program import WorkerProgram
+    from netpart.worker.gpu.communicators import Communicators
+    from netpart.worker.player import Player
+
+
+def prepare(
+    welcome: WelcomeProto, transport: Transport, communicators: Communicators, control: Control, listen: str,
+    log: TextIO, folder: Path, files: Files,
+) -> Loop:  # fmt: skip
+    """Compiles and binds this worker's Programs, then meets the other workers.
+
+    Data is at home in ``folder``, and checkpoints are ``files``; the rest as in ``member.serve``.
+    """
+    from netpart.graph.subgraph import decode
+    from netpart.kernels.device import array_module
+    from netpart.launch.control.communication_codec import encode
+    from netpart.program.messages.communication import communications
+    from netpart.updaters import updater
+    from netpart.worker.player import Player
+
+    control.status.doing = lambda: "compiling its plan"
+    partition, number = decode(welcome.plan, folder)
+    cluster, rule = partition.cluster, updater(partition.job.updater)
+    serving = cluster.serves(rank := control.rank)
+    place = placed(welcome.device.split(","))[rank]
+    xp, device = array_module(place)
+    program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
+    control.status.doing = lambda: "allocating memory"
+    applied = rule if serving or not cluster.servers else None
+    player = Player(program, transport, xp, applied, welcome.seed, communicators=communicators)
+    control.status.doing = lambda: player.doing
+    loop = looped(player, transport, control, partition, welcome, files)
+    loop.share.begin()
+    played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
+    print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
+    memory = player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
+    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
+    ready.threads, ready.host = threads_of(os.environ), host()
+    ready.core.extend(os.sched_getaffinity(0))
+    ready.spoken.extend(encode(communications(program)))
+    ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
+    meet(control, transport, communicators, ready, welcome.deadline)
+    for ranks in communicators.found:
+        print(f"worker {rank}: NCCL among workers {', '.join(map(str, ranks))}", file=log, flush=True)
+    return loop
+
+
+def compiled(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:
+    """The Programs of worker ``number`` in its group on ``device``, or of a server; the updater keeps ``slots`` arrays
+    each."""
+    if number >= partition.workers - partition.servers:
+        from netpart.program.server import compile_server
+
+        return compile_server(partition, number, slots)
+    from netpart.program.compile import compile_worker
+    from netpart.program.kernels import kernels_of
+
+    own = 0 if partition.servers else slots
+    return compile_worker(partition, number, own, kernels=kernels_of(partition.job, device), group=group)
+
+
+def looped(
+    player: Player, transport: Transport, control: Control, partition: Partition, welcome: WelcomeProto, files: Files
+) -> Loop:
+    """What this worker does, as its place in the cluster asks."""
+    cluster, job = partition.cluster, partition.job
+    if cluster.serves(control.rank):
+        from netpart.launch.member.server_loop import ServerLoop
+
+        return ServerLoop(player, transport, control, job, welcome, files, cluster)
+    loop = Loop(player, transport, control, job, welcome, files, cluster)
+    if cluster.averages:
+        from netpart.launch.member.group_averages import Averages
+        from netpart.worker.group_averaging import Averaging
+
+        averaging = Averaging(player, transport, cluster, control.rank)
+        met, group = meetings(job, loop.first, loop.end), cluster.group(control.rank)
+        loop.averages = Averages(averaging, player, cluster, group, loop.first, met, loop.note_shown)
+    return loop
+
+
+def meet(
+    control: Control, transport: Transport, communicators: Communicators, ready: ReadyProto, deadline: float
+) -> None:  # fmt: skip
+    """Tells the coordinator where this worker listens and what it will say, and waits until everybody has."""
+    control.send(ControlProto(ready=ready))
+    control.status.doing = waiting(control.status.doing, "waiting for the other workers to get ready")
+    go: GoProto = control.receive("go").go
+    transport.connect({a.rank: a.address for a in go.address if a.rank != control.rank})
+    communicators.connect({tuple(c.rank): c.id for c in go.communicator}, deadline)
+
+
+def waiting(doing: Callable[[], str], words: str) -> Callable[[], str]:
+    """``words`` as long as ``doing`` says what it says now."""
+    before = doing()
+    return lambda: words if doing() == before else doing()

@@ -1,0 +1,78 @@
+"""Tracing: a worker's side of ``netpart profile``: one clock for all, training alone, and a report of what was done."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from netpart.launch.member.control_client import Control
+from netpart.launch.member.loop import Loop
+from netpart.program.peak import peak
+from netpart.proto.control_pb2 import ClockProto, ControlProto, HeldProto, TracedProto, TraceProto
+from netpart.worker.trace import Traced
+
+if TYPE_CHECKING:
+    from netpart.worker.player import Player
+
+ROUNDS = 16
+"""Questions for the time. The answer that comes back fastest is the best: it is wrong by no more than half of what it
+took (Cristian, Probabilistic clock synchronization, 1989)."""
+
+
+def trace(loop: Loop) -> None:
+    """Plays every training step and tells the coordinator what was done when, by its clock."""
+    ahead = clock_ahead(loop.control)
+    loop.player.trace.events = events = list[Traced]()
+    for step in range(loop.welcome.first_step, loop.job.train_steps):
+        loop.train(step)
+    loop.flush()
+    message = ControlProto(trace=encode(events, ahead))
+    message.trace.rank = loop.control.rank
+    add_memory(message.trace, loop.player)
+    loop.control.send(message)
+
+
+def clock_ahead(control: Control) -> float:
+    """Seconds that the coordinator's clock is ahead of this process's."""
+    found = []
+    for _ in range(ROUNDS):
+        asked = perf_counter()
+        control.send(ControlProto(clock=ClockProto()))
+        told = control.receive("clock").clock.seconds
+        answered = perf_counter()
+        found.append((answered - asked, told - (asked + answered) / 2))
+    return min(found)[1]
+
+
+def encode(traced: list[Traced], ahead: float) -> TraceProto:
+    """What was done, with every name and channel written once."""
+    numbers: dict[tuple[str, tuple[int, ...], int, int], int] = {}
+    message = TraceProto()
+    for name, start, end, channel, delay, micro in traced:
+        key = (name, tuple(map(int, channel)) if channel else (), delay, micro)
+        message.index.append(numbers.setdefault(key, len(numbers)))
+        message.start.append(start + ahead)
+        message.end.append(end + ahead)
+    kinds = (
+        TracedProto(name=name, channel=channel, delay=delay, micro=micro) for name, channel, delay, micro in numbers
+    )
+    message.what.extend(kinds)
+    return message
+
+
+def add_memory(message: TraceProto, player: Player) -> None:
+    """Tells the memory plan of a worker."""
+    program, highest = player.program, peak(player.program)
+    parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)
+    state = program.state_bytes
+    gradients = program.fixed_bytes - parameters - state - program.version_bytes
+    parts = {
+        "parameters": parameters, "versions": program.version_bytes, "gradients": gradients, "state": state,
+        "arena": program.arena_bytes, "workspace": player.machine.workspace_bytes, "wire": player.machine.wire_bytes,
+    }  # fmt: skip
+    depth = program.phases["train"].depth
+    held = ((name, nbytes) for name, nbytes in parts.items() if depth or name != "versions")
+    message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in held)
+    message.peak.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in highest.buffers)
+    actions = player.bound["train"].turns[0]
+    message.peak_at = actions[highest.instruction][1].name if actions else "nothing"

@@ -1,0 +1,123 @@
+"""Notes: what is kept of a run as it goes: metrics.jsonl, the latest metrics of every phase, the last checkpoint, and
+updates.jsonl if there are servers or groups that average."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TextIO
+
+from netpart.errors import DataError, NetpartError, came
+from netpart.launch.report.events import Event, Listener, Measured, Saved, Staleness, Updated
+from netpart.launch.report.workspace import refuse_removal
+
+
+class Notes:
+    """Hears every event, notes it, and passes it on. The workspace is this run's alone until ``close``.
+
+    A run that goes on from step ``first_step`` keeps what is noted up to there; a new one starts a new file.
+    Raises NetpartError for a workspace that cannot be written, or that another run is using.
+    """
+
+    def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:
+        self.file = open_alone(workspace / "metrics.jsonl")
+        kept = self.noted_until(first_step) if resumed else []
+        self.file.seek(0)
+        self.file.truncate()
+        self.file.writelines(kept)
+        self.listener: Callable[[Event], None] = listener or (lambda event: None)
+        self.latest: dict[str, dict[str, float]] = {}
+        self.tests: list[Measured] = []
+        self.stale = Counter[int]()
+        self.updates: TextIO | None = None
+        self.workspace = workspace
+        self.checkpoint = ""
+
+    def noted_until(self, step: int) -> list[str]:
+        """The lines of an earlier run up to ``step``; what it did beyond is done again."""
+        self.file.seek(0)
+        lines = []
+        for line in self.file:
+            with suppress(ValueError, KeyError, TypeError, RecursionError):  # a line may be torn: its run was killed
+                if json.loads(line)["step"] <= step:
+                    lines.append(line)
+        return lines
+
+    def hear(self, event: Event | Updated) -> None:
+        """Takes one event. Updates are many: they are noted, and not passed on. Raises DataError on a full disk."""
+        if isinstance(event, Updated):
+            return self.note_update(event)
+        if isinstance(event, Measured):
+            self.latest[event.phase] = event.metrics
+            self.tests += [event] if event.phase == "test" else []
+            with room(self.file):
+                self.file.write(json.dumps(asdict(event)) + "\n")
+                self.file.flush()
+        if isinstance(event, Saved):
+            self.checkpoint = str(event.path)
+        self.listener(event)
+        if isinstance(event, Saved):
+            self.refuse_removal()  # only now: what the run has learnt is saved
+
+    def refuse_removal(self) -> None:
+        """Raises DataError if somebody has removed the workspace."""
+        refuse_removal(self.file, self.workspace / "metrics.jsonl")
+
+    def note_update(self, event: Updated) -> None:
+        """Writes a line of updates.jsonl, which begins with the run."""
+        if self.updates is None:
+            self.updates = open(self.workspace / "updates.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - see close
+        made = event.update
+        self.stale[made.staleness] += 1
+        with room(self.updates):
+            self.updates.write(json.dumps({"rank": event.rank} | made._asdict() | {"staleness": made.staleness}) + "\n")
+
+    @property
+    def staleness(self) -> Staleness | None:
+        """How stale all updates were; None if nobody told of any."""
+        count, found = self.stale.total(), sorted(self.stale.items())
+        if not count:
+            return None
+        return Staleness(count, sum(stale * n for stale, n in found) / count, found[-1][0], dict(found))
+
+    def close(self) -> None:
+        """Gives the workspace free. Raises DataError where the disk has no room for the last updates."""
+        with suppress(OSError):  # it has told what it could not write
+            self.file.close()
+        if self.updates is not None:
+            with room(self.updates):
+                self.updates.close()
+
+
+@contextmanager
+def room(file: TextIO) -> Iterator[None]:
+    """Turns what a disk that is full says while lines are written to ``file`` into a DataError."""
+    try:
+        yield
+    except OSError as error:
+        got, hint = came(error), "free some, and go on with --resume"
+        raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
+
+
+def open_alone(path: Path) -> TextIO:
+    """Opens a file for reading and writing, which no other run has open; its folder is made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path, "a+", encoding="utf-8", errors="replace")  # noqa: SIM115 - its owner closes it
+    except OSError as error:
+        got, hint = came(error), "name another one with --workspace or cluster.workspace"
+        raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {got}; {hint}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        hint = "wait for it, or name another one with --workspace"
+        raise NetpartError(f"workspace {path.parent}: expected no other run in it, got one; {hint}") from None
+    except OSError:
+        pass  # a file system without locks: nobody else is seen, and nobody is kept out
+    return file

@@ -1,0 +1,83 @@
+"""How much sooner several workers are done than one: section 4.1 and equation 13 of Akintoye et al., 2021."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from netpart.errors import DataError, came
+from netpart.files import read_file
+from netpart.launch.report.events import Summary
+
+LARGEST = 1e300
+"""No figure of a summary is as large."""
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """``training`` is S = Ts / Tp of the training times; the others are the factors of equation 13: T1 / Tm of the
+    seconds of a step, TS1 / TSm of the steps of an epoch, E1 / Em of the epochs to an accuracy. None: not known."""
+
+    training: float | None
+    step: float | None
+    steps: float | None
+    epochs: float | None
+
+    @property
+    def equation_13(self) -> float | None:
+        """The product of the factors; None if one is not known."""
+        if self.step is None or self.steps is None or self.epochs is None:
+            return None
+        return self.step * self.steps * self.epochs
+
+
+def speedup(one: Summary, many: Summary, accuracy: float) -> Speedup:
+    """Of ``many`` over ``one``, both of one job; epochs count until a test had ``accuracy``, 0 to 1."""
+    same = one.steps == many.steps
+    return Speedup(
+        training=over(one.train_seconds, many.train_seconds) if same else None,
+        step=over(step_seconds(one), step_seconds(many)),
+        steps=over(one.steps_per_epoch, many.steps_per_epoch),
+        epochs=over(epochs_to(one, accuracy), epochs_to(many, accuracy)),
+    )
+
+
+def step_seconds(summary: Summary) -> float | None:
+    """Mean seconds of a training step."""
+    return summary.train_seconds / summary.steps if summary.steps else None
+
+
+def epochs_to(summary: Summary, accuracy: float) -> float | None:
+    """Epochs of training until a test first had ``accuracy``; None if none had."""
+    step = next((step for step, found in summary.accuracies if found >= accuracy and step), None)
+    return over(step, summary.steps_per_epoch)
+
+
+def over(a: float | None, b: float | None) -> float | None:
+    """a / b, if both are known."""
+    return a / b if a is not None and b else None
+
+
+def checked(summary: Summary) -> Summary:
+    """``summary``, whose figures are numbers. Raises ValueError."""
+    pairs = [tuple(pair) for pair in summary.accuracies]
+    steps = [n for pair in pairs for n in pair]
+    for figure in (summary.steps, summary.train_seconds, summary.steps_per_epoch or 0, *steps):
+        if not isinstance(figure, int | float) or not abs(figure) < LARGEST:
+            raise ValueError(f"a figure {str(figure)[:40]!r}")
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("accuracies that are no pairs")
+    return summary
+
+
+def read_summary(path: Path) -> Summary:
+    """What ``netpart run --summary`` wrote. Raises DataError for a file that is none."""
+    try:
+        found = json.loads(read_file(path))
+        known = {field.name for field in fields(Summary)}
+        return checked(Summary(**{key: value for key, value in found.items() if key in known}))
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        got = came(error) if isinstance(error, OSError) else error
+        hint = "run the job on one worker with --summary"
+        raise DataError(f"{path}: expected a summary of `netpart run --summary`, got {got}; {hint}") from error

@@ -1,0 +1,57 @@
+"""Host files: a host per line, "node1:4" for four workers, # for comments; and the way from here to those hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netpart.errors import ConfigError, NetpartError, came
+from netpart.files import read_file
+from netpart.launch.control import address
+from netpart.launch.control.address import ANY_PORT, is_loopback, tcp_address
+
+HINT = 'write one, a host per line, as "node1:4"'
+
+
+def read(path: Path) -> list[str]:
+    """The names of the hosts in a file. Raises ConfigError if it cannot be read or names none, or for an IPv6 address,
+    which mpiexec takes for a name and a number of workers."""
+    try:
+        lines = read_file(path).decode().splitlines()
+    except OSError as error:
+        raise ConfigError(f"--hosts {path}", "a host file", came(error), HINT) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"--hosts {path}", "a host file", "no UTF-8 text", HINT) from None
+    words = [found[0] for line in lines if (found := line.partition("#")[0].split())]
+    for word in words:
+        if word.count(":") > 1 or "[" in word:
+            hint = "give the host a name, in /etc/hosts or DNS"
+            raise ConfigError(f"--hosts {path}", "names or IPv4 addresses, as mpiexec reads them", word, hint)
+    hosts = [word.partition(":")[0] for word in words]
+    if not hosts:
+        raise ConfigError(f"--hosts {path}", "a host file", "one that names none", HINT)
+    return hosts
+
+
+def control_address(path: Path) -> str:
+    """Where the coordinator listens for workers on the hosts of a file: a free port of ``own_address``."""
+    return tcp_address(own_address(read(path)), ANY_PORT)
+
+
+def own_address(hosts: list[str]) -> str:
+    """The address of this host that all of ``hosts`` reach it at; loopback if they are this host.
+
+    Raises NetpartError for a host nobody knows, ConfigError if different hosts are reached from different addresses.
+    """
+    found = {way for host in hosts if not is_loopback(way := way_to(host))}
+    if len(found) > 1:
+        several = ", ".join(sorted(found))
+        raise ConfigError("--hosts", "one address to be reached at", several, "choose one with --listen")
+    return found.pop() if found else "127.0.0.1"
+
+
+def way_to(host: str) -> str:
+    """The address of this host from which packets to ``host`` would leave. Raises NetpartError if there is no way."""
+    try:
+        return address.way_to(host)
+    except OSError as error:
+        raise NetpartError(f"host {host}: expected to be reachable, got {error}; check its name") from None

@@ -1,0 +1,125 @@
+"""JoinTeam: workers that come from other hosts, and processes on this one beside them.
+
+netpart run JOB --workers 3 --local 1 --listen tcp://10.0.0.1:5555     worker 0
+netpart worker --join tcp://10.0.0.1:5555                              worker 1, on another host
+netpart worker --join tcp://10.0.0.1:5555                              worker 2, on a third
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from netpart.launch.control.address import host_and_port, listening
+from netpart.launch.control.framing import plain
+from netpart.launch.control.seats import Seats
+from netpart.launch.control.token import VARIABLE, Token, keep, refuse_pinned
+from netpart.launch.member.join import WAIT_SECONDS
+from netpart.launch.report.events import Invited
+from netpart.launch.teams.processes import ProcessTeam, control_address
+from netpart.proto.control_pb2 import JoinedProto, JoinProto
+from netpart.resources import version
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Where workers of other hosts join a run, and how many of its workers this host starts itself.
+
+    ``listen`` is tcp://HOST:PORT, by which the others reach this host. ``token`` None makes one and leaves it in the
+    workspace while the run goes on. ``wait`` is for how many seconds to wait for everybody.
+    """
+
+    listen: str
+    local: int = 0
+    token: Token | None = None
+    wait: float = WAIT_SECONDS
+    token_file: Path | None = None
+    """Where ``token`` was read, if that was a file."""
+
+    def __post_init__(self) -> None:
+        refuse_pinned(self.token, str(self.token_file or VARIABLE))
+
+    @property
+    def address(self) -> str:
+        """``listen`` by number. Raises ConfigError if it is none that other hosts could use as it stands."""
+        return listening(self.listen, "--listen")
+
+
+class JoinTeam(ProcessTeam):
+    """``workers``, the first ``meeting.local`` of them processes of this host; ``seats`` are the others, by rank."""
+
+    def __init__(self, workers: int, meeting: Meeting, workspace: Path, threads: int = 0) -> None:
+        listen = meeting.address.rpartition(":")[0] + ":*"
+        super().__init__(min(meeting.local, workers), workspace / "log", listen, threads)
+        self.meeting, self.token_file = meeting, workspace / "token"
+        self.seats: dict[int, str] = dict.fromkeys(range(self.workers, workers), "")
+        self.here = control_address() if self.workers else ""
+        self.met_ranks = set[int]()
+        self.start_seconds, self.absent_hint = meeting.wait, "run `netpart worker` on its host, or look at what it says"
+
+    def start(self, control: str, seats: Seats) -> None:
+        if self.meeting.token is None:
+            keep(self.token_file, seats.token)
+        super().start(control, seats)
+
+    def invitation(self) -> Invited | None:
+        """A command that can be copied: what a shell would take for something else is quoted."""
+        if not self.seats:
+            return None
+        missing, given = self.missing(), self.meeting.token_file
+        command = shlex.join(["netpart", "worker", "--join", self.meeting.listen])
+        if self.meeting.token is None:
+            return Invited(missing, f"{VARIABLE}=$({self.fetching()}) {command}")
+        if given is None:
+            return Invited(missing, command, f"this {VARIABLE}")
+        return Invited(missing, f"{command} --token-file {shlex.quote(given.name)}", f"a copy of {given.absolute()}")
+
+    def fetching(self) -> str:
+        """The command that shows another host the token; a shell there reads it once more."""
+        host, _ = host_and_port(self.meeting.listen, "--listen")
+        file = str(self.token_file.absolute())
+        return f"ssh {host} cat {file if shlex.quote(file) == file else shlex.quote(shlex.quote(file))}"
+
+    def missing(self) -> tuple[int, ...]:
+        """Ranks that nobody has taken."""
+        return tuple(rank for rank, where in self.seats.items() if not where)
+
+    def admit(self, wish: JoinProto) -> JoinedProto:
+        missing = self.missing()
+        if wish.version != version():
+            return JoinedProto(
+                refused=f"expected netpart {version()}, got {plain(wish.version)}; install the same on every host"
+            )
+        if not missing:
+            return JoinedProto(refused="expected fewer workers: everybody is there; raise --workers to use more")
+        rank = wish.rank if wish.HasField("rank") else missing[0]
+        if rank not in missing:
+            some = ", ".join(map(str, missing))
+            why = "is taken" if rank in self.seats or 0 <= rank < self.workers else "does not exist"
+            return JoinedProto(
+                refused=f"expected a rank that is free, got {rank}, which {why}; free: {some}. Omit --rank"
+            )
+        self.seats[rank] = plain(wish.host) or "a host without a name"
+        return JoinedProto(rank=rank)
+
+    def met(self, rank: int, pid: int) -> None:
+        self.met_ranks.add(rank)
+
+    def leave(self, rank: int) -> None:
+        self.seats[rank] = ""
+
+    def where(self, rank: int) -> str:
+        return self.seats.get(rank, "")
+
+    def stopped(self, rank: int) -> bool:
+        """Nobody can look at a process of another host: if it is not heard, it is lost."""
+        return rank in self.met_ranks if rank in self.seats else super().stopped(rank)
+
+    def log_tail(self, rank: int, lines: int = 12) -> str:
+        return "" if rank in self.seats else super().log_tail(rank, lines)
+
+    def kill(self) -> None:
+        super().kill()
+        if self.meeting.token is None:
+            self.token_file.unlink(missing_ok=True)

@@ -1,0 +1,131 @@
+"""MpiTeam: workers that mpiexec starts, on this host or on those of a host file, and that exchange tensors through MPI.
+
+    netpart run ── mpiexec ─┬─ proxy of host 1 ─┬─ guard ── worker 0
+        ▲                   │                   └─ guard ── worker 1
+        │                   └─ proxy of host 2 ─── guard ── worker 2
+        └──── control plane: every worker connects here
+
+mpiexec ends all workers, stopped ones too, when one ends badly or when it ends itself, and it dies with this process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from netpart.launch.control.seats import Seats
+from netpart.launch.control.signals import held_back
+from netpart.launch.control.token import VARIABLE
+from netpart.launch.teams import mpiexec
+from netpart.launch.teams.exit_status import how, log_tail
+from netpart.launch.teams.processes import surroundings
+from netpart.launch.teams.team import Team
+
+TETHER = (sys.executable, "-P", "-m", "netpart.launch.teams.tether")
+RANK = (sys.executable, "-P", "-m", "netpart.launch.teams.mpi_entry")
+END_SECONDS = 1.0
+"""What mpiexec gets to end its workers before it is killed, and they with it."""
+
+
+class MpiTeam(Team):
+    """``workers`` ranks, on ``hosts`` (a host file) or on this host; their logs are ``log_folder``/worker-N.log.
+
+    Each computes on ``threads``; 0 is a share of the cores of its host, which it works out there.
+    Starting it raises NetpartError if mpiexec or mpi4py is missing.
+    """
+
+    parting_seconds = 0.0
+
+    def __init__(
+        self, workers: int, log_folder: Path, hosts: Path | None = None, rank: Sequence[str] = RANK, threads: int = 0
+    ) -> None:
+        self.workers, self.log_folder, self.hosts, self.rank = workers, log_folder, hosts, rank
+        self.threads = threads
+        self.process: subprocess.Popen[bytes] | None = None
+        self.pids: dict[int, int] = {}
+        self.watches: list[int] = []
+
+    def start(self, control: str, seats: Seats) -> None:
+        found = mpiexec.find()
+        self.log_folder.mkdir(parents=True, exist_ok=True)
+        for rank in range(self.workers):
+            self.log(rank).unlink(missing_ok=True)
+        options = mpiexec.arguments(self.workers, self.log_folder, self.hosts, urlsplit(control).hostname or "")
+        variables = {
+            "NETPART_CONTROL": control, VARIABLE: seats.master.text, "NETPART_WORKERS": str(self.workers),
+            "NETPART_THREADS": str(self.threads),
+        }  # fmt: skip
+        with open(self.said, "wb") as said, held_back():
+            self.process = subprocess.Popen(
+                [*TETHER, str(os.getpid()), found, *options, *self.rank], stdin=subprocess.DEVNULL,
+                stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
+                env=os.environ | surroundings() | variables,
+            )  # fmt: skip
+            self.watches = [os.pidfd_open(self.process.pid)]
+
+    @property
+    def said(self) -> Path:
+        """Where mpiexec's own words go."""
+        return self.log_folder / "mpiexec.log"
+
+    def log(self, rank: int) -> Path:
+        """Where a worker's words go."""
+        return self.log_folder / f"worker-{rank}.log"
+
+    def met(self, rank: int, pid: int) -> None:
+        self.pids[rank] = pid
+        if self.hosts is None:
+            with suppress(ProcessLookupError):
+                self.watches.append(os.pidfd_open(pid))
+
+    def descriptors(self) -> list[int]:
+        return self.watches[:1]
+
+    def dead(self) -> dict[int, str]:
+        code = self.process.poll() if self.process is not None else None
+        if code is None:
+            return {}
+        found = {rank: end for rank in range(self.workers) if (end := self.end(rank))}
+        signals = {rank: end for rank, end in found.items() if "signal" in end}
+        return signals | found or {0: f"mpiexec, that is: {how(code)}, see {self.said}"}
+
+    def end(self, rank: int) -> str:
+        """How a worker has ended, as its guard says in its log; "" for one that was ended with the others."""
+        said = re.search(r"^process \d+ ended: (.+)$", log_tail(self.log(rank), 1))
+        return said[1] if said else ""
+
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def stopped(self, rank: int) -> bool:
+        if rank not in self.pids:
+            return False
+        if self.hosts is not None:
+            return True
+        try:
+            status = Path(f"/proc/{self.pids[rank]}/stat").read_text(encoding="utf-8")
+        except OSError:
+            return True
+        return status.rpartition(")")[2].split()[0] in "Tt"
+
+    def log_tail(self, rank: int, lines: int = 12) -> str:
+        return log_tail(self.log(rank), lines)
+
+    def kill(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_SECONDS)
+            self.process.kill()
+            self.process.wait()
+        for watch in self.watches:
+            select.select([watch], [], [], END_SECONDS)
+            os.close(watch)
+        self.watches = []

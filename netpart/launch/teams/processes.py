@@ -1,0 +1,111 @@
+"""ProcessTeam: one process per worker on this host, spawned anew, dying with their parent."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+from netpart.errors import NetpartError, came
+from netpart.launch.control.cores import shared
+from netpart.launch.control.seats import Seats
+from netpart.launch.control.signals import held_back
+from netpart.launch.control.token import VARIABLE, Token
+from netpart.launch.teams.exit_status import how, log_tail
+from netpart.launch.teams.team import Team
+
+ROOT = Path(__file__).resolve().parents[2]
+"""Where this netpart is imported from; workers must run the same one, whatever folder they are started in."""
+COMMAND = (sys.executable, "-P", "-m", "netpart.launch.teams.worker_entry")
+
+
+class ProcessTeam(Team):
+    """``workers`` processes, their logs ``log_folder``/worker-N.log, of ``threads`` each (0: a share of the cores)."""
+
+    parting_seconds = 0.0
+
+    def __init__(self, workers: int, log_folder: Path, listen: str = "ipc", threads: int = 0) -> None:
+        self.workers, self.log_folder, self.listen, self.threads = workers, log_folder, listen, threads
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.watches: list[int] = []
+
+    def start(self, control: str, seats: Seats) -> None:
+        self.log_folder.mkdir(parents=True, exist_ok=True)
+        for rank in range(self.workers):
+            try:
+                self.spawn(rank, os.environ | self.variables(rank, control, seats.ticket(rank)))
+            except OSError as error:
+                raise NetpartError(f"worker {rank}: expected to be started, got {came(error)}") from error
+
+    def spawn(self, rank: int, environment: dict[str, str]) -> None:
+        """Starts one worker. Raises OSError."""
+        with open(self.log(rank), "wb") as log, held_back():  # until somebody knows the process, to end it
+            process = subprocess.Popen(
+                COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )  # fmt: skip
+            self.processes.append(process)
+            self.watches.append(os.pidfd_open(process.pid))
+
+    def variables(self, rank: int, control: str, ticket: Token) -> dict[str, str]:
+        """What a worker must know before it can ask."""
+        own = {
+            "NETPART_RANK": str(rank),
+            "NETPART_CONTROL": control,
+            VARIABLE: ticket.text,
+            "NETPART_LISTEN": self.listen,
+            "NETPART_PARENT": str(os.getpid()),
+        }
+        return surroundings() | shared(self.workers, self.threads) | own
+
+    def log(self, rank: int) -> Path:
+        """Where a worker's words go."""
+        return self.log_folder / f"worker-{rank}.log"
+
+    def descriptors(self) -> list[int]:
+        return self.watches
+
+    def dead(self) -> dict[int, str]:
+        codes = {rank: process.poll() for rank, process in enumerate(self.processes)}
+        return {rank: how(code) for rank, code in codes.items() if code is not None}
+
+    def running(self) -> bool:
+        return any(process.poll() is None for process in self.processes)
+
+    def stopped(self, rank: int) -> bool:
+        try:
+            found = os.waitid(os.P_PID, self.processes[rank].pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        return found is not None
+
+    def log_tail(self, rank: int, lines: int = 12) -> str:
+        return log_tail(self.log(rank), lines)
+
+    def kill(self) -> None:
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+        for process in self.processes:
+            process.wait()
+        for watch in self.watches:
+            os.close(watch)
+        self.watches = []
+
+
+def control_address(scheme: str = "ipc") -> str:
+    """Where a coordinator listens for workers of this host, or of this process: nothing on disk, nothing beyond it."""
+    name = f"netpart-control-{secrets.token_hex(8)}"
+    return f"inproc://{name}" if scheme == "inproc" else f"ipc://@{name}"
+
+
+def surroundings() -> dict[str, str]:
+    """Environment that every process of a run has: this netpart, and what it says at once."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {
+        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONUNBUFFERED": "1",
+    }

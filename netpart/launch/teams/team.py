@@ -1,0 +1,90 @@
+"""Team: the workers of a run as the coordinator sees them: who is dead, what they last said, how to end them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+from netpart.launch.control.seats import Seats
+from netpart.launch.control.signals import held_back
+from netpart.launch.report.events import Invited
+from netpart.proto.control_pb2 import JoinedProto, JoinProto
+
+START_SECONDS = 60.0
+"""How long a worker may take to introduce itself."""
+
+
+class Team(ABC):
+    """Started workers. Leaving the context ends them all and leaves nothing behind.
+
+    ``parting_seconds`` is how long they get to end by themselves after a failure: 0 where they can be killed.
+    ``start_seconds`` is how long they may take to introduce themselves, ``absent_hint`` what to do about one that did
+    not. ``here`` is where the workers that it starts on this host find the coordinator, "" for where all others do.
+    """
+
+    parting_seconds: float
+    start_seconds: float = START_SECONDS
+    absent_hint: str = "look at its log"
+    here: str = ""
+
+    @abstractmethod
+    def start(self, control: str, seats: Seats) -> None:
+        """Starts every worker; each connects to the coordinator at ``control`` and shows the ticket of its seat."""
+
+    def met(self, rank: int, pid: int) -> None:
+        """Hears of which process a worker is, from the worker itself; for teams that do not start them one by one."""
+        return
+
+    def invitation(self) -> Invited | None:
+        """Whom the team waits for, and how they come; None where it starts everybody itself. Asked after ``start``."""
+        return None
+
+    def admit(self, wish: JoinProto) -> JoinedProto:
+        """The answer to somebody who knows the token and asks to be a worker."""
+        return JoinedProto(refused="expected nobody: this run starts its workers itself")
+
+    def leave(self, rank: int) -> None:
+        """Hears that a worker which was admitted has not introduced itself: its place is free again."""
+        return
+
+    def missing(self) -> tuple[int, ...]:
+        """Ranks that nobody has taken."""
+        return ()
+
+    def where(self, rank: int) -> str:
+        """The place of a worker in words; "" if it is this host."""
+        return ""
+
+    @abstractmethod
+    def descriptors(self) -> list[int]:
+        """File descriptors that become readable when a worker ends; they wake the coordinator."""
+
+    @abstractmethod
+    def dead(self) -> dict[int, str]:
+        """Workers that have ended, and how: "exit code 1", "signal 9"."""
+
+    @abstractmethod
+    def running(self) -> bool:
+        """True while a worker that was started has not ended."""
+
+    @abstractmethod
+    def stopped(self, rank: int) -> bool:
+        """True if a worker that is not heard must be taken for stopped or lost; False if it is seen to run."""
+
+    @abstractmethod
+    def log_tail(self, rank: int, lines: int = 12) -> str:
+        """The last lines that a worker wrote."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Ends every worker at once, also stopped ones, and waits until they are gone."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with held_back(ending=True):
+            self.kill()

@@ -1,0 +1,22 @@
+"""Tether: runs a command that dies with the process that started it, also by kill -9.
+
+python -m netpart.launch.teams.tether PARENT COMMAND …      PARENT: id of that process
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from netpart.launch.teams.worker_entry import die_with_parent
+
+
+def main() -> None:
+    """Becomes the command; the kernel keeps the tie across exec."""
+    parent, *command = sys.argv[1:]
+    die_with_parent(int(parent))
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    main()

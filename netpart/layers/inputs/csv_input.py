@@ -1,0 +1,107 @@
+"""kCSVInput: lines ``label,v1,v2,...`` of a text file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from netpart.data.signatures import HEAD, is_text, looks_like
+from netpart.data.source import RowSource
+from netpart.data.stores.decode import csv_decoder
+from netpart.data.stores.store import Store, open_store
+from netpart.errors import DataError
+from netpart.layers.checks import fault
+from netpart.layers.inputs.rows import RowInput
+from netpart.layers.inputs.stores import layer_store, store_rows
+from netpart.spec import Shape, Spec
+
+SEPARATORS = ",", ";", "\t", "|", " "
+"""What separates the values of a line in most files."""
+
+
+def numbers_in(line: bytes, separator: str) -> int:
+    """How many of the fields of a line are numbers."""
+    return sum(map(is_number, line.split(separator.encode())))
+
+
+def is_number(column: bytes) -> bool:
+    """True for text that is a number."""
+    try:
+        float(column)
+    except ValueError:
+        return False
+    return True
+
+
+def not_values(line: bytes, separator: str, header: bool) -> str:
+    """What is wrong with a first line in which no field is a number; "" if decoding it says it better.
+
+    ``header``: the lines above it are left out already.
+    """
+    shown, other = repr(line[:40].decode(errors="replace")), max(SEPARATORS, key=lambda each: numbers_in(line, each))
+    if numbers_in(line, separator):
+        return ""
+    if numbers_in(line, other):
+        hint = f"write separator: {quoted(other)} in store_conf"
+        return f"expected values separated by {quoted(separator)}, got {shown}; {hint}"
+    if header or not any(chr(byte).isalpha() for byte in line):
+        return ""
+    return f"expected values, got a header, {shown}; delete it, or say header: true in store_conf"
+
+
+def quoted(separator: str) -> str:
+    """A separator as a job writes it."""
+    return '"{}"'.format(separator.replace("\t", "\\t"))
+
+
+@final
+class CSVInput(RowInput):
+    """Rows are (value - mean) / std in the shape of store_conf, or a vector as long as the first line."""
+
+    types: ClassVar[tuple[str, ...]] = ("kCSVInput",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf",)
+    field = "store_conf"
+
+    def infer(self) -> tuple[Spec, ...]:
+        if not self.conf.store_conf.separator:
+            raise fault(self, "a separator", "an empty one", 'write separator: ","', "store_conf", "separator")
+        self.labelled = self.conf.store_conf.has_label
+        return super().infer()
+
+    def sample(self) -> Shape:
+        conf = self.conf.store_conf
+        if conf.shape:
+            return tuple(conf.shape)
+        with self._store() as store:
+            return (len(store.value(0).split(conf.separator.encode())) - self.labelled,)
+
+    def records(self) -> int | None:
+        with self._store() as store:
+            return len(store)
+
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
+        decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, self.labelled, dtype)
+        return store_rows(self, self._store(), decode, self._file, batch, seed)
+
+    def _store(self) -> Store:
+        """The lines of the file. Raises DataError for what begins with something else than values."""
+        store = layer_store(self, "textfile")
+        first = store.value(0)
+        kind, use = looks_like(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")
+        if kind or b"\0" in first:
+            use = use or "records of a kvfile are read by type: kRecordInput"
+            raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
+        if wrong := not_values(first, self.conf.store_conf.separator, self.conf.store_conf.header):
+            raise DataError(f"{store.place(0)}: {wrong}")
+        return store
+
+    def _file(self, path: Path, purpose: str) -> Any:
+        decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, has_label=False, dtype=np.float64)
+        with open_store("textfile", path) as store:
+            try:
+                return decode(store.value(0))[0]
+            except DataError as error:
+                raise DataError(f"{store.place(0)}: {error}") from error

@@ -1,0 +1,51 @@
+"""kMnist (deprecated: use kRecordInput): square grey images, x / norm_a - norm_b."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, final
+
+from numpy.typing import DTypeLike
+
+from netpart.data.stores.decode import Decode, record_shape
+from netpart.data.stores.mnist_format import mnist_decoder, mnist_shape
+from netpart.data.stores.rows import RowReader
+from netpart.data.stores.store import open_store
+from netpart.errors import DataError
+from netpart.layers.checks import at_least, fault
+from netpart.layers.inputs.parser import Parser
+from netpart.layers.inputs.shard_data import RecordSpec
+from netpart.spec import Spec
+
+
+@final
+class Mnist(Parser):
+    """Output (batch, s, s), where s is mnist_conf.resize or, without it, that of the first record.
+
+    The elastic distortions of mnist_conf had no effect in SINGA either.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kMnist",)
+    confs: ClassVar[tuple[str, ...]] = ("mnist_conf",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        source, conf = self.records(), self.conf.mnist_conf
+        if conf.norm_a == 0:
+            raise fault(self, "a norm_a to divide by", "0", "write norm_a: 1", "mnist_conf", "norm_a")
+        self.size = at_least(self, 0, conf.resize, "mnist_conf", "resize") or self._stored(source)
+        return (Spec((source.rows, self.size, self.size)),)
+
+    def decoder(self, dtype: DTypeLike) -> Decode:
+        return mnist_decoder(self.conf.mnist_conf.norm_a, self.conf.mnist_conf.norm_b, self.size, dtype)
+
+    def read(self, reader: RowReader, step: int, lo: int, hi: int, out: Any) -> None:
+        reader.read(step, lo, hi, out, None)
+
+    def _stored(self, source: RecordSpec) -> int:
+        if source.path is None:
+            raise fault(self, "a resize, as its source has no file", "none", "write resize: 28", "mnist_conf")
+        with open_store("kvfile", source.path) as store:
+            shape = record_shape(store)
+        try:
+            return mnist_shape(shape)[0]
+        except DataError as error:
+            raise DataError(f"{source.path}: record 0: {error}") from error

@@ -1,0 +1,57 @@
+"""What the parsers of opaque records share: rows of the batch, decoded on the worker that needs them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import DTypeLike
+
+from netpart.data.stores.decode import Decode
+from netpart.data.stores.rows import RowReader
+from netpart.kernels.op import Array, Op
+from netpart.layers.checks import fault, sources
+from netpart.layers.inputs.shard_data import RecordSpec
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
+from netpart.spec import Region
+
+if TYPE_CHECKING:
+    from netpart.kernels.reference import Kernels
+
+
+class Parser(Layer):
+    """Reads a kShardData; a subclass decodes one value and says which of the two results it outputs."""
+
+    @abstractmethod
+    def decoder(self, dtype: DTypeLike) -> Decode:
+        """What turns the bytes of a record into elements and label, which are computed with in ``dtype``."""
+
+    @abstractmethod
+    def read(self, reader: RowReader, step: int, lo: int, hi: int, out: Any) -> None:
+        """Fills ``out`` with rows ``lo`` to ``hi`` of the mini-batch of ``step``."""
+
+    def records(self) -> RecordSpec:
+        """The spec of the source; raises ConfigError if it holds no records."""
+        (spec,) = sources(self, "the kShardData layer")
+        if not isinstance(spec, RecordSpec):
+            raise fault(self, "records of a kShardData layer", f"{spec.dtype} {spec.shape}", "", "srclayers", 0)
+        return spec
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return (0,)
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(((),))
+
+    def forward(self, kernels: Kernels, call: Call) -> Op:
+        lo, hi = (call.first_row + end for end in call.region[0])
+        readers = dict[int, RowReader]()
+
+        def fill(out: Array) -> None:
+            records = call.x[0][0]
+            if id(records) not in readers:
+                readers[id(records)] = records.reader(self.decoder(kernels.dtype))
+            self.read(readers[id(records)], records.step, lo, hi, out)
+
+        return kernels.feed(call.y[:1], fill)

@@ -1,0 +1,43 @@
+"""kRecordInput: RecordProto records of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from netpart.data.source import RowSource
+from netpart.data.stores.decode import record_decoder, record_shape
+from netpart.data.stores.mean import read_mean, read_std
+from netpart.layers.inputs.rows import RowInput
+from netpart.layers.inputs.stores import layer_store, store_rows
+from netpart.spec import Shape
+
+
+@final
+class RecordInput(RowInput):
+    """Rows are (element - mean) / std in the shape of store_conf, or of the first record."""
+
+    types: ClassVar[tuple[str, ...]] = ("kRecordInput",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf",)
+    field = "store_conf"
+
+    def sample(self) -> Shape:
+        if self.conf.store_conf.shape:
+            return tuple(self.conf.store_conf.shape)
+        with layer_store(self, "kvfile") as store:
+            return record_shape(store)
+
+    def records(self) -> int | None:
+        with layer_store(self, "kvfile") as store:
+            return len(store)
+
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
+        store = layer_store(self, "kvfile")
+        return store_rows(self, store, record_decoder(self.output.shape[1:]), self._file, batch, seed)
+
+    def _file(self, path: Path, purpose: str) -> Any:
+        read = read_std if purpose == "std" else read_mean
+        return read(path, self.output.shape[1:], self.conf.store_conf.backend or "kvfile")

@@ -1,0 +1,80 @@
+"""kShardData (deprecated: use kRecordInput): the opaque records of a data shard, for parsers to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, final
+
+from netpart.data.stores.decode import Decode
+from netpart.data.stores.rows import RowReader
+from netpart.data.stores.store import Store, open_store
+from netpart.kernels.op import Op
+from netpart.layers.checks import at_least, fault, sources
+from netpart.layers.inputs.stores import data_path, skipped
+from netpart.layers.layer import Layer
+from netpart.layers.part import Call, Needs
+from netpart.spec import RECORD, Region, Spec
+
+
+@dataclass(frozen=True)
+class RecordSpec(Spec):
+    """A batch of opaque records that also says where they lie, as a parser's shape may depend on them."""
+
+    path: Path | None = None
+
+
+@dataclass
+class Records:
+    """The rows of the current step, as they lie in the store; parsers decode them."""
+
+    store: Store
+    batch: int
+    skip: int
+    step: int = 0
+
+    def reader(self, decode: Decode) -> RowReader:
+        """The rows as ``decode`` reads them."""
+        return RowReader(self.store, decode, batch=self.batch, skip=self.skip)
+
+
+@final
+class ShardData(Layer):
+    """Its output has shape () and counts the records in Spec.rows; every worker with a parser reads its own."""
+
+    types: ClassVar[tuple[str, ...]] = ("kShardData",)
+    confs: ClassVar[tuple[str, ...]] = ("sharddata_conf",)
+    is_input: ClassVar[bool] = True
+
+    def infer(self) -> tuple[Spec, ...]:
+        sources(self)
+        if not self.conf.HasField("sharddata_conf"):
+            raise fault(self, "a sharddata_conf", "none", "add sharddata_conf { path: ... batchsize: ... }")
+        conf = self.conf.sharddata_conf
+        self.path = data_path(self, conf.path, "sharddata_conf", "path")
+        rows = self.rows_override or at_least(self, 1, conf.batchsize, "sharddata_conf", "batchsize")
+        at_least(self, 0, conf.random_skip, "sharddata_conf", "random_skip")
+        return (RecordSpec((), RECORD, rows, self.path),)
+
+    def row_sizes(self) -> tuple[int, ...]:
+        """Rows of the mini-batch."""
+        return (self.conf.sharddata_conf.batchsize,)
+
+    def check_data(self, phase: int = 1) -> None:
+        open_store("kvfile", self.path).close()
+
+    def cuts(self) -> tuple[int | str, ...]:
+        return ()
+
+    def needs(self, region: Region, term: Region | None = None) -> Needs:
+        return Needs(())
+
+    def forward(self, kernels: object, call: Call) -> Op:
+        skip = skipped(self, self.conf.sharddata_conf.random_skip, call.seed)
+        records = Records(open_store("kvfile", self.path), call.rows or self.output.rows, skip)
+
+        def run() -> None:
+            records.step = call.clock.step
+            call.y[0][0] = records
+
+        return Op(run, captured=False)

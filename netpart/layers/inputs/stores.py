@@ -1,0 +1,77 @@
+"""How input layers read store_conf: the path, the backend, the order of the rows and their scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netpart.data.stores.decode import Decode
+from netpart.data.stores.rows import RowReader
+from netpart.data.stores.store import open_store
+from netpart.errors import DataError
+from netpart.kernels import philox
+from netpart.layers.checks import at_least, fault
+from netpart.layers.layer import Layer
+
+if TYPE_CHECKING:
+    from netpart.data.stores.store import Store
+
+ReadFile = Callable[[Path, str], Any]
+"""(path, purpose "mean" or "std") -> array of the shape of a row."""
+
+
+def data_path(layer: Layer, path: str, *at: str) -> Path:
+    """Where ``path`` lies: in the conf's folder or, if it is not there, in the working directory."""
+    if not path:
+        raise fault(layer, "the path of its data", "none", f'write {at[-1]}: "..." in {at[0]}', *at)
+    beside = layer.folder / path
+    return Path(path) if not beside.exists() and Path(path).exists() else beside
+
+
+def layer_store(layer: Layer, backend: str) -> Store:
+    """Opens the store of store_conf, of type ``backend`` unless it names another; raises DataError."""
+    conf = layer.conf.store_conf
+    if conf.encoded:
+        raise fault(layer, "plain records", "encoded: true", "store decoded images", "store_conf", "encoded")
+    store = open_store(conf.backend or backend, data_path(layer, conf.path, "store_conf", "path"))
+    if conf.header and (conf.backend or backend) != "textfile":
+        raise fault(layer, "header: true of a textfile", conf.backend or backend, "omit it", "store_conf", "header")
+    if conf.header:
+        store.skip(1)
+    return store
+
+
+def skipped(layer: Layer, most: int, seed: int) -> int:
+    """Records to skip before the first step: drawn once from 0..``most``, the same for every cut."""
+    return philox.integer(philox.key(seed, layer.name, "random_skip"), 0, 0, 0, 0, most + 1)
+
+
+def store_rows(layer: Layer, store: Store, decode: Decode, read_file: ReadFile, batch: int, seed: int) -> RowReader:
+    """The rows of a store as store_conf says: skipped, shuffled and scaled."""
+    conf = layer.conf.store_conf
+    order = philox.key(seed, layer.name, "shuffle")
+    at_least(layer, 0, conf.random_skip, "store_conf", "random_skip")
+    return RowReader(
+        store,
+        decode,
+        batch=batch,
+        skip=skipped(layer, conf.random_skip, seed),
+        shuffle_key=(lambda epoch: philox.permutation(order, epoch, len(store))) if conf.shuffle else None,
+        mean=_scaling(layer, "mean", conf.mean_value, read_file),
+        std=_scaling(layer, "std", conf.std_value if conf.HasField("std_value") else 1.0, read_file),
+    )
+
+
+def _scaling(layer: Layer, purpose: str, value: float, read_file: ReadFile) -> Any:
+    at = "store_conf", f"{purpose}_file"
+    path = getattr(layer.conf.store_conf, at[-1])
+    if path:
+        try:
+            return read_file(data_path(layer, path, *at), purpose)
+        except DataError as error:
+            error.at = at
+            raise
+    if purpose == "std" and value <= 0:
+        raise fault(layer, "a positive std_value", f"{value:g}", "leave it out", "store_conf", "std_value")
+    return value

@@ -1,0 +1,58 @@
+"""kSyntheticInput: labelled samples drawn from the seed; needs no file."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from netpart.data.repeated import repeated
+from netpart.data.source import RowSource
+from netpart.data.synthetic import Synthetic
+from netpart.layers.checks import at_least, fault
+from netpart.layers.inputs.rows import RowInput
+from netpart.layers.layer import Layer
+from netpart.spec import Shape
+
+TRAIN = 1
+
+
+@final
+class SyntheticInput(RowInput):
+    """A smooth pattern per class plus noise. Training and test rows differ and share the patterns.
+
+    batchsize and shape are those of store_conf: to try a net without its data, change the type of its input.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ("kSyntheticInput",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
+    field = "store_conf"
+
+    def sample(self) -> Shape:
+        return check_synthetic(self)
+
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
+        conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
+        rows = Synthetic(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+        return repeated(rows, conf.batches)
+
+
+def check_synthetic(layer: Layer) -> Shape:
+    """The shape of a row of ``layer``; raises ConfigError unless that and its synthetic_conf can be."""
+    shape = tuple(layer.conf.store_conf.shape)
+    at_least(layer, 1, layer.conf.synthetic_conf.classes, "synthetic_conf", "classes")
+    at_least(layer, 0, layer.conf.synthetic_conf.batches, "synthetic_conf", "batches")
+    if not 0 <= layer.conf.synthetic_conf.noise < inf:
+        got = f"{layer.conf.synthetic_conf.noise:g}"
+        raise fault(layer, "a noise of 0 or more", got, "write noise: 1", "synthetic_conf", "noise")
+    if not shape or min(shape) < 1:
+        got = str(shape or "none")
+        raise fault(layer, "the shape of a sample", got, "write shape: once per axis", "store_conf", "shape")
+    return shape
+
+
+def stream(phase: int) -> int:
+    """The stream of a phase's rows: 0 for training."""
+    return 0 if phase == TRAIN else phase

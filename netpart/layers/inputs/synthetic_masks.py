@@ -1,0 +1,46 @@
+"""kSyntheticMasks: noisy images with the class of every place; needs no file."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from netpart.data.repeated import repeated
+from netpart.data.source import RowSource
+from netpart.data.synthetic_masks import SyntheticMasks as Rows
+from netpart.layers.checks import fault
+from netpart.layers.inputs.rows import RowInput
+from netpart.layers.inputs.synthetic import check_synthetic, stream
+from netpart.spec import INT, Region, Shape, Spec
+
+
+@final
+class SyntheticMasks(RowInput):
+    """Outputs data (batch, channels, ...) and label (batch, places), int. shape is that of store_conf."""
+
+    types: ClassVar[tuple[str, ...]] = ("kSyntheticMasks",)
+    confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
+    field = "store_conf"
+
+    def infer(self) -> tuple[Spec, ...]:
+        data, _ = super().infer()
+        return data, Spec((data.shape[0], prod(data.shape[2:])), INT)
+
+    def sample(self) -> Shape:
+        shape = check_synthetic(self)
+        if len(shape) < 2:
+            raise fault(
+                self, "channels and spatial axes", str(shape), "write shape: once per axis", "store_conf", "shape"
+            )
+        return shape
+
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        return region, (region[0], *self.outputs[1].whole[1:])
+
+    def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
+        conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
+        rows = Rows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
+        return repeated(rows, conf.batches)

@@ -1,0 +1,42 @@
+"""Profiling: what each layer of the uncut net takes on this host, in this process."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+from netpart.graph.uncut import uncut
+from netpart.program.kernels import kernels_of
+from netpart.proto.job_pb2 import JobProto
+from netpart.worker.ensemble import Ensemble
+from netpart.worker.trace import Traced
+
+STEPS = 3
+WAYS = ("forward", "backward")
+
+
+def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS) -> dict[str, tuple[float, float]]:
+    """By layer, the seconds of a whole mini-batch forward and backward, medians of ``steps`` steps after a first.
+
+    Raises what building the job raises, DataError among it.
+    """
+    partition = uncut(job, folder, ("train",))
+    ensemble = Ensemble(partition, kernels=kernels_of(job))
+    ensemble.initialise()
+    ensemble.step("train", 0)
+    times = defaultdict[tuple[str, str], list[float]](list)
+    for step in range(1, steps + 1):
+        trace: list[Traced] = []
+        ensemble.players[0].trace.events = trace
+        ensemble.step("train", step)
+        for action, start, end, *_ in trace:
+            way, _, name = action.partition("+")[0].partition(" ")
+            times[way, name].append(end - start)
+    names = [node.name for node in partition.graph.net.nodes]
+    return {name: (taken(times[WAYS[0], name]), taken(times[WAYS[1], name])) for name in names}
+
+
+def taken(seconds: list[float]) -> float:
+    """The median; 0 of what is never done."""
+    return median(seconds) if seconds else 0.0

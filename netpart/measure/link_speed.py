@@ -1,0 +1,60 @@
+"""Measures what connects workers of this host: a message passed back and forth between two of them, traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from netpart.collectives.price import Link
+from netpart.measure.profile import profile
+from netpart.measure.timeline import WAIT, Message, Timeline
+from netpart.proto.reader import Job, loads
+
+HOPS, STEPS = 16, 20
+SMALL, LARGE = 4, 1 << 10
+"""Sides of the squares of floats whose times give overhead and latency, and bandwidth."""
+ITEM = 4
+"""Bytes of a float32."""
+
+
+def measure_link(transport: str = "auto") -> Link:
+    """The link between two processes of this host, over ``transport``; takes some seconds."""
+    small, large = (profile(ping_pong(n), 2, STEPS, transport=transport).timeline for n in (SMALL, LARGE))
+    overhead = median(m.sent.seconds for m in hops(small))
+    sending = median(m.sent.seconds for m in hops(large))
+    bandwidth = LARGE**2 * ITEM / max(sending - overhead, 1e-9)
+    return Link(max(0.0, latency(small) - overhead), overhead, bandwidth)
+
+
+def ping_pong(side: int) -> Job:
+    """A job that passes ``side`` x ``side`` floats back and forth between two workers."""
+    data = 'layer { name: "data" type: kSyntheticInput location: 0 '
+    layers = [
+        data
+        + f"store_conf {{ batchsize: 1 shape: {side} shape: {side} }} synthetic_conf {{ classes: 2 batches: 1 }} }}"
+    ]
+    for hop in range(HOPS):
+        source = f"hop{hop - 1}" if hop else "data"
+        layers.append(f'layer {{ name: "hop{hop}" type: kReLU srclayers: "{source}" location: {(hop + 1) % 2} }}')
+    rule = "updater { type: kSGD learning_rate { type: kFixed base_lr: 0 } }"
+    return loads(f"train_one_batch {{ alg: kBP }} {rule} neuralnet {{ {' '.join(layers)} }}")
+
+
+def hops(timeline: Timeline) -> list[Message]:
+    """The messages of the net itself."""
+    return [message for message in timeline.messages if "hop" in message.sent.text]
+
+
+def latency(timeline: Timeline) -> float:
+    """Seconds from the end of a sending to the end of the wait for it. The mean of both directions: what the clocks of
+    the two workers differ by cancels."""
+    return sum(median(waits_of(timeline, worker)) for worker in range(2)) / 2
+
+
+def waits_of(timeline: Timeline, worker: int) -> Iterator[float]:
+    """What each message to ``worker`` took to wake it."""
+    waits = [event for event in timeline.events if event.worker == worker and event.kind == WAIT]
+    ends = {(wait.step, wait.text.removeprefix("wait ")): wait.end for wait in waits}
+    for message in hops(timeline):
+        if message.taken.worker == worker:
+            yield ends[message.taken.step, message.taken.text] - message.sent.end

@@ -1,0 +1,148 @@
+"""Simulates a job: plays its workers' Programs one after another on this machine, each by a clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from threading import Thread
+
+import numpy as np
+
+from netpart.collectives.price import Link
+from netpart.errors import ConfigError
+from netpart.graph.partition import Partition
+from netpart.kernels.device import array_module
+from netpart.measure.profile import WARM_UP, Profiled
+from netpart.measure.simulated_clocks import Clocks, SimulatedTransport, simulated_transports
+from netpart.measure.step_profile import Profiler
+from netpart.measure.timeline import STEP, Event, Timeline
+from netpart.measure.traces import memory_plan
+from netpart.plan.price.cost import price
+from netpart.program.compile import compile_worker
+from netpart.program.instructions import Backward, Forward, Instruction
+from netpart.program.kernels import kernels_of
+from netpart.updaters import updater
+from netpart.worker.initial_values import begin
+from netpart.worker.player import Player
+
+FOREVER = inf
+
+
+@dataclass
+class Simulation:
+    """The workers of ``cut`` on devices of ``speeds`` (1: this machine), connected by ``link``."""
+
+    cut: Partition
+    link: Link
+    speeds: Sequence[float]
+    players: list[Player] = field(init=False)
+    errors: list[BaseException] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clocks = Clocks(self.speeds)
+        self.kernels = kernels_of(self.cut.job)
+        self.xp, _ = array_module(self.kernels.runs_on)
+        self.transports = simulated_transports(self.clocks, self.link)
+        self.players = [self.player(worker) for worker in range(self.cut.workers)]
+        begin(self.players, self.cut.job)
+
+    def player(self, worker: int) -> Player:
+        rule = updater(self.cut.job.updater)
+        program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
+        player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed)
+        player.trace.now, player.trace.events = (lambda: self.clocks.reading(worker)), []
+        return player
+
+    def run(self, steps: int) -> Timeline:
+        """Plays training steps; raises what a worker raised."""
+        threads = [Thread(target=self.work, args=(w, steps), daemon=True) for w in range(self.cut.workers)]
+        for thread in threads:
+            thread.start()
+        self.clocks.pass_on()
+        for thread in threads:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+        return Timeline(self.cut.workers, tuple(event for w in range(self.cut.workers) for event in self.events(w)))
+
+    def work(self, worker: int, steps: int) -> None:
+        """What the thread of a worker does."""
+        transport: SimulatedTransport = self.transports[worker]
+        try:
+            self.clocks.begin(worker)
+            for step in range(steps):
+                for _ in self.players[worker].play("train", step, drain=step + 1 == steps):
+                    transport.wait(FOREVER)
+            self.clocks.stop(worker)
+            self.clocks.end(worker)
+        except BaseException as error:
+            self.errors.append(error)
+            self.clocks.fail(str(error))
+
+    def events(self, worker: int) -> list[Event]:
+        """What a worker did, steps numbered from 0."""
+        found, step = [], 0
+        for name, start, end, channel, delay, micro in self.players[worker].trace.events or ():
+            key = tuple(map(int, channel)) if channel else ()
+            found.append(Event(worker, step, name, start, end, key, delay, micro))
+            step += name == STEP
+        return found
+
+
+@dataclass
+class Priced(Simulation):
+    """A simulation that computes nothing: forward and backward take the FLOPs of their part at ``speeds``, which are in
+    FLOPs a second, and all else within a worker takes no time. ``predict`` has the same prices."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.clocks.speeds = [inf] * self.cut.workers
+
+    def player(self, worker: int) -> Player:
+        player = super().player(worker)
+        for turn in player.bound["train"].turns:
+            for (_, action), instruction in zip(turn, player.program.phases["train"].instructions, strict=True):
+                if action.run is not None:
+                    action.run = partial(self.clocks.spend, worker, self.flops(instruction) / self.speeds[worker])
+        return player
+
+    def work(self, worker: int, steps: int) -> None:
+        """The same; numbers that nobody computed are added up without a warning of what they come to."""
+        with np.errstate(all="ignore"):
+            super().work(worker, steps)
+
+    def flops(self, instruction: Instruction | None) -> int:
+        """What an instruction computes."""
+        if not isinstance(instruction, Forward | Backward):
+            return 0
+        graph = self.cut.phases["train"][instruction.micro].graph
+        cost = price(graph, graph.parts[instruction.part])
+        if isinstance(instruction, Forward):
+            return cost.forward + self.flops(instruction.then)
+        return sum(cost.inputs) * any(instruction.dx) + cost.params * any(instruction.dw)
+
+
+def speeds_of(workers: int, speeds: Sequence[float]) -> list[float]:
+    """The speed of each worker's device; 1 where none are given. Raises ConfigError for more or fewer, or below 0."""
+    found = list(speeds) or [1.0] * workers
+    if len(found) != workers or min(found) <= 0:
+        expected = f"{workers} speeds above 0, one for each worker"
+        raise ConfigError("--speeds", expected, ",".join(f"{speed:g}" for speed in found))
+    return found
+
+
+def simulate(cut: Partition, steps: int, link: Link, speeds: Sequence[float] = (), flops: float = 0.0) -> Profiled:
+    """Times a step of ``cut`` without its workers: figures and timeline as ``profile`` finds them on real ones.
+
+    ``speeds`` are those of the workers' devices beside this machine (default: all 1). Needs the memory of all workers
+    together. With ``flops`` kernels are not timed but take what is counted, at so many FLOPs a second. Raises
+    ConfigError where the speeds are not those of the workers.
+    """
+    speeds = speeds_of(cut.workers, speeds)
+    simulation = Priced(cut, link, [flops * speed for speed in speeds]) if flops else Simulation(cut, link, speeds)
+    events = (event for event in simulation.run(WARM_UP + steps).events if event.step >= WARM_UP)
+    timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
+    memory = [memory_plan(player) for player in simulation.players]
+    return Profiled(Profiler(cut, timeline).profile(memory), timeline)

@@ -1,0 +1,180 @@
+"""What ``netpart profile`` shows: a traced run in figures, by layer and by worker, each the median over steps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+
+from netpart.graph.build import type_name
+from netpart.graph.graph import LAYER
+from netpart.graph.partition import Partition
+from netpart.measure.timeline import (
+    BACKWARD,
+    BUSY,
+    FORWARD,
+    MOVE,
+    STEP,
+    TALK,
+    UPDATE,
+    WAIT,
+    Timeline,
+    common,
+    length,
+    own_seconds,
+    travelling,
+    union,
+)  # fmt: skip
+from netpart.plan.price.cost import owner_names, price
+
+
+@dataclass(frozen=True)
+class LayerTime:
+    """Seconds of one layer in a step: of the worker that it takes longest, all micro-batches together.
+
+    FLOPs are those of all workers; ``rate`` is FLOPs per second of one worker while it computes the layer, forward and
+    backward, and 0 for a layer that counts none.
+    """
+
+    name: str
+    type: str
+    forward: float
+    backward: float
+    update: float
+    flops: int
+    rate: float
+
+    @property
+    def seconds(self) -> float:
+        """Forward, backward and update together."""
+        return self.forward + self.backward + self.update
+
+
+@dataclass(frozen=True)
+class WorkerTime:
+    """Seconds of one worker in a step, which add up to about ``step``.
+
+    ``moving`` is copying, adding and clearing within the worker, ``talking`` what it did itself for its messages,
+    ``waiting`` what it waited for those of others.
+
+    ``travelling`` is how long messages to it or from it were on their way, ``overlapped`` how much of that it computed.
+    """
+
+    worker: int
+    step: float
+    forward: float
+    backward: float
+    update: float
+    moving: float
+    talking: float
+    waiting: float
+    other: float
+    travelling: float
+    overlapped: float
+
+
+@dataclass(frozen=True)
+class WorkerMemory:
+    """The memory plan of one worker in bytes; ``peak`` names what fills its arena ``peak_at`` that instruction."""
+
+    worker: int
+    parts: dict[str, int]
+    peak: dict[str, int]
+    peak_at: str
+
+    @property
+    def total(self) -> int:
+        """All parts together."""
+        return sum(self.parts.values())
+
+
+@dataclass(frozen=True)
+class StepProfile:
+    """A traced run of ``steps`` steps; ``step_seconds`` is the median of what the slowest worker took."""
+
+    name: str
+    rows: int
+    steps: int
+    step_seconds: float
+    layers: tuple[LayerTime, ...]
+    workers: tuple[WorkerTime, ...]
+    memory: tuple[WorkerMemory, ...]
+
+
+class Profiler:
+    """Makes a StepProfile of the ``timeline`` of training steps of ``partition``."""
+
+    def __init__(self, partition: Partition, timeline: Timeline) -> None:
+        self.partition, self.timeline = partition, timeline
+        self.steps = timeline.steps
+        micros = partition.phases["train"]
+        self.nodes = {part.name: part.node for micro in micros for part in micro.graph.parts if part.kind == LAYER}
+        self.owners = owner_names(partition)
+
+    def profile(self, memory: Iterable[WorkerMemory]) -> StepProfile:
+        """The figures."""
+        net = self.partition.graph.net
+        return StepProfile(
+            net.name, self.partition.phases["train"][-1].rows[1], len(self.steps),
+            median(self.timeline.seconds(step) for step in self.steps),
+            tuple(self.layer(node.index) for node in net.nodes),
+            tuple(self.worker(worker) for worker in range(self.timeline.workers)), tuple(memory),
+        )  # fmt: skip
+
+    @cached_property
+    def by_layer(self) -> dict[tuple[str, str], dict[tuple[int, int], float]]:
+        """Seconds by layer and kind, and for each by step and worker."""
+        names = [node.name for node in self.partition.graph.net.nodes]
+        found: dict[tuple[str, str], dict[tuple[int, int], float]] = defaultdict(lambda: defaultdict(float))
+        for event in self.timeline.events:
+            node = self.nodes.get(event.part)
+            owner = self.owners.get(event.object) if event.kind == UPDATE else None
+            layer = owner if node is None else names[node]
+            if layer is not None and event.kind in (FORWARD, BACKWARD, UPDATE):
+                found[layer, event.kind][event.step, event.worker] += event.seconds
+        return found
+
+    def layer(self, index: int) -> LayerTime:
+        """The row of one layer."""
+        node, flops = self.partition.graph.net.nodes[index], self.flops(index)
+        seconds = {kind: self.by_layer.get((node.name, kind), {}) for kind in (FORWARD, BACKWARD, UPDATE)}
+        forward, backward, update = (self.median_of(max, found) for found in seconds.values())
+        computing = self.median_of(sum, seconds[FORWARD]) + self.median_of(sum, seconds[BACKWARD])
+        rate = flops / computing if computing else 0.0
+        return LayerTime(node.name, type_name(node.conf).removeprefix("k"), forward, backward, update, flops, rate)
+
+    def median_of(self, join: Callable[[list[float]], float], seconds: dict[tuple[int, int], float]) -> float:
+        """The median over steps of what ``join`` makes of the seconds of all workers."""
+        return median(join([s for (at, _), s in seconds.items() if at == step] or [0.0]) for step in self.steps)
+
+    def flops(self, index: int) -> int:
+        """FLOPs of a layer in a step, on all workers."""
+        found = 0
+        for micro in self.partition.phases["train"]:
+            parts = [part for part in micro.graph.parts if part.kind == LAYER and part.node == index]
+            costs = [price(micro.graph, part) for part in parts]
+            found += sum(cost.forward + cost.backward for cost in costs)
+        return found
+
+    def worker(self, worker: int) -> WorkerTime:
+        """The row of one worker."""
+        events = self.timeline.of_worker(worker)
+        own = [own_seconds(e for e in events if e.step == step) for step in self.steps]
+        ways = [self.overlap(worker, step) for step in self.steps]
+        spent = {kind: median(found[kind] for found in own) for kind in (*BUSY, TALK, WAIT, STEP)}
+        return WorkerTime(
+            worker, median(e.seconds for e in events if e.kind == STEP), spent[FORWARD], spent[BACKWARD],
+            spent[UPDATE], spent[MOVE], spent[TALK], spent[WAIT], spent[STEP],
+            median(total for total, _ in ways), median(hidden for _, hidden in ways),
+        )  # fmt: skip
+
+    def overlap(self, worker: int, step: int) -> tuple[float, float]:
+        """Seconds that messages of ``worker`` travelled in ``step``, and how many of these it computed."""
+        ways = travelling(self.timeline, worker, step)
+        busy = union(e.interval for e in self.timeline.of_worker(worker) if e.step == step and e.kind in BUSY)
+        return length(ways), length(common(ways, busy))
+
+
+__all__ = ["LayerTime", "Profiler", "StepProfile", "WorkerMemory", "WorkerTime"]

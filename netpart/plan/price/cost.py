@@ -1,0 +1,80 @@
+"""What one training step costs, read off the graph: FLOPs of parts, bytes that layers move and hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
+from netpart.graph.holdings import Holding
+from netpart.graph.partition import Partition
+from netpart.kernels.reference import Kernels
+from netpart.layers.part import Cost
+from netpart.plan.price.ledger import Entry
+from netpart.program.buffers import item_size
+from netpart.program.instructions import Way
+from netpart.proto.element import float_size
+from netpart.spec import FLOAT, Shape, extent, size
+
+
+def itemsize(partition: Partition) -> int:
+    """Bytes of an activation or parameter."""
+    return float_size(partition.job)
+
+
+def price(graph: Graph, part: Part) -> Cost:
+    """FLOPs of one part of a layer in training; of its gradients, only of those that are computed."""
+    cost = graph.net.nodes[part.node].layer.cost(part.region, part.term)
+    wanted = {feed.k for feed in part.feeds if feed.gradient}
+    inputs = tuple(flops if k in wanted else 0 for k, flops in enumerate(cost.inputs))
+    return replace(cost, inputs=inputs, params=cost.params if any(part.trains) else 0)
+
+
+def moved(partition: Partition, entries: Sequence[Entry]) -> Counter[str]:
+    """Bytes of one training step by layer: of a bridge or a sum over replicas for the layer whose output it carries,
+    of a bucket for the layers whose parameters it serves, of the norm for the first layer that is trained."""
+    found, buckets, owners = Counter[str](), Counter[int](), owner_names(partition)
+    for entry in entries:
+        if entry.channel.way in (Way.BUCKET, Way.VALUES):
+            buckets[entry.channel.edge] += entry.nbytes
+        elif entry.channel.way == Way.NORM:
+            found[next(owners[p.name] for p in partition.parameters if p.name in partition.trained)] += entry.nbytes
+        else:
+            graph = partition.phases["train"][entry.channel.micro].graph
+            found[graph.net.nodes[graph.parts[entry.channel.edge].node].name] += entry.nbytes
+    for b, nbytes in buckets.items():
+        bucket = partition.buckets[b]
+        for cell in bucket.cells:
+            found[owners[cell.parameter.name]] += nbytes * size(cell.box) // bucket.elements
+    return found
+
+
+def owner_names(partition: Partition) -> dict[str, str]:
+    """The layer that owns each parameter, by its name."""
+    nets = [micros[0].graph.net for micros in partition.phases.values()]
+    return {p.name: net.nodes[p.owner].name for net in nets for p in net.parameters}
+
+
+def parameter_elements(partition: Partition, holding: Holding, slots: int) -> int:
+    """Elements of the values, the gradient and the updater's state, of ``slots`` arrays, that a worker has for it."""
+    arrays = 1 + (holding.parameter.name in partition.trained)
+    return arrays * size(holding.box) + slots * size(holding.home)
+
+
+def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] = Kernels) -> int:
+    """Bytes of what one part keeps: values, what forward by ``kernels`` leaves for backward, gradients. Helpers
+    that only pass on keep nothing."""
+    layer = graph.net.nodes[part.node].layer
+    if part.kind not in (LAYER, BRIDGE_DST, CONCATE, SUM):
+        return 0
+    held: list[tuple[Shape, Any]] = [(extent(part.region), layer.outputs[part.output].dtype)]
+    if part.kind == LAYER:
+        regions = layer.outputs_of(part.region)
+        held = [(extent(region), spec.dtype) for region, spec in zip(regions, layer.outputs, strict=True)]
+        held += layer.aux(kernels, part.region)
+    if part.live and not layer.is_loss:
+        held.append((extent(part.region), FLOAT))
+    return sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)

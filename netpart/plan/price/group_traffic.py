@@ -1,0 +1,40 @@
+"""What worker groups tell each other, and their servers, in a step: predicted, in bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netpart.graph.partition import Partition
+from netpart.plan.price.ledger import averages, pulls, pushes
+from netpart.proto.element import float_size
+from netpart.units import bytes_text
+
+
+@dataclass(frozen=True)
+class Groups:
+    """``pushed`` and ``pulled`` are bytes of one step of one group, to and from all servers; ``averaged`` those of one
+    average of all groups, which comes every ``sync`` steps of each. ``cluster`` says who there is."""
+
+    cluster: str
+    pushed: int
+    pulled: int
+    averaged: int
+    sync: int
+
+    def __str__(self) -> str:
+        if self.averaged:
+            steps = f"every {self.sync} of their steps" if self.sync > 1 else "after each of their steps"
+            return f"{self.cluster}: {steps} they average their parameters, which moves {bytes_text(self.averaged)}"
+        said = f"pushes {bytes_text(self.pushed)} of gradients and pulls {bytes_text(self.pulled)} of parameters"
+        return f"{self.cluster}: in each of its steps a group {said}"
+
+
+def groups_of(partition: Partition) -> Groups | None:
+    """What goes between the groups and servers of ``partition``; None for one group that sums gradients itself."""
+    cluster, width = partition.cluster, float_size(partition.job)
+    if cluster.size == cluster.workers:
+        return None
+    pushed = sum(entry.nbytes for entry in pushes(partition, 0, width))
+    pulled = sum(entry.nbytes for entry in pulls(partition, 0, width))
+    averaged = sum(entry.nbytes for number in range(cluster.workers) for entry in averages(partition, number, width))
+    return Groups(str(cluster), pushed, pulled, averaged, cluster.sync)

@@ -1,0 +1,55 @@
+"""Loads: the profile of a job's training net, in FLOPs that are counted or from seconds that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+
+from netpart.graph.build import type_name
+from netpart.graph.net import Net, Node
+from netpart.plan.price.net_profile import LayerProfile, NetProfile
+from netpart.program.buffers import item_size
+from netpart.spec import size
+
+Seconds = Mapping[str, tuple[float, float]]
+"""By layer, the seconds of a mini-batch forward and backward."""
+
+
+def loads(net: Net, itemsize: int) -> NetProfile:
+    """The layers of ``net`` but its inputs, in FLOPs of a mini-batch; ``itemsize`` is the bytes of an activation."""
+    nodes = [node for node in net.nodes if not node.layer.is_input]
+    index = {node.index: i for i, node in enumerate(nodes)}
+    edges = {(index[s.node], index[n.index]) for n in nodes for s in n.sources if s.node in index}
+    return NetProfile(tuple(profiled(net, node, itemsize) for node in nodes), tuple(sorted(edges)))
+
+
+def profiled(net: Net, node: Node, itemsize: int) -> LayerProfile:
+    """One uncut layer; of its gradients it computes those that somebody wants."""
+    cost, trained = node.layer.cost(node.layer.output.whole), net.trained[node.index]
+    gradients = sum(flops for k, flops in enumerate(cost.inputs) if net.carries_gradient(node, k))
+    owned = [p.spec.shape for p in dict.fromkeys(node.params) if p.owner == node.index]
+    output = node.layer.output
+    return LayerProfile(
+        node.name,
+        type_name(node.conf).removeprefix("k"),
+        float(cost.forward),
+        float(gradients + (cost.params if trained else 0)),
+        size(output.whole) * item_size(output.dtype, itemsize),
+        sum(map(prod, owned)) * itemsize,
+    )
+
+
+def measured_loads(profile: NetProfile, seconds: Seconds, speed: float) -> NetProfile:
+    """``profile`` with the work that was measured on a device of ``speed`` in place of FLOPs that were counted."""
+    layers = [
+        replace(layer, forward=seconds[layer.name][0] * speed, backward=seconds[layer.name][1] * speed)
+        for layer in profile.layers
+    ]
+    return replace(profile, layers=tuple(layers))
+
+
+def rates(counted: NetProfile, profile: NetProfile) -> dict[str, float]:
+    """By layer, its work in ``profile`` for each FLOP that was counted."""
+    pairs = zip(counted.layers, profile.layers, strict=True)
+    return {before.name: after.work / before.work for before, after in pairs if before.work}

@@ -1,0 +1,160 @@
+"""Ledger: the payload bytes of one step, per edge and direction, from the graph alone.
+
+What is predicted here is what the transports count: every bridge forward, and backward if a gradient returns; every
+message of the collectives that bridges form, and of those that sum gradients of parameters and of replicas; what is
+pushed to servers and pulled from them, and averages of groups. Headers, and the empty messages that say a step is done,
+carry no payload.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from netpart.graph.graph import Graph
+from netpart.graph.partition import Partition
+from netpart.program.buffers import item_size
+from netpart.program.collective_instructions import Exchanges
+from netpart.program.exchange import Exchange
+from netpart.program.gradient_norm import NORM_DTYPE
+from netpart.program.group_average import AVERAGE, averaged
+from netpart.program.instructions import PHASE_CODES, Channel, Way
+from netpart.program.server_messages import norm_channel, pull_channel, pulled, push_channel, pushed
+from netpart.spec import INT, extent, size, whole
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Bytes that cross from ``source`` to ``target`` on one channel in one step."""
+
+    name: str
+    channel: Channel
+    source: int
+    target: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All entries of one phase."""
+
+    phase: str
+    entries: tuple[Entry, ...]
+
+    @cached_property
+    def total(self) -> int:
+        """Bytes between all workers."""
+        return sum(e.nbytes for e in self.entries)
+
+    @cached_property
+    def sent(self) -> Counter[int]:
+        """Bytes that leave each worker."""
+        found = Counter[int]()
+        for entry in self.entries:
+            found[entry.source] += entry.nbytes
+        return found
+
+    def by_channel(self, worker: int) -> dict[Channel, int]:
+        """Bytes per channel that ``worker`` sends, as its ``Transport.counts`` has them."""
+        return {e.channel: e.nbytes for e in self.entries if e.source == worker}
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.phase}, {len(self.entries)} messages, {self.total} bytes)"
+
+
+def ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
+    """What one step (one mini-batch) of ``phase`` sends within ``group``, and to and from servers, in bytes."""
+    exchanges, code = Exchanges(partition.job), PHASE_CODES[phase]
+    entries: list[Entry] = []
+    for m, micro in enumerate(partition.phases[phase]):
+        entries += bridges(micro.graph, m, code, exchanges.width)
+        entries += collectives(micro.graph, m, code, exchanges)
+        if phase == "train":
+            entries += replicas(micro.graph, m, code, exchanges)
+    if phase == "train":
+        for b, bucket in enumerate(partition.buckets):
+            for way, found in exchanges.of_bucket(bucket).items():
+                entries += messages(f"bucket {b}", Channel(code, way, 0, b), found, exchanges.width)
+        entries += norm(partition, code, exchanges)
+        entries += pushes(partition, group, exchanges.width)
+        entries += pulls(partition, group, exchanges.width)
+    return Ledger(phase, tuple(entries))
+
+
+def bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
+    """Both directions of every bridge that is no piece of a collective; gradients return in training only."""
+    for bridge in graph.bridges():
+        if bridge.target.collective is not None:
+            continue
+        nbytes = bridge.elements * (4 if bridge.dtype == INT else width)
+        source, target = bridge.source.worker, bridge.target.worker
+        forward = Channel(phase, Way.FORWARD, micro, bridge.target.index)
+        yield Entry(bridge.source.name, forward, source, target, nbytes)
+        if bridge.backward and phase == PHASE_CODES["train"]:
+            yield Entry(bridge.target.name, forward._replace(way=Way.BACKWARD), target, source, nbytes)
+
+
+def collectives(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+    """Both directions of every collective."""
+    for found in graph.collectives:
+        width = 4 if found.dtype == INT else exchanges.width
+        channel = Channel(phase, Way.FORWARD, micro, found.first)
+        yield from messages(f"{found.kind} {found.name}", channel, exchanges.of(found), width)
+        if found.backward and phase == PHASE_CODES["train"]:
+            back = exchanges.of(found, backward=True)
+            yield from messages(f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width)
+
+
+def replicas(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+    """The sums that make the partial gradients of replicas whole."""
+    for part in graph.parts:
+        if part.live and part.members and part is part.members[0]:
+            workers = tuple(sorted(p.worker for p in part.members))
+            channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
+            region = whole(extent(part.region))
+            yield from messages(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
+
+
+def norm(partition: Partition, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+    """The one number that tells every worker how long the whole gradient is, where that is clipped."""
+    if partition.norm is not None:
+        found = exchanges.summed(partition.norm.workers, ((0, 1),), NORM_DTYPE)
+        yield from messages("norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, item_size(NORM_DTYPE, 0))
+
+
+def pushes(partition: Partition, group: int, width: int) -> Iterator[Entry]:
+    """What a group sends to its servers: gradients, and their norm where that is clipped."""
+    for piece in partition.pieces:
+        if pushed(piece, partition.trained, group):
+            name, channel = f"d({piece.parameter.name})", push_channel(piece, group)
+            yield Entry(name, channel, piece.pusher, piece.server, size(piece.box) * width)
+    if partition.norm is not None:
+        for server in range(partition.workers - partition.servers, partition.workers):
+            channel, source = norm_channel(server, group), partition.norm.workers[0]
+            yield Entry("norm of the gradient", channel, source, server, item_size(NORM_DTYPE, 0))
+
+
+def pulls(partition: Partition, group: int, width: int) -> Iterator[Entry]:
+    """What a group gets from its servers: values, for every worker that holds them."""
+    for piece in partition.pieces:
+        if pulled(piece, partition.trained):
+            for worker in piece.pullers:
+                channel, nbytes = pull_channel(piece, group, worker), size(piece.box) * width
+                yield Entry(piece.parameter.name, channel, piece.server, worker, nbytes)
+
+
+def averages(partition: Partition, number: int, width: int) -> Iterator[Entry]:
+    """One average of what worker ``number`` of each group holds; workers go by their ranks in the run."""
+    cluster = partition.cluster
+    if cluster.averages:
+        elements = sum(size(holding.box) for holding in partition.holdings[number])
+        yield from messages("average of the groups", AVERAGE, averaged(cluster, number, elements, width), width)
+
+
+def messages(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[Entry]:
+    """Every message of a collective."""
+    for index, m in enumerate(found.schedule):
+        source, target = found.members[m.source], found.members[m.target]
+        yield Entry(name, channel._replace(chunk=index), source, target, found.elements(m.blocks) * width)

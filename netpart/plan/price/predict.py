@@ -1,0 +1,193 @@
+"""What a training step of a partition takes, predicted: one function, ``predict``, behind which the model may change.
+
+The model plays one micro-batch layer by layer: a worker computes its part of a layer when it is free and what the part
+reads has arrived; work takes as long as the device's speed says, messages as long as the LogGP model does
+(``collectives/price.py``). Of M micro-batches the others follow at the pace of the busiest worker:
+
+    T = forward + backward of one micro-batch + (M - 1) · the busiest worker's share of it + the rest of the all-reduces
+
+With delayed gradients as many mini-batches are under way as the longest chain has stages: by Little's law one of them
+takes a K-th of that, if the busiest worker is not busy for longer.
+
+Where activations are computed again, backward takes a forward pass more. The gradient of a layer's input leaves before
+those of its parameters are computed, as in ``program/passes/postpone_weight_gradients.py``, if it can. All-reduces of
+gradients go on beside it: the rest are those that backward does not hide, the last bucket at least. Kernels are
+taken to reach the same speed whatever the shape, and updates to take no time. ``tests/laws/test_predictions.py`` holds this against a simulation of
+the Programs with the same prices: the bytes are equal, the seconds within a factor of 2 where messages are free.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from netpart.collectives.price import seconds as price_of
+from netpart.collectives.schedule import Message
+from netpart.graph.graph import LAYER, Graph
+from netpart.graph.partition import Partition
+from netpart.plan.price.cost import price
+from netpart.plan.price.devices import Devices
+from netpart.plan.price.ledger import Entry, ledger
+from netpart.program.compile import compile_worker
+from netpart.program.instructions import Way
+from netpart.program.kernels import kernels_of
+from netpart.program.messages.wire_memory import wire_bytes
+from netpart.program.schedules.schedule import DELAYED, order_of
+from netpart.program.schedules.stages import Stages
+from netpart.proto.element import float_size
+from netpart.spec import size
+from netpart.updaters import updater
+
+Key = tuple[int, int]
+"""(node, worker)."""
+Work = defaultdict[Key, float]
+"""Seconds."""
+
+SUMS = (Way.BUCKET, Way.VALUES, Way.NORM)
+"""Messages that carry gradients of parameters, what came of them, or their norm."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A training step: its seconds, the bytes that workers send each other, and the seconds each worker computes."""
+
+    seconds: float
+    moved: int
+    busy: tuple[float, ...]
+
+
+def predict(partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None) -> Prediction:
+    """Predicts a training step of ``partition`` with worker w on device w.
+
+    ``rates`` has, by layer, the work of each FLOP that is counted where that is not 1 (``loads.rates``).
+    """
+    micros, entries = partition.phases["train"], ledger(partition).entries
+    first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
+    *work, later = works(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
+    ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
+    moves = [exchanges(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
+    forward = played(micros[0].graph, work[0], Work(float), moves[0])
+    backward = played(micros[0].graph, work[1], later, moves[1], reverse=True)
+    computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
+    paces = [seconds + handled for seconds, handled in zip(computing, handling(first, devices), strict=True)]
+    sums = [e for e in entries if e.channel.way in SUMS]
+    left = unhidden(sums, backward * len(micros), devices) + max(streamed(partition, sums, devices))
+    taken = forward + backward + (len(micros) - 1) * max(paces) + left
+    if order_of(partition.job) == DELAYED:
+        taken = max(len(micros) * max(paces), taken / (1 + Stages(micros[0].graph, delayed=True).depth))
+    return Prediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
+
+
+def works(graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool) -> tuple[Work, Work, Work]:
+    """Seconds forward and backward, by layer and worker, and those of backward that come when the gradient of the input
+    has left; with ``recompute`` backward begins with another forward."""
+    forward, backward, later = Work(float), Work(float), Work(float)
+    for part in graph.parts:
+        if part.kind == LAYER:
+            node, cost, key = graph.net.nodes[part.node], price(graph, part), (part.node, part.worker)
+            rate = rates.get(node.name, 1.0) / devices.devices[part.worker].speed
+            forward[key] += cost.forward * rate
+            backward[key] += (cost.backward + cost.forward * (recompute and part.live)) * rate
+            later[key] += cost.params * rate * (node.layer.halves and any(cost.inputs))
+    return forward, backward, later
+
+
+class Move(NamedTuple):
+    """Seconds that the output of a layer, or the gradient of it, is on its way between workers, and those in which it
+    keeps each of them busy."""
+
+    seconds: float
+    handled: tuple[float, ...]
+
+
+def exchanges(graph: Graph, entries: Sequence[Entry], devices: Devices) -> dict[int, Move]:
+    """What is moved of each layer."""
+    found: dict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        found[graph.parts[entry.channel.edge].node].append(entry)
+    return {node: exchanged(of_node, devices) for node, of_node in found.items()}
+
+
+def exchanged(entries: Sequence[Entry], devices: Devices) -> Move:
+    """What these messages take; nobody is busy with them for longer, as messages come while others leave."""
+    seconds = taken(entries, devices)
+    return Move(seconds, tuple(min(seconds, busy) for busy in handling(entries, devices)))
+
+
+def taken(entries: Sequence[Entry], devices: Devices) -> float:
+    """Seconds until the last of some messages has arrived, sent in their order over the slowest link among them."""
+    workers = sorted({w for e in entries for w in (e.source, e.target)})
+    place = {w: i for i, w in enumerate(workers)}
+    schedule = tuple(Message(place[e.source], place[e.target], (i,)) for i, e in enumerate(entries))
+    return price_of(schedule, [e.nbytes for e in entries], len(workers), devices.between(workers))
+
+
+def played(graph: Graph, work: Work, later: Work, moves: Mapping[int, Move], reverse: bool = False) -> float:
+    """Seconds of one micro-batch one way through the net; ``reverse``: backward, from the readers to the sources.
+
+    What is made may leave before those of the seconds of ``work`` that are ``later``.
+    """
+    free, done = defaultdict[int, float](float), dict[Key, float]()
+    reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}
+    if reverse:
+        reads = {n: {r for r, sources in reads.items() if n in sources} for n in reads}
+    for n in sorted(reads, reverse=reverse):
+        for w in graph.placements[n].workers:
+            ready = max((arrival(graph, done, moves, s if not reverse else n, s, w) for s in reads[n]), default=0.0)
+            handled = moves[n].handled[w] if reverse and n in moves else 0.0  # beside what is computed later
+            free[w] = max(ready, free[w] + handled) + work[n, w]
+            done[n, w] = free[w] - later[n, w]
+    return max(free.values(), default=0.0)
+
+
+def arrival(
+    graph: Graph, done: Mapping[Key, float], moves: Mapping[int, Move], moved: int, source: int, worker: int
+) -> float:
+    """When what ``source`` made is with ``worker``: at once, or when the exchange of ``moved`` is over."""
+    if moved in moves:
+        return max(done[source, w] for w in graph.placements[source].workers) + moves[moved].seconds
+    return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
+
+
+def handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
+    """Seconds that messages keep each worker busy at either end."""
+    found = [0.0] * len(devices)
+    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for entry in entries:
+        sent[entry.source, entry.target].append(entry.nbytes)
+    for pair, sizes in sent.items():
+        link = devices.between(pair)
+        for worker in pair:
+            found[worker] += len(sizes) * link.overhead + sum(sizes) / link.bandwidth
+    return found
+
+
+def unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> float:
+    """Seconds of the sums of gradients that go on when backward is over."""
+    of_sum: dict[tuple[bool, int], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        of_sum[entry.channel.way == Way.NORM, entry.channel.edge].append(entry)
+    each = [taken(found, devices) for found in of_sum.values()]
+    return max(each[-1], sum(each) - backward) if each else 0.0
+
+
+def streamed(partition: Partition, sums: Iterable[Entry], devices: Devices) -> list[float]:
+    """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
+    width, slots = float_size(partition.job), len(updater(partition.job.updater).states)
+    moved = [0] * len(devices)
+    for worker, holdings in enumerate(partition.holdings[: len(devices)]):
+        updated = sum(size(h.home) for h in holdings if h.parameter.name in partition.trained)
+        moved[worker] += updated * width * (3 + 2 * slots)  # reads value, gradient and states; writes all but that
+    for entry in sums:
+        for worker in (entry.source, entry.target):
+            moved[worker] += 3 * entry.nbytes
+    return [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
+
+
+def memory(partition: Partition) -> tuple[int, ...]:
+    """Bytes of each worker: what its compiled program allocates, and messages on their way."""
+    slots, kernels = len(updater(partition.job.updater).states), kernels_of(partition.job)
+    programs = [compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers)]
+    return tuple(program.total_bytes + wire_bytes(program, slots=True) for program in programs)

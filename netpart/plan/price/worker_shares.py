@@ -1,0 +1,116 @@
+"""What each worker has of each layer, for one training step: regions, FLOPs, memory, and bytes it moves."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from netpart.graph.graph import LAYER
+from netpart.graph.partition import Partition
+from netpart.plan.price.cost import held_bytes, itemsize, moved, owner_names, parameter_elements, price
+from netpart.plan.price.ledger import Entry, ledger
+from netpart.program.kernels import kernels_of
+from netpart.spec import Region, Shard
+from netpart.updaters import updater
+
+Key = tuple[str, int]
+"""(layer, worker)."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one worker has of one layer. ``shards`` are those of the first micro-batch; the rest is of a whole step.
+
+    ``memory`` counts as the layers of ``netpart check`` do: values, gradients, parameters with state. ``received``
+    and ``sent`` are the bytes that carry the layer's output, the gradient of it and those of its parameters.
+    """
+
+    worker: int
+    shards: tuple[Shard, ...]
+    flops: int
+    memory: int
+    received: int
+    sent: int
+
+
+def shares(partition: Partition) -> dict[str, list[Share]]:
+    """The shares of every layer of the training net, by its name, for the workers that have to do with it."""
+    forward, backward, memory = computed(partition)
+    flops = forward + backward
+    received, sent = exchanged(partition)
+    found: dict[str, list[Share]] = {}
+    for node in partition.graph.net.nodes:
+        on: dict[int, list[Shard]] = defaultdict(list)
+        for shard in partition.graph.placements[node.index].shards:
+            on[shard.worker].append(shard)
+        keys = [(node.name, worker) for worker in range(partition.workers)]
+        found[node.name] = [
+            Share(key[1], tuple(on.get(key[1], ())), flops[key], memory[key], received[key], sent[key])
+            for key in keys
+            if key[1] in on or received[key] or sent[key]
+        ]
+    return found
+
+
+def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key], Counter[Key]]:
+    """FLOPs forward and backward, and bytes held as if nothing shared memory, by layer and worker."""
+    forward, backward, memory = Counter[Key](), Counter[Key](), Counter[Key]()
+    kernels = kernels_of(partition.job)
+    for micro in partition.phases["train"]:
+        for part in micro.graph.parts:
+            key = micro.graph.net.nodes[part.node].name, part.worker
+            memory[key] += held_bytes(micro.graph, part, itemsize(partition), kernels)
+            if part.kind == LAYER:
+                cost = price(micro.graph, part)
+                forward[key] += cost.forward
+                backward[key] += cost.backward
+    slots, owners = len(updater(partition.job.updater).states), owner_names(partition)
+    for worker, holdings in enumerate(partition.holdings):
+        for holding in holdings:
+            elements = parameter_elements(partition, holding, slots)
+            memory[owners[holding.parameter.name], worker] += elements * itemsize(partition)
+    return forward, backward, memory
+
+
+def by_layer(counts: Counter[Key]) -> Counter[str]:
+    """The sums over workers."""
+    found = Counter[str]()
+    for (layer, _), count in counts.items():
+        found[layer] += count
+    return found
+
+
+def by_worker(counts: Counter[Key]) -> Counter[int]:
+    """The sums over layers."""
+    found = Counter[int]()
+    for (_, worker), count in counts.items():
+        found[worker] += count
+    return found
+
+
+def exchanged(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
+    """Bytes received and sent, by layer and worker."""
+    received, sent = Counter[Key](), Counter[Key]()
+    incoming, outgoing = defaultdict[int, list[Entry]](list), defaultdict[int, list[Entry]](list)
+    for entry in ledger(partition).entries:
+        incoming[entry.target].append(entry)
+        outgoing[entry.source].append(entry)
+    for counts, of_worker in ((received, incoming), (sent, outgoing)):
+        for worker, entries in of_worker.items():
+            counts.update({(name, worker): nbytes for name, nbytes in moved(partition, entries).items()})
+    return received, sent
+
+
+def region_text(region: Region, whole: Region) -> str:
+    """``[0:8, :, 3:5]``: a box as Python writes it, ``:`` for all of an axis."""
+    spans = [":" if span == full else f"{span[0]}:{span[1]}" for span, full in zip(region, whole, strict=True)]
+    return f"[{', '.join(spans)}]" if spans else "records"
+
+
+def shards_text(shards: Sequence[Shard], whole: Region) -> str:
+    """The boxes of some shards; of addends also what they sum over."""
+    texts = [
+        region_text(s.region, whole) + (f" of inputs {s.term[0][0]}:{s.term[0][1]}" if s.term else "") for s in shards
+    ]
+    return " ".join(texts) or "-"

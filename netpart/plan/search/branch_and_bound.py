@@ -1,0 +1,85 @@
+"""Branch and bound for few partitions: proves what is best with nothing but Python."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import numpy as np
+
+from netpart.plan.search.knapsacks import CLOSE, PROFIT, Knapsacks, Plan
+
+MOST = 20
+"""Partitions of a problem that is solved in this way."""
+LOOK = 4096
+"""Nodes between two looks at the clock."""
+
+
+def branch_and_bound(problem: Knapsacks, limit: float, start: Plan | None = None) -> tuple[Plan | None, bool]:
+    """(the best legal plan or None, True if that is proved) within ``limit`` seconds; ``start`` is a legal plan."""
+    search = Search(problem, monotonic() + limit, start)
+    search.branch(0)
+    return search.best, not search.late
+
+
+class Search:
+    """Places partitions, the largest first, on every device that could still lead to a better plan. Loads and rooms
+    are whole numbers."""
+
+    def __init__(self, problem: Knapsacks, until: float, start: Plan | None) -> None:
+        self.problem, self.until, self.late, self.nodes = problem, until, False, 0
+        self.order = [int(i) for i in np.argsort(-problem.loads, kind="stable")]
+        self.loads = [problem.whole_loads[i] for i in self.order]
+        self.rest = [sum(self.loads[i:]) for i in range(len(self.loads) + 1)]
+        self.room, unit = problem.whole_room, problem.unit
+        self.speeds: list[float] = (problem.speeds / unit).tolist()
+        self.worth: list[float] = (unit / problem.capacities).tolist()
+        self.small_first = [int(j) for j in np.argsort(problem.capacities, kind="stable")]
+        self.load = [0] * len(self.room)
+        self.count = [0] * len(self.room)
+        self.plan = np.zeros(len(self.loads), np.int64)
+        self.best = start
+        self.most = self.measured(start) if start is not None else -float("inf")
+
+    def measured(self, plan: Plan) -> float:
+        """The objective of a plan, to be large."""
+        return self.problem.profit(plan) if self.problem.objective == PROFIT else -self.problem.makespan(plan)
+
+    def branch(self, k: int) -> None:
+        """Places partition number k of the order and all behind it."""
+        self.nodes += 1
+        self.late = self.late or (self.nodes % LOOK == 0 and monotonic() > self.until)
+        if self.late or self.count.count(0) > len(self.loads) - k:
+            return
+        if self.most > -float("inf") and self.hope(k) <= self.most + abs(self.most) * CLOSE:
+            return
+        if k == len(self.loads):
+            self.best, self.most = self.plan.copy(), self.hope(k)
+            return
+        for j in self.devices(k):
+            self.load[j] += self.loads[k]
+            self.count[j] += 1
+            self.plan[self.order[k]] = j
+            self.branch(k + 1)
+            self.load[j] -= self.loads[k]
+            self.count[j] -= 1
+
+    def devices(self, k: int) -> list[int]:
+        """The devices that partition k fits on, the promising ones first; of devices that are alike, one."""
+        alike: dict[tuple[float, ...], int] = {}
+        for j in self.small_first:
+            if self.load[j] + self.loads[k] <= self.room[j]:
+                alike.setdefault((self.load[j], self.count[j], self.room[j], self.speeds[j]), j)
+        if self.problem.objective == PROFIT:
+            return list(alike.values())
+        return sorted(alike.values(), key=lambda j: (self.load[j] + self.loads[k]) / self.speeds[j])
+
+    def hope(self, k: int) -> float:
+        """What the partitions from k on can come to at most, as if they could be poured."""
+        if self.problem.objective != PROFIT:
+            latest = max(load / speed for load, speed in zip(self.load, self.speeds, strict=True))
+            return -max(latest, self.rest[0] / sum(self.speeds))
+        total, rest = sum(load * worth for load, worth in zip(self.load, self.worth, strict=True)), self.rest[k]
+        for j in self.small_first:
+            poured = min(rest, self.room[j] - self.load[j])
+            total, rest = total + poured * self.worth[j], rest - poured
+        return total

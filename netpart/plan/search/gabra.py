@@ -1,0 +1,137 @@
+"""GABRA: the genetic algorithm that allocates partitions to devices (Akintoye et al., IEEE Access 10, 2022, 3.1.2).
+
+The lines of the paper's Algorithm 1 stand between those that carry them out. It departs from the paper in this:
+
+1. An offspring that the population has already counts as a generation. As printed, t would stand still, and once all
+   offspring are duplicates for ever.
+2. The fitter of two chromosomes is selected. The text selects those of lower fitness, which are those to be replaced.
+3. Offspring are repaired: crossover and inversion know nothing of capacities (6) or of devices without a partition.
+4. What is repaired is improved by exchanges of two partitions until none gains anything, so the search goes from one
+   local optimum to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netpart.errors import NetpartError
+from netpart.plan.search.knapsacks import Knapsacks, Plan
+from netpart.plan.search.local_search import polished
+from netpart.plan.search.repair import repaired
+
+POPULATION, GENERATIONS = 24, 300
+CROSSOVER = 0.8
+"""Probability that offspring have two parents; that of the paper."""
+TRIES = 50
+"""Random allocations that are drawn for each member of the first population."""
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """The best plan, and the value of the objective of the best so far and on average, generation by generation."""
+
+    plan: Plan
+    best: tuple[float, ...]
+    mean: tuple[float, ...]
+
+
+def gabra(
+    problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, population: int = POPULATION,
+    known: Sequence[Plan] = (),
+) -> Evolution:  # fmt: skip
+    """The best legal plan of ``generations`` generations, the same for the same seed.
+
+    The first population has ``known``, legal plans, besides random ones. It ends early with a plan that reaches its
+    bounds. Raises ConfigError for a problem that shows no legal plan at once, NetpartError if none was found.
+    """
+    problem.check()
+    random = np.random.default_rng(seed)
+    # 1  evaluate c_ij = p_i / d_j: problem.fitness has them, summed up device by device
+    # 2  set t = 0
+    best, mean = list[float](), list[float]()
+    # 3  initialise P(t) with random allocations that exceed no capacity
+    members = first_population(problem, random, population, known)
+    # 4  evaluate P(t)
+    fitness = [problem.fitness(member) for member in members]
+    # 5  find Z*, the fittest
+    fittest = members[fitness.index(max(fitness))]
+    # 6  while t < t_max
+    for _ in range(generations):
+        best.append(problem.value(fittest))
+        mean.append(float(np.mean([problem.value(member) for member in members])))
+        if problem.is_perfect(fittest):
+            break
+        # 7-12  breed an offspring; ignore it if P(t) has it
+        mutant = bred(problem, members, fitness, random)
+        if mutant is None:
+            continue
+        # 13-14  evaluate it, and let it replace the least fit
+        least = fitness.index(min(fitness))
+        members[least], fitness[least] = mutant, problem.fitness(mutant)
+        # 15-17  update Z*
+        if fitness[least] > problem.fitness(fittest):
+            fittest = mutant
+        # 18  t = t + 1
+    # 20  return Z* and f(Z*)
+    return Evolution(fittest, tuple(best), tuple(mean))
+
+
+def bred(
+    problem: Knapsacks, members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator
+) -> Plan | None:
+    """A legal plan that none of ``members`` is, made of two of them; None if this time there is none."""
+    # 7  select two parents
+    parents = select(members, fitness, random), select(members, fitness, random)
+    # 8  cross them over
+    offspring = crossover(*parents, random)
+    # 9  mutate the offspring
+    mutant = repaired(problem, inversion(offspring, random), random)
+    # 10-12  ignore it if P(t) has it
+    if mutant is None or contains(members, mutant := polished(problem, mutant)):
+        return None
+    return mutant
+
+
+def first_population(problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan]) -> list[Plan]:
+    """``known`` and legal plans near random ones; raises NetpartError if there are none."""
+    partitions, devices = len(problem.loads), len(problem.capacities)
+    found = list(known)
+    for _ in range(size * TRIES):
+        if len(found) >= size:
+            break
+        plan = repaired(problem, random.integers(devices, size=partitions), random)
+        if plan is not None:
+            found.append(plan)
+    if not found:
+        raise NetpartError("GABRA: expected an allocation within capacities, found none; give the devices more --slack")
+    return found
+
+
+def select(members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator) -> Plan:
+    """The fitter of two members."""
+    a, b = (int(i) for i in random.integers(len(members), size=2))
+    return members[a if fitness[a] >= fitness[b] else b]
+
+
+def crossover(first: Plan, second: Plan, random: np.random.Generator) -> Plan:
+    """Each gene from either parent; with one parent only in a fifth of all cases."""
+    child = first.copy()
+    if random.random() < CROSSOVER:
+        genes = random.random(len(first)) < 0.5
+        child[genes] = second[genes]
+    return child
+
+
+def inversion(plan: Plan, random: np.random.Generator) -> Plan:
+    """Turns a random run of genes round."""
+    lo, hi = sorted(random.integers(len(plan) + 1, size=2))
+    plan[lo:hi] = plan[lo:hi][::-1].copy()
+    return plan
+
+
+def contains(members: list[Plan], plan: Plan) -> bool:
+    """True if one of ``members`` is ``plan``."""
+    return any(np.array_equal(member, plan) for member in members)

@@ -1,0 +1,27 @@
+"""GREEDY: the largest partition first, each where it fits best; then exchanges as long as one helps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netpart.errors import NetpartError
+from netpart.plan.search.knapsacks import Knapsacks, Plan
+from netpart.plan.search.local_search import polished
+from netpart.plan.search.repair import TRIES, busied, housed
+
+
+def greedy(problem: Knapsacks) -> Plan:
+    """A legal plan: largest first, where it is worth most or done first.
+
+    Raises ConfigError for a problem that shows no legal plan at once, NetpartError if none was found.
+    """
+    problem.check()
+    random = np.random.default_rng(0)
+    plan = np.full(len(problem.loads), -1, np.int64)
+    homeless = [int(i) for i in np.argsort(problem.loads, kind="stable")]
+    for _ in range(len(homeless) + TRIES):
+        if homeless:
+            homeless += housed(problem, plan, homeless.pop(), random)
+    if homeless or not busied(problem, plan):
+        raise NetpartError("GREEDY: expected a device with room for each partition, found none; give more --slack")
+    return polished(problem, plan)

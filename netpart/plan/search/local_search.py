@@ -1,0 +1,84 @@
+"""Better plans by exchange: a partition of one device for one of another, or for nothing, as long as that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from netpart.plan.price.net_profile import Floats
+from netpart.plan.search.knapsacks import CLOSE, PROFIT, Knapsacks, Plan
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+Exchange = tuple[int, int | None, int]
+"""A partition, the one it changes places with or None, and the device that it goes to."""
+
+MOST = 1000
+"""Exchanges of one plan; far more than were ever needed."""
+
+
+def polished(problem: Knapsacks, plan: Plan, objective: str = "") -> Plan:
+    """``plan``, which is legal, after every exchange that makes it better; it stays legal."""
+    plan = plan.copy()
+    for _ in range(MOST):
+        found = best_exchange(problem, plan, objective or problem.objective)
+        if found is None:
+            break
+        partition, other, device = found
+        if other is not None:
+            plan[other] = plan[partition]
+        plan[partition] = device
+    return plan
+
+
+def best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> Exchange | None:
+    """The exchange that gains most, None if none gains; where none is worth more, one that is done sooner.
+
+    Columns are the n partitions and then m times nothing, one for each device.
+    """
+    n, m = len(problem.loads), len(problem.capacities)
+    other_load, other_device = np.append(problem.loads, np.zeros(m)), np.append(plan, np.arange(m))
+    change = other_load[None, :] - problem.loads[:, None]
+    legal = allowed(problem, plan, change, other_device)
+    for gains in gains_of(problem, plan, change, other_device, objective):
+        i, x = divmod(int(np.where(legal, gains, -np.inf).argmax()), n + m)
+        if legal[i, x] and gains[i, x] > CLOSE:
+            return i, (x if x < n else None), int(other_device[x])
+    return None
+
+
+def gains_of(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan, objective: str) -> Iterator[Floats]:
+    """What each exchange gains, and then what it gains in time if it is worth no more and no less."""
+    if objective == PROFIT:
+        profit = worth(problem, plan, change, other_device)
+        yield profit
+        yield np.where(np.abs(profit) <= CLOSE, sooner(problem, plan, change, other_device), -np.inf)
+    else:
+        yield sooner(problem, plan, change, other_device)
+
+
+def allowed(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Mask:
+    """The exchanges between different devices that keep both within capacity, and none idle."""
+    n, load = len(plan), problem.on_devices(plan)
+    room = problem.room - load
+    fits = (change <= room[plan][:, None]) & (-change <= room[other_device][None, :])
+    fits[np.bincount(plan, minlength=len(load))[plan] == 1, n:] = False
+    return np.asarray(fits & (plan[:, None] != other_device[None, :]))
+
+
+def worth(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
+    """What each exchange adds to (5), as a share of it."""
+    per_load = 1 / problem.capacities
+    return change * (per_load[plan][:, None] - per_load[other_device][None, :]) / problem.profit(plan)
+
+
+def sooner(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
+    """How much sooner both devices are done if one of them is the last, as a share of the makespan."""
+    load, speed = problem.on_devices(plan), problem.speeds
+    finish = load / speed
+    here = (load[plan][:, None] + change) / speed[plan][:, None]
+    there = (load[other_device][None, :] - change) / speed[other_device][None, :]
+    last = finish[plan] >= finish.max() * (1 - CLOSE)
+    return np.where(last[:, None], 1 - np.maximum(here, there) / finish.max(), -np.inf)

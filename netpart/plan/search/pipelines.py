@@ -1,0 +1,134 @@
+"""What can be planned from a profile alone, without a job: data parallelism, straight pipelines, PipeDream's stages.
+
+Each plan is made for the devices that have room for it: if the smallest have not, for all but these, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+
+from netpart.errors import MemoryRefused
+from netpart.plan.price.devices import Devices
+from netpart.plan.price.net_profile import NetProfile
+from netpart.plan.search.pipeline_stages import Pipeline, Room, Stage, best_pipeline, data_parallel_seconds, stage_bytes
+from netpart.units import bytes_text
+
+Made = Callable[[NetProfile, int, float, Room], Pipeline]
+"""Makes a plan for so many equal workers, links of so many bytes a second, and the room of a worker."""
+
+
+Workers = tuple[int, ...]
+
+NONE = Pipeline((), inf)
+"""Stands for a plan that there is not."""
+
+
+@dataclass(frozen=True)
+class PipelineRow:
+    """A plan: seconds between mini-batches, the gap to perfect balance, bytes moved for each, and the ``workers`` that
+    it takes with the bytes of each. ``refused`` gives the reason where no plan was found."""
+
+    name: str
+    pipeline: Pipeline = NONE
+    gap: float = inf
+    moved: float = 0.0
+    memory: tuple[float, ...] = ()
+    workers: tuple[int, ...] = ()
+    refused: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds for each mini-batch."""
+        return self.pipeline.seconds
+
+
+def pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> list[PipelineRow]:
+    """Every plan for ``profile``, which is that of the fastest device, the fastest plan first; of equals, the simplest;
+    those that no device has room for last.
+
+    The devices of a plan are taken for the slowest of them, with the room of the smallest: replicas of a stage, and
+    stages, go at its pace. The updater keeps ``states`` arrays for each parameter.
+    """
+    some = list(roomier(devices))
+    single: list[Workers] = [(w,) for w in sorted(some[0], key=lambda w: devices.devices[w].memory)]
+    plans: dict[str, tuple[Made, list[Workers]]] = {
+        "one worker": (on_one, single),
+        "data": (replicated, some),
+        "straight stages": (partial(best_pipeline, straight=True), some),
+        "stages": (best_pipeline, some),
+    }
+    rows = [fastest(name, made, profile, devices, ways, states) for name, (made, ways) in plans.items()]
+    return sorted(rows, key=lambda row: row.seconds)
+
+
+def roomier(devices: Devices) -> Iterator[Workers]:
+    """All devices, then all but those with the least memory, and so on."""
+    for least in sorted({device.memory for device in devices.devices}):
+        yield tuple(w for w, device in enumerate(devices.devices) if device.memory >= least)
+
+
+def fastest(
+    name: str, made: Made, profile: NetProfile, devices: Devices, ways: list[Workers], states: int
+) -> PipelineRow:
+    """The fastest of the plans that ``made`` makes for some devices or others, of equals the first; if there is none,
+    what is said of those with most room, the last."""
+    rows = [row(name, made, profile, devices, workers, states) for workers in ways]
+    return min((row for row in rows if not row.refused), key=lambda row: row.seconds, default=rows[-1])
+
+
+def row(name: str, made: Made, profile: NetProfile, devices: Devices, workers: Workers, states: int) -> PipelineRow:
+    """One plan in figures; its seconds are those of the slowest device."""
+    fast, least = max(devices.speeds), min(devices.devices[w].memory for w in workers)
+    slowest, bound = min(devices.speeds[w] for w in workers) / fast, profile.work * fast / sum(devices.speeds)
+    try:
+        found = made(profile, len(workers), devices.between(workers).bandwidth / slowest, Room(least, states))
+    except MemoryRefused as error:
+        return PipelineRow(name, refused=str(error))
+    timed, held = Pipeline(found.stages, found.seconds / slowest), memory(profile, found, states)
+    gap = timed.seconds / bound - 1
+    return PipelineRow(name, timed, gap, moved(profile, found), held, workers[: found.workers])
+
+
+def on_one(profile: NetProfile, workers: int, bandwidth: float, room: Room) -> Pipeline:
+    """Everything on one worker."""
+    return one_stage(profile, 1, profile.work, room)
+
+
+def replicated(profile: NetProfile, workers: int, bandwidth: float, room: Room) -> Pipeline:
+    """Data parallelism."""
+    return one_stage(profile, workers, data_parallel_seconds(profile, workers, bandwidth), room)
+
+
+def one_stage(profile: NetProfile, replicas: int, seconds: float, room: Room) -> Pipeline:
+    """A single stage; raises MemoryRefused if its replicas exceed their room."""
+    found = Pipeline((Stage(tuple(range(len(profile.layers))), replicas),), seconds)
+    if (needed := max(memory(profile, found, room.states))) > room.nbytes:
+        raise MemoryRefused(f"needs {bytes_text(needed)} on each worker, which has {bytes_text(room.nbytes)}")
+    return found
+
+
+def moved(profile: NetProfile, pipeline: Pipeline) -> float:
+    """Bytes for each mini-batch: outputs that another stage reads with their gradients, and rings of all-reduces."""
+    stage_of = {layer: k for k, stage in enumerate(pipeline.stages) for layer in stage.layers}
+    crossing = {(s, stage_of[t]) for s, t in profile.edges if stage_of[s] != stage_of[t]}
+    sums = (2 * (stage.replicas - 1) * parameters(profile, stage) for stage in pipeline.stages)
+    return 2 * sum(profile.layers[source].activation for source, _ in crossing) + sum(sums)
+
+
+def parameters(profile: NetProfile, stage: Stage) -> float:
+    """Bytes of the parameters of a stage."""
+    return sum(profile.layers[i].parameters for i in stage.layers)
+
+
+def memory(profile: NetProfile, pipeline: Pipeline, states: int = 1) -> tuple[float, ...]:
+    """Bytes of each worker (``netpart.plan.search.pipeline_stages``)."""
+    found: list[float] = []
+    for k, stage in enumerate(pipeline.stages):
+        workers = sum(later.replicas for later in pipeline.stages[k:])
+        activations = sum(profile.layers[i].activation for i in stage.layers)
+        need = stage_bytes(parameters(profile, stage), activations, stage.replicas, workers, states)
+        found += [need] * stage.replicas
+    return tuple(found)

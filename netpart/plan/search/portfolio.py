@@ -1,0 +1,217 @@
+"""Portfolio: what all planners propose for a job, in one table, and which of it to take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+from netpart.errors import ConfigError, MemoryRefused, NetpartError
+from netpart.graph.build import build_net
+from netpart.graph.partition import Partition
+from netpart.graph.scheme import OF_PIPELINE, is_written
+from netpart.plan.partition import partition, partition_by
+from netpart.plan.price.predict import memory, predict
+from netpart.plan.schemes import Scheme
+from netpart.plan.search.knapsacks import MAKESPAN, OBJECTIVES
+from netpart.plan.search.planners import DATA, ONE, PLANNERS, Layout, Planner
+from netpart.plan.search.proposal import SECONDS, Placed, Proposal, Row, merged, placed, worth
+from netpart.plan.search.task import Task
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.reader import Job
+from netpart.proto.writer import CUT
+from netpart.units import bytes_text
+
+AS_WRITTEN = "as written"
+SHARES = (1, 2, 4, 8, 16, 32)
+"""Micro-batches that a pipeline is tried with, unless it is said."""
+
+
+class Portfolio:
+    """All proposals for ``job`` by ``task``. ``rates`` as of ``predict``; ``micro_batches`` for pipelines (None: tries
+    several, or the job's if its batch norm would see other batches)."""
+
+    def __init__(
+        self, job: Job, task: Task, rates: Mapping[str, float] | None = None, micro_batches: int | None = None
+    ) -> None:
+        self.written, self.job, self.task, self.rates = job, freed(job), task, rates or {}
+        net = build_net(job.proto, "train", job.folder)
+        self.bound = task.profile.work / sum(task.devices.speeds)
+        own = max(1, job.proto.neuralnet.micro_batches)
+        remembers = any(spec.running for node in net.nodes for spec in node.layer.params)
+        several = [m for m in SHARES if m <= min(net.rows, 4 * len(task.devices))]
+        self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
+        self.needs: dict[Placed, tuple[int, ...]] = {}
+        self.tasks = {tuple(range(len(task.devices))): task}
+        self.proposals = merged(self.propose())
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of the table, the fastest first, those that cannot be taken last."""
+        return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.seconds))
+
+    def best(self, objective: str = SECONDS) -> Proposal:
+        """The proposal to take: none that is predicted to be slower than one worker or than data parallelism.
+
+        Raises MemoryRefused if no proposal fits the devices.
+        """
+        able = [p for p in self.proposals if not p.row.refused]
+        if not able:
+            told = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
+            raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({told})")
+        plain = min((p.row.seconds for p in able if {ONE, DATA} & set(p.row.name.split(", "))), default=float("inf"))
+        fast = [p for p in able if p.row.seconds <= plain]
+        return min(fast, key=lambda p: (worth(p.row, objective), p.row.seconds))
+
+    def named(self, name: str) -> Proposal:
+        """The proposal of the planner ``name``; raises ConfigError if there is none, or it cannot be taken."""
+        found = next((p for p in self.proposals if name in p.row.name.split(", ")), None)
+        if found is None or found.row.refused:
+            got = repr(name) if found is None else f"one that is refused: {found.row.refused}"
+            raise ConfigError("--take", "a plan of the table", got, f"the planners are {', '.join(PLANNERS)}")
+        return found
+
+    def allocated(self, objective: str) -> list[tuple[int, ...]] | None:
+        """The workers of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
+        wanted = MAKESPAN if objective == SECONDS else objective
+        layouts = [(worth(p.row, wanted), p.layout) for p in self.proposals if p.layout and p.layout.plan is not None]
+        layout = min(layouts, key=itemgetter(0), default=(0.0, None))[1]
+        if layout is None or layout.plan is None:
+            return None
+        groups = self.task_of(layout.workers).groups
+        return [tuple(layout.workers[device] for device in groups[group]) for group in layout.plan]
+
+    def propose(self) -> Iterator[Proposal]:
+        """What each planner proposes, and the job as it is written if it says how it is cut."""
+        net = self.written.proto.neuralnet
+        if net.scheme or any(is_written(layer) for layer in net.layer):
+            cut = partial(partition, self.written.proto, len(self.task.devices), self.written.folder)
+            yield self.fitted(self.tried(AS_WRITTEN, self.written, cut))
+        for name, planner in PLANNERS.items():
+            yield self.planned(name, planner)
+
+    def planned(self, name: str, planner: Planner) -> Proposal:
+        """What a planner proposes for all devices. If some have no room for it and others have more, what it proposes
+        for these, if that fits."""
+        workers = tuple(range(len(self.task.devices)))
+        first = found = self.proposed(name, planner, workers)
+        while found.row.refused and (roomier := self.roomier(found.row, workers)):
+            workers, found = roomier, self.proposed(name, planner, roomier)
+        return first if found.row.refused else found
+
+    def roomier(self, row: Row, workers: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of ``workers`` that have room for what ``row`` needs there; none unless one has more than the others. A
+        single one is no choice but that of another planner."""
+        have = [device.memory for device in self.task.devices.devices]
+        lacking = {worker for worker, need in enumerate(row.memory) if need > have[worker]}
+        rest = tuple(worker for worker in workers if worker not in lacking)
+        more = lacking and max(have[w] for w in workers) > max(have[w] for w in lacking)
+        return rest if more and 1 < len(rest) < len(workers) else ()
+
+    def proposed(self, name: str, planner: Planner, workers: tuple[int, ...]) -> Proposal:
+        """What a planner proposes for the devices of ``workers``."""
+        try:
+            layout = planner(self.task_of(workers))
+        except NetpartError as error:
+            return Proposal(Row(name, refused=str(error)), self.job)
+        return self.proposal(name, layout.on(workers))
+
+    def task_of(self, workers: tuple[int, ...]) -> Task:
+        """The task for the devices of ``workers``."""
+        if workers not in self.tasks:
+            self.tasks[workers] = replace(self.task, devices=self.task.devices.of(workers))
+        return self.tasks[workers]
+
+    def proposal(self, name: str, layout: Layout) -> Proposal:
+        """The fastest variant of a layout and number of micro-batches that fits the devices; if none does, the fastest
+        that fits where activations are computed again."""
+        shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
+        ways = [(scheme, m) for scheme in (layout.scheme, *layout.variants) for m in shares]
+        tried = sorted(((self.laid_out(name, *way), way) for way in ways), key=lambda pair: pair[0].row.seconds)
+        cut = (way for p, way in tried if p.partition is not None and not p.row.recompute)
+        again = (self.laid_out(name, *way, again=True) for way in cut)
+        found = next((p for p in map(self.fitted, chain((p for p, _ in tried), again)) if not p.row.refused), None)
+        found = found or self.fitted(tried[0][0])
+        return replace(found, row=replace(found.row, **self.allocation(layout)), layout=layout)
+
+    def laid_out(self, name: str, scheme: Scheme, micro_batches: int, again: bool = False) -> Proposal:
+        """A scheme with so many micro-batches, whose activations are computed ``again``."""
+        job = with_pieces(self.job, micro_batches, again or self.job.proto.neuralnet.recompute)
+        cut = partial(partition_by, scheme, job.proto, len(self.task.devices), job.folder)
+        return self.tried(name, job, cut)
+
+    def tried(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:
+        """The prediction for a job that is cut; refused if it cannot be cut so."""
+        try:
+            found = cut()
+        except ConfigError as error:
+            return Proposal(Row(name, refused=str(job.explain(error))), job)
+        told = predict(found, self.task.devices, self.rates)
+        gap, micro_batches = told.seconds / self.bound - 1, len(found.phases["train"])
+        recompute = found.job.neuralnet.recompute
+        workers = tuple(sorted({worker for placement in found.graph.placements for worker in placement.workers}))
+        row = Row(name, micro_batches, recompute, told.seconds, gap, told.moved, workers=workers)
+        return Proposal(row, job, found)
+
+    def fitted(self, proposal: Proposal) -> Proposal:
+        """A proposal with its memory; refused if a device has less."""
+        if proposal.partition is None:
+            return proposal
+        needed = self.needed(proposal.partition)
+        refused = next(self.too_much(needed), "")
+        return replace(proposal, row=replace(proposal.row, memory=needed, refused=refused))
+
+    def too_much(self, needed: Sequence[int]) -> Iterator[str]:
+        """What a device has not room for."""
+        for worker, (need, device) in enumerate(zip(needed, self.task.devices.devices, strict=True)):
+            if need > device.memory:
+                yield f"needs {bytes_text(need)} on worker {worker}, which has {bytes_text(device.memory)}"
+
+    def needed(self, found: Partition) -> tuple[int, ...]:
+        """Bytes of each worker; several planners may propose the same."""
+        key = placed(found)
+        if key not in self.needs:
+            self.needs[key] = memory(found)
+        return self.needs[key]
+
+    def allocation(self, layout: Layout) -> dict[str, Any]:
+        """The two objectives of an allocation of blocks, with the gap to what is known to bound them."""
+        if layout.plan is None:
+            return {}
+        found, task = dict[str, Any](), self.task_of(layout.workers)
+        for objective in OBJECTIVES:
+            problem = task.problem(objective)
+            value = problem.value(layout.plan)
+            found[objective] = value, problem.gap(value, task.bound(objective))
+        return found
+
+
+def freed(job: Job) -> Job:
+    """``job`` without what it says about cuts, locations and schemes: all of that is to be planned."""
+    proto = copied(job.proto)
+    for field in ("scheme", "partition_dim", *OF_PIPELINE):
+        proto.neuralnet.ClearField(field)
+    for layer in proto.neuralnet.layer:
+        for name in CUT:
+            layer.ClearField(name)
+    return replace(job, proto=proto)
+
+
+def with_pieces(job: Job, count: int, recompute: bool) -> Job:
+    """``job`` with its mini-batch in ``count`` pieces, and ``recompute``; as it is if it has them."""
+    net = job.proto.neuralnet
+    if (count, recompute) == (max(1, net.micro_batches), net.recompute):
+        return job
+    proto = copied(job.proto)
+    proto.neuralnet.micro_batches, proto.neuralnet.recompute = count, recompute
+    return replace(job, proto=proto)
+
+
+def copied(proto: JobProto) -> JobProto:
+    """A copy."""
+    copy = JobProto()
+    copy.CopyFrom(proto)
+    return copy

@@ -1,0 +1,91 @@
+"""Task: what is to be planned, and what several planners need of it, each worked out once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from netpart.errors import NetpartError
+from netpart.plan.price.devices import Devices
+from netpart.plan.price.net_profile import NetProfile
+from netpart.plan.search.blocks import Block, blocks
+from netpart.plan.search.exact import Proof, exact
+from netpart.plan.search.gabra import Evolution, gabra
+from netpart.plan.search.greedy import greedy
+from netpart.plan.search.knapsacks import OBJECTIVES, Knapsacks, Plan, knapsacks
+from netpart.plan.search.local_search import polished
+
+SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
+"""Of the capacities, tried in this order where none is asked for."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be planned: the layers and their work, and the devices.
+
+    ``count`` is the number of blocks (None: as the net has them), ``slack`` how far a device's capacity is above its
+    fair share (None: the least of SLACKS that leaves a legal plan), ``limit`` the seconds that EXACT may take.
+    Allocators place blocks on groups of ``group`` devices, which share the rows of what they compute.
+    """
+
+    profile: NetProfile
+    devices: Devices
+    count: int | None = None
+    slack: float | None = None
+    seed: int = 1
+    limit: float = 5.0
+    group: int = 1
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """What allocators place: the paper's partitions."""
+        return blocks(self.profile, self.count, len(self.groups))
+
+    @cached_property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The devices that share the rows of a block, group by group; the last one has what is left."""
+        devices = len(self.devices)
+        return [tuple(range(first, min(first + self.group, devices))) for first in range(0, devices, self.group)]
+
+    @property
+    def speeds(self) -> list[float]:
+        """The speed of each group: its rows are shared out evenly, so all wait for the slowest."""
+        return [len(group) * min(self.devices.speeds[device] for device in group) for group in self.groups]
+
+    @cached_property
+    def start(self) -> tuple[Knapsacks, Plan]:
+        """The blocks and devices as knapsacks, and a legal plan; ConfigError if it is proved that there is none."""
+        slacks = SLACKS if self.slack is None else (self.slack,)
+        problems = [knapsacks([block.work for block in self.blocks], self.speeds, s) for s in slacks]
+        for problem in problems:
+            try:
+                return problem, greedy(problem)
+            except NetpartError:
+                continue
+        return problems[-1], exact(problems[-1], self.limit).plan
+
+    def problem(self, objective: str) -> Knapsacks:
+        """The knapsacks, for an objective."""
+        return replace(self.start[0], objective=objective)
+
+    @cached_property
+    def evolutions(self) -> dict[str, Evolution]:
+        """What GABRA found for each objective."""
+        problems = map(self.problem, OBJECTIVES)
+        return {problem.objective: gabra(problem, self.seed, known=[self.start[1]]) for problem in problems}
+
+    @cached_property
+    def proofs(self) -> dict[str, Proof]:
+        """What EXACT proved of each objective, beginning with the better plan of GREEDY and GABRA: none beats it."""
+        found = {}
+        for problem in map(self.problem, OBJECTIVES):
+            plans = polished(problem, self.start[1]), self.evolutions[problem.objective].plan
+            found[problem.objective] = exact(problem, self.limit, max(plans, key=problem.fitness))
+        return found
+
+    def bound(self, objective: str) -> float:
+        """What no allocation can beat: as EXACT proved, or in closed form if it cannot be asked."""
+        try:
+            return self.proofs[objective].bound
+        except NetpartError:
+            return self.problem(objective).bound

@@ -1,0 +1,77 @@
+"""What a person should know about a partition before running it: each warning says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from netpart.graph.graph import LAYER
+from netpart.graph.net import Net, Node
+from netpart.graph.partition import Partition
+from netpart.graph.ready import untrained
+from netpart.graph.unheeded import unheeded
+from netpart.plan.text.balance import uneven
+from netpart.plan.text.write_plan import planned_for
+from netpart.proto.reader import Job
+from netpart.units import counted, ranges_text
+
+
+def advice(partition: Partition, job: Job | None = None) -> list[str]:
+    """Every warning about the training net: what has no effect, cuts that fell back, uneven cuts, idle workers, layers
+    nobody reads, what `netpart run` refuses. ``job``, from which ``partition`` is made, gives the places of these."""
+    warnings = unheeded(partition.job), fallbacks(partition), uneven(partition), idle(partition)
+    return list(chain(*warnings, refused(partition, job), unread(partition)))
+
+
+def refused(partition: Partition, job: Job | None) -> Iterator[str]:
+    """What keeps a run from training anything, although the job is sound."""
+    for error in untrained(partition):
+        yield f"{(job.explain(error) if job else error).line()}; `netpart run` refuses the job"
+
+
+def recut(job: Job, workers: int) -> Iterator[str]:
+    """A plan that is cut over another number of workers than it was written for."""
+    planned = planned_for(job.text)
+    if planned is not None and planned != workers:
+        yield (
+            f"{job.name} is a plan for {counted(planned, 'worker')}, cut over {workers}: what it leaves to defaults "
+            f"is cut anew; partition the job that it was made from with --workers {workers}"
+        )
+
+
+def fallbacks(partition: Partition) -> Iterator[str]:
+    """Cuts that a layer could not take, of those it inherits and those of a scheme."""
+    taken = {"whole": "is whole", "batch": "is cut on the batch"}
+    for fallback in partition.fallbacks:
+        wish = (
+            f"scheme {fallback.axis}" if isinstance(fallback.axis, str) else f"the net's partition_dim {fallback.axis}"
+        )
+        yield f"{fallback.node}: {wish} does not fit it, so it {taken.get(fallback.taken, fallback.taken)}"
+
+
+def idle(partition: Partition) -> Iterator[str]:
+    """Workers that have nothing to do."""
+    idlers = partition.idle_workers
+    if len(idlers) == 1:
+        yield f"worker {idlers[0]} has nothing to do; name it in a location, or run with fewer --workers"
+    elif idlers:
+        yield f"workers {ranges_text(idlers)} have nothing to do; name them in a location, or run with fewer --workers"
+
+
+def unread(partition: Partition) -> Iterator[str]:
+    """Layers, or parts of layers, that compute what nobody reads."""
+    net = partition.graph.net
+    dead = unread_layers(net)
+    for node in dead:
+        yield f"{node.name}: nobody reads it in training; remove it, or say include: kTest"
+    read = {feed.part.index for part in partition.graph.parts for feed in part.feeds}
+    for part in partition.graph.parts:
+        node = net.nodes[part.node]
+        if part.kind == LAYER and part.index not in read and node not in dead and not node.layer.metrics:
+            yield f"{part.name} on worker {part.worker}: nobody reads this part; cut {node.name} otherwise"
+
+
+def unread_layers(net: Net) -> list[Node]:
+    """Layers that report nothing and that no layer reads."""
+    read = {source.node for node in net.nodes for source in node.sources}
+    return [node for node in net.nodes if node.index not in read and not node.layer.metrics]

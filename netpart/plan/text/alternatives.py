@@ -1,0 +1,115 @@
+"""The other ways to cut one layer while all others stay as they are, and what a training step then costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from google.protobuf import text_format
+
+from netpart.errors import ConfigError
+from netpart.graph.net import Net, Node
+from netpart.graph.partition import Partition, partition_job
+from netpart.graph.passes.place import follow_readers
+from netpart.graph.passes.placer import LayerPlacer
+from netpart.layers.layer import INPUT
+from netpart.plan.price.ledger import ledger
+from netpart.plan.price.worker_shares import by_worker, computed
+from netpart.plan.text.cut_text import place_text
+from netpart.plan.text.spelling import cut_fields, spell, wanted
+from netpart.proto.cut_pb2 import CutProto, Remainder
+from netpart.proto.job_pb2 import LayerProto
+from netpart.spec import RECORD, Placement
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A cut of the layer: in words, as a job writes it, and what a step moves and its busiest worker computes."""
+
+    cut: str
+    written: str
+    moved: int
+    flops: int
+    present: bool
+
+
+def alternatives(partition: Partition, name: str, folder: Path | None = None) -> list[Alternative]:
+    """The present cut of layer ``name`` and every even one over all workers, that with the fewest bytes first.
+
+    Opaque records have none: they go where their readers are.
+    """
+    node = partition.graph.net.by_name[name]
+    if node.layer.output.dtype == RECORD:
+        return []
+    present = priced(partition, node, written(partition, node), True)
+    places = partition.graph.placements
+    found = {places[node.index]: present}
+    for conf in confs(node, partition):
+        try:
+            other = recut(partition, node, conf, folder)
+        except ConfigError:
+            continue
+        found.setdefault(other.graph.placements[other.graph.net.by_name[name].index], priced(other, node, conf, False))
+    return sorted(found.values(), key=lambda a: (a.moved, a.flops, not a.present))
+
+
+def confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
+    """Ways to write a cut of ``node``: whole, replicated, on each axis, over the inputs."""
+    workers, layer = partition.workers, node.layer
+    now = partition.graph.placements[node.index].workers
+    yield LayerProto(partition_dim=-1, location=[now[0]] if now[0] else [])
+    if workers == 1:
+        return
+    trained = partition.graph.net.trained[node.index] and not layer.is_loss
+    for summed in [False, True] if trained else [False]:
+        copies = LayerProto(cut=[CutProto(over=CutProto.REPLICA, parts=workers)])
+        if summed:
+            copies.sum_gradient = True
+        yield copies
+    for axis in (axis for axis in layer.cuts() if isinstance(axis, int)):
+        parts = min(workers, layer.output.shape[axis])
+        conf = LayerProto(partition_dim=axis, location=range(parts) if parts < workers else [])
+        if layer.output.shape[axis] % parts and axis < 2:
+            conf.remainder = Remainder.SPREAD
+        yield conf
+    inputs = min(workers, (layer.contraction() or (1,))[0])
+    if INPUT in layer.cuts() and inputs > 1:
+        yield LayerProto(cut=[CutProto(over=CutProto.INPUT, parts=inputs)], remainder=Remainder.SPREAD)
+
+
+def recut(partition: Partition, node: Node, conf: LayerProto, folder: Path | None) -> Partition:
+    """The training net of ``partition`` with one layer cut as ``conf`` says; raises ConfigError where it cannot be."""
+    graphs = {micro.graph.net.rows: micro.graph for micro in partition.phases["train"]}
+    rows = partition.phases["train"][-1].rows[1]
+
+    def placer(net: Net) -> list[Placement]:
+        graph = graphs[net.rows]
+        placements = [graph.placements[graph.net.by_name[n.name].index] for n in net.nodes]
+        mine = net.by_name[node.name]
+        layer = copy(mine.layer)
+        layer.conf = conf
+        placed = LayerPlacer(replace(mine, layer=layer), partition.job.neuralnet, partition.workers, rows, "train")
+        placements[mine.index] = placed.place([])
+        follow_readers(net, placements)
+        return placements
+
+    return partition_job(partition.job, partition.workers, folder, ("train",), placer=placer)
+
+
+def priced(partition: Partition, node: Node, conf: LayerProto, present: bool) -> Alternative:
+    """What the step costs under ``partition``."""
+    forward, backward, _ = computed(partition)
+    placement = partition.graph.placements[partition.graph.net.by_name[node.name].index]
+    text = text_format.MessageToString(conf, as_one_line=True, use_short_repeated_primitives=True)
+    moved, busiest = ledger(partition).total, max(by_worker(forward + backward).values(), default=0)
+    return Alternative(place_text(node.layer, placement), text, moved, busiest, present)
+
+
+def written(partition: Partition, node: Node) -> LayerProto:
+    """How a job says the present cut of ``node``."""
+    number = int(node.at[2])
+    places = [place for place in wanted(partition)[number] if place.phase == "train"]
+    net = partition.job.neuralnet
+    return cut_fields(spell(net.layer[number], places, net, partition.workers))

@@ -1,0 +1,86 @@
+"""Uneven cuts: which parts are far above the mean, and the option that evens them out (decision 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netpart.graph.net import Node
+from netpart.graph.partition import Partition
+from netpart.graph.passes.cuts import ranges
+from netpart.plan.text.cut_text import axis_name, axis_sizes, sizes_text
+from netpart.proto.cut_pb2 import CutProto
+from netpart.proto.phase import is_for
+
+UNEVEN = 1.25
+"""How far the largest part may exceed the mean."""
+
+
+def uneven(partition: Partition) -> Iterator[str]:
+    """One warning per uneven cut and cure; layers that share both share the warning."""
+    found: dict[str, list[str]] = {}
+    for node, placement in zip(partition.graph.net.nodes, partition.graph.placements, strict=True):
+        for axis, sizes in axis_sizes(placement).items():
+            if excess(sizes) > UNEVEN:
+                what = f"{axis_name(node.layer, axis)} {sizes_text(sizes)}"
+                told = f"{what}, the largest part is {excess(sizes):.2f} times the mean"
+                found.setdefault(f"{told}; {cure(partition, node, axis, sizes)}", []).append(node.name)
+    for told, names in found.items():
+        yield f"{', '.join(names)}: {told}"
+
+
+def excess(sizes: Sequence[int]) -> float:
+    """The largest part over the mean."""
+    return max(sizes) * len(sizes) / sum(sizes)
+
+
+def spread(sizes: Sequence[int]) -> list[int]:
+    """The same extent in as many parts, as even as they can be."""
+    return [hi - lo for lo, hi in ranges(sum(sizes), len(sizes), spread=True)]
+
+
+def cure(partition: Partition, node: Node, axis: int, sizes: list[int]) -> str:
+    """The option that evens out a cut, or what else can be done."""
+    even = spread(sizes)
+    if node.conf.shard:
+        return "give its shards boxes of like size"
+    if max(even) == max(sizes):
+        return hopeless(partition, axis, sizes)
+    return f"even it out with --set {option(partition, node, axis, sizes, even)}"
+
+
+def option(partition: Partition, node: Node, axis: int, sizes: list[int], even: list[int]) -> str:
+    """The field that decides about the sizes of a cut, set so that they become ``even``."""
+    listed = ",".join(map(str, even))
+    for i, cut in enumerate(node.conf.cut):
+        along = cut.over == CutProto.AXIS and cut.axis == axis
+        if along and cut.sizes and is_for(cut, partition.graph.net.phase):
+            return f"{key(partition, node)}.cut[{i}].sizes={listed}"
+    if axis == 0 and (rows := batch_sizes(node)) is not None and rows[1] == sizes:
+        return f"{key(partition, node)}.{rows[0]}.batchsize={listed}"
+    owner = key(partition, node) if node.conf.HasField("remainder") else "neuralnet"
+    return f"{owner}.remainder=SPREAD"
+
+
+def hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
+    """What to do where no other remainder is more even: another batch, or fewer parts."""
+    inputs = [(key(partition, node), found) for node in partition.graph.net.nodes if (found := batch_sizes(node))]
+    if axis != 0 or len(inputs) != 1 or partition.job.neuralnet.micro_batches > 1:
+        return f"cut it into fewer parts: {sum(sizes)} on {len(sizes)} cannot be even"
+    name, (field, _) = inputs[0]
+    rows = max(sizes) * len(sizes) * partition.graph.net.rows // sum(sizes)
+    return f"{sum(sizes)} on {len(sizes)} cannot be even, but --set {name}.{field}.batchsize={rows} can"
+
+
+def batch_sizes(node: Node) -> tuple[str, list[int]] | None:
+    """(conf, batchsize) of an input layer; None of another layer."""
+    for name in ("store_conf", "sharddata_conf", "text_conf"):
+        if node.layer.is_input and node.conf.HasField(name):
+            size = getattr(node.conf, name).batchsize
+            return name, [size] if isinstance(size, int) else list(size)
+    return None
+
+
+def key(partition: Partition, node: Node) -> str:
+    """What --set calls a layer: its name, with the phase where several have that name."""
+    alike = [layer for layer in partition.job.neuralnet.layer if layer.name == node.name]
+    return f"{node.name}@train" if len(alike) > 1 else node.name

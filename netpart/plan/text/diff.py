@@ -1,0 +1,133 @@
+"""What differs between two partitions: where layers are cut otherwise, and what that does to the numbers of a step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from netpart.graph.net import Node
+from netpart.graph.partition import Partition
+from netpart.plan.price.ledger import Entry, ledger
+from netpart.plan.price.worker_shares import shards_text
+from netpart.plan.text.cut_text import place_text
+from netpart.plan.text.plan_table import tabulate
+from netpart.program.instructions import Way
+from netpart.spec import Placement
+
+KINDS = {
+    Way.FORWARD: "activations", Way.BACKWARD: "gradients of activations", Way.REDUCE: "sums over replicas",
+    Way.BUCKET: "sums of parameters' gradients", Way.VALUES: "updated parameters", Way.NORM: "norm of the gradient",
+}  # fmt: skip
+"""What a message with payload carries, over a bridge or in a collective."""
+
+Placed = tuple[Node, Placement]
+
+
+@dataclass(frozen=True)
+class LayerChange:
+    """A layer that is cut otherwise, or that one of the two has not: None. ``layer@phase`` outside of training."""
+
+    layer: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of both: ``what`` ("moves", "FLOPs" or "memory") of ``whose``; None for a worker that one has not."""
+
+    what: str
+    whose: str
+    before: int | None
+    after: int | None
+
+    @property
+    def ratio(self) -> float | None:
+        """After over before."""
+        return self.after / self.before if self.before and self.after is not None else None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """All layers that changed, and all numbers, of one training step."""
+
+    layers: tuple[LayerChange, ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def same(self) -> bool:
+        """True if nothing differs."""
+        return not self.layers and all(m.before == m.after for m in self.measures)
+
+
+def compare(before: Partition, after: Partition) -> Difference:
+    """What differs between two partitions, of one job or of two."""
+    return Difference(tuple(layer_changes(before, after)), tuple(measures(before, after)))
+
+
+def layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]:
+    """Layers whose placements differ; one that differs in training is not told again for other phases."""
+    old, new = placed(before), placed(after)
+    told: set[str] = set()
+    for key in dict.fromkeys([*old, *new]):
+        name = key.partition("@")[0]
+        a, b = old.get(key), new.get(key)
+        if name not in told and (a and a[1]) != (b and b[1]):
+            told.add(name)
+            yield LayerChange(key, *told_apart(a, b))
+
+
+def placed(partition: Partition) -> dict[str, Placed]:
+    """The placement of every layer for the first micro-batch of each phase."""
+    found: dict[str, Placed] = {}
+    for phase, micros in partition.phases.items():
+        graph = micros[0].graph
+        for node in (node for node in graph.net.nodes if not node.inserted):
+            placement = graph.placements[node.index]
+            training = phase == "train"
+            kept = placement if training else replace(placement, sum_gradient=False)
+            found[node.name if training else f"{node.name}@{phase}"] = node, kept
+    return found
+
+
+def told_apart(a: Placed | None, b: Placed | None) -> tuple[str | None, str | None]:
+    """Both placements in words: of which shape if that is what differs, or box by box where the words are the same."""
+    shapes = [placed and placed[0].layer.output.shape for placed in (a, b)]
+    words = [placed and place_text(placed[0].layer, placed[1]) for placed in (a, b)]
+    if a and b and shapes[0] != shapes[1]:
+        words = [f"{text} of {'×'.join(map(str, shape or ()))}" for text, shape in zip(words, shapes, strict=True)]
+    elif words[0] == words[1]:
+        words = [placed and shards_text(placed[1].shards, placed[0].layer.output.whole) for placed in (a, b)]
+    return words[0], words[1]
+
+
+def measures(before: Partition, after: Partition) -> Iterator[Measure]:
+    """Bytes by what they are, all bytes; FLOPs and memory of the busiest worker and of each."""
+    old, new = moved(before), moved(after)
+    for kind in KINDS.values():
+        if old[kind] or new[kind]:
+            yield Measure("moves", kind, old[kind], new[kind])
+    yield Measure("moves", "all", old.total(), new.total())
+    tables = tabulate(before).workers, tabulate(after).workers
+    for what, numbers in {
+        "FLOPs": [[worker.flops for worker in table] for table in tables],
+        "memory": [[worker.memory for worker in table] for table in tables],
+    }.items():
+        a, b = numbers
+        yield Measure(what, "most", max(a), max(b))
+        for worker in range(max(len(a), len(b))):
+            yield Measure(what, f"worker {worker}", *(n[worker] if worker < len(n) else None for n in numbers))
+
+
+def moved(partition: Partition) -> Counter[str]:
+    """Bytes of a training step by what they are."""
+    found = Counter[str]()
+    for entry in ledger(partition).entries:
+        found[kind_of(entry)] += entry.nbytes
+    return found
+
+
+def kind_of(entry: Entry) -> str:
+    """What a message carries."""
+    return KINDS[entry.channel.way]

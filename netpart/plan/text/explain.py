@@ -1,0 +1,113 @@
+"""Explanation: one layer of a training net, with the helpers around it, what is summed, and what it costs to move."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from netpart.errors import ConfigError
+from netpart.graph.build import type_name
+from netpart.graph.graph import Part
+from netpart.graph.net import Node
+from netpart.graph.partition import Partition
+from netpart.plan.price.cost import moved
+from netpart.plan.price.ledger import ledger
+from netpart.plan.price.worker_shares import region_text, shards_text
+from netpart.plan.text.cut_text import place_text
+from netpart.plan.text.diff import kind_of
+from netpart.plan.text.helper_neighbours import Surroundings, inner, totals
+from netpart.plan.text.helper_reasons import Reason, Reasons
+from netpart.proto.fields import nearest
+from netpart.spec import whole
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One shard of the layer: what it computes, and what it needs of its sources and parameters for that."""
+
+    name: str
+    worker: int
+    computes: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One layer of the training net: its shards, the helpers before and behind it, what is summed, and the bytes of
+    a step that carry its output and gradients, by what they are."""
+
+    layer: str
+    type: str
+    cut: str
+    pieces: tuple[Piece, ...]
+    before: tuple[Reason, ...]
+    behind: tuple[Reason, ...]
+    sums: tuple[str, ...]
+    moves: dict[str, int]
+
+
+def explain(partition: Partition, name: str) -> Explanation:
+    """Explains layer ``name``; helpers are those of the first micro-batch, bytes those of all.
+
+    Raises ConfigError, with the nearest names, for a layer that the training net does not have.
+    """
+    node, around = find(partition, name), Surroundings(partition.graph)
+    reasons = Reasons(partition, around)
+    return Explanation(
+        name, type_name(node.conf).removeprefix("k"),
+        place_text(node.layer, partition.graph.placements[node.index]),
+        tuple(piece(around, part) for part in around.shards(node)), tuple(reasons.of(around.before(node))),
+        tuple(reasons.of(around.behind(node))), tuple(sums(partition, node)), moves(partition, name),
+    )  # fmt: skip
+
+
+def find(partition: Partition, name: str) -> Node:
+    """The layer called ``name``; raises ConfigError."""
+    known = {node.name: node for node in partition.graph.net.nodes if not node.inserted}
+    if name not in known:
+        raise ConfigError("explain", "a layer of the training net", repr(name), nearest(name, known))
+    return known[name]
+
+
+def piece(around: Surroundings, part: Part) -> Piece:
+    """What a shard computes and needs."""
+    node, placement = around.graph.net.nodes[part.node], around.graph.placements[part.node]
+    supplies = [f"(from {f.part.name})" if around.helps(f.part) else "(held here)" for f in part.feeds]
+    needs = [f"{around.held(feed)} {supply}" for feed, supply in zip(part.feeds, supplies, strict=True)]
+    boxes = zip(node.layer.params, node.layer.needs(part.region, part.term).params, strict=True)
+    needs += [f"{p.proto.name or p.key} {region_text(box, whole(p.shape))}" for p, box in boxes if box]
+    computes = shards_text([placement.shards[part.shard]], node.layer.output.whole)
+    return Piece(part.name, part.worker, computes, tuple(needs))
+
+
+def moves(partition: Partition, name: str) -> dict[str, int]:
+    """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by what they are."""
+    entries, graph = ledger(partition).entries, partition.graph
+    node = graph.net.by_name[name]
+    own = [node, *inner(graph, node)]
+    names = [n.name for each in own for n in (each, *totals(graph, each))]
+    counts = Counter[str]()
+    for kind in dict.fromkeys(map(kind_of, entries)):
+        found = moved(partition, [entry for entry in entries if kind_of(entry) == kind])
+        counts[kind] = sum(found[each] for each in names)
+    return {kind: nbytes for kind, nbytes in counts.items() if nbytes}
+
+
+def sums(partition: Partition, node: Node) -> Iterator[str]:
+    """Which gradients are summed over workers: of the layer's copies, and of its parameters."""
+    graph = partition.graph
+    if graph.reduced[node.index]:
+        yield "its copies hear from their own readers only, and add up the gradients of their output (sum_gradient)"
+    for parameter in dict.fromkeys(p for each in (node, *inner(graph, node)) for p in each.params):
+        cells = [
+            f"{region_text(cell.box, whole(parameter.spec.shape))} over workers {', '.join(map(str, bucket.workers))}"
+            + (", each of which updates a share of it" if bucket.sharded else "")
+            for bucket in partition.buckets
+            for cell in bucket.cells
+            if cell.parameter.name == parameter.name
+        ]
+        if cells:
+            yield f"{parameter.name}: each holder sees its own part of the batch or output; summed {'; '.join(cells)}"
+        elif parameter.name in partition.trained:
+            yield f"{parameter.name}: every holder computes the whole gradient of what it holds; nothing to sum"

@@ -1,0 +1,114 @@
+"""Why helpers are there, in words: which box is needed, who holds it, and what it costs to move."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netpart.collectives.kinds import GRADIENT
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Collective, Part
+from netpart.graph.partition import Partition
+from netpart.graph.passes.totals import is_total
+from netpart.plan.price.ledger import ledger
+from netpart.plan.price.worker_shares import region_text
+from netpart.plan.text.helper_neighbours import Surroundings
+from netpart.program.instructions import Way
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A helper, where it is, why it is there, and the bytes that cross workers in it, forward and backward.
+
+    A collective has a Reason of its own, with the bytes of all its messages; its pieces have none.
+    """
+
+    helper: str
+    where: str
+    why: str
+    forward: int = 0
+    backward: int = 0
+
+
+class Reasons:
+    """Tells of each helper why it is there."""
+
+    def __init__(self, partition: Partition, around: Surroundings) -> None:
+        self.around, self.nodes = around, partition.graph.net.nodes
+        self.forward, self.backward = crossing(partition)
+
+    def of(self, parts: Sequence[Part]) -> Iterator[Reason]:
+        """Why helpers are there; a collective before the first of its pieces."""
+        told: set[Collective] = set()
+        for part in parts:
+            if part.collective is not None and part.collective not in told:
+                told.add(part.collective)
+                yield self.of_whole(part.collective, part)
+            yield self.of_one(part)
+
+    def of_whole(self, found: Collective, part: Part) -> Reason:
+        """What a collective carries, of which ``part`` is a piece."""
+        name, held = called(found), self.nodes[part.node].layer.outputs[part.output].whole
+        why = f"carries {found.name} {region_text(found.region, held)}; the bytes are those of all its messages"
+        why += f"; the gradient returns by {GRADIENT[found.kind]}" if found.backward else ""
+        members = ", ".join(map(str, sorted(found.members)))
+        return Reason(f"{found.kind} of {found.name}", members, why, self.forward[name], self.backward[name])
+
+    def of_one(self, part: Part) -> Reason:
+        """Why a helper is there."""
+        why = {
+            SLICE: self.why_cut, SPLIT: self.why_cut, BRIDGE_DST: self.why_bridge, CONCATE: self.why_join,
+            SUM: self.why_join, LAYER: self.why_inserted,
+        }[part.kind]  # fmt: skip
+        where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
+        piece = f"; a piece of the {called(part.collective)}" if part.collective else ""
+        return Reason(part.name, where, why(part) + piece, self.forward[part.name], self.backward[part.name])
+
+    def why_cut(self, part: Part) -> str:
+        """Of a Slice or a Split: who wants which box of what one shard holds."""
+        wishes: dict[str, list[str]] = defaultdict(list)
+        for reader, feed in self.around.readers[part.index]:
+            there = reader.peer if reader.peer and reader.kind == BRIDGE_SRC else reader
+            wishes[self.around.box(feed)] += [f"{name} on {there.worker}" for name in self.around.users(reader)]
+        wanted = [
+            f"{'all of it' if part.kind == SPLIT else box} for {', '.join(dict.fromkeys(users))}"
+            for box, users in wishes.items()
+        ]
+        return f"{self.around.held(part)} is held here: {'; '.join(wanted)}"
+
+    def why_bridge(self, part: Part) -> str:
+        """Of a bridge: who needs a box that another worker holds."""
+        return f"{self.wish(part)}, held by worker {part.feeds[0].part.worker}"
+
+    def why_join(self, part: Part) -> str:
+        """Of a Concate or a Sum: who needs what several shards hold."""
+        origins = [f.part.feeds[0].part.worker if f.part.kind == BRIDGE_DST else f.part.worker for f in part.feeds]
+        workers, pieces = ", ".join(map(str, sorted(set(origins)))), "addends" if part.kind == SUM else "pieces"
+        return f"{self.wish(part)}, {len(origins)} {pieces} from workers {workers}"
+
+    def why_inserted(self, part: Part) -> str:
+        """Of a part of a total: whose addends it adds up once for all readers; of an inner layer: who must know it."""
+        held = self.around.held(part)
+        if is_total(self.nodes[part.node]):
+            return f"{held} is added up here, once, and then sent to all who need it"
+        return f"{held} is what {', '.join(dict.fromkeys(self.around.users(part)))} must know of the input that is here"
+
+    def wish(self, part: Part) -> str:
+        """Who needs which box, of what a helper hands on."""
+        return f"for {', '.join(dict.fromkeys(self.around.users(part)))}: {self.around.held(part)}"
+
+
+def called(found: Collective) -> str:
+    """A collective in words, the same in every micro-batch."""
+    return f"{found.kind} of {found.name} among workers {', '.join(map(str, sorted(found.members)))}"
+
+
+def crossing(partition: Partition) -> tuple[Counter[str], Counter[str]]:
+    """Bytes of a step, forward and backward, by what the collective is called or else the receiving end of a bridge."""
+    found = {Way.FORWARD: Counter[str](), Way.BACKWARD: Counter[str]()}
+    for entry in ledger(partition).entries:
+        if entry.channel.way in found:
+            part = partition.phases["train"][entry.channel.micro].graph.parts[entry.channel.edge]
+            name = called(part.collective) if part.collective else part.name
+            found[entry.channel.way][name] += entry.nbytes
+    return found[Way.FORWARD], found[Way.BACKWARD]

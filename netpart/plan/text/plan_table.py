@@ -1,0 +1,167 @@
+"""What ``netpart check`` shows: one row per layer and one per worker, for one training step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+
+from netpart.graph.build import type_name
+from netpart.graph.graph import LAYER, Graph
+from netpart.graph.net import Net, Node
+from netpart.graph.partition import Partition
+from netpart.plan.price.cost import moved, price
+from netpart.plan.price.ledger import ledger
+from netpart.plan.price.worker_shares import by_layer, by_worker, computed
+from netpart.plan.text.cut_text import cut_text
+from netpart.program.compile import compile_worker
+from netpart.program.kernels import choice, kernels_of
+from netpart.program.messages.communication import Phases, communications
+from netpart.program.messages.deadlock_check import rehearse
+from netpart.program.messages.wire_memory import wire_bytes
+from netpart.program.passes.recompute import repeated
+from netpart.program.program import WorkerProgram
+from netpart.spec import Shape, size
+from netpart.updaters import updater
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """One layer. ``shape`` is that of a micro-batch; FLOPs and ``moved`` are of a step, all micro-batches together.
+
+    ``memory`` counts values, their gradients, what forward leaves for backward, and parameters with gradients and
+    updater state, on all workers, as if nothing shared memory.
+    """
+
+    name: str
+    type: str
+    shape: Shape
+    cut: str
+    workers: tuple[int, ...]
+    parameters: int
+    forward_flops: int
+    backward_flops: int
+    moved: int
+    memory: int
+
+    @property
+    def flops(self) -> int:
+        """FLOPs of a step."""
+        return self.forward_flops + self.backward_flops
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    """One worker: its layer parts, the parameters it holds, FLOPs, bytes it sends per step, bytes of its
+    buffers and of messages on their way.
+
+    A run needs a little more ``memory`` than that, for the workspace of its kernels. Of the memory ``version_bytes``
+    are the ``versions`` of parameters that are held for mini-batches under way, but the newest.
+    """
+
+    worker: int
+    parts: int
+    parameters: int
+    flops: int
+    sent: int
+    memory: int
+    versions: int = 1
+    version_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A partitioned training net in numbers; ``rows`` is its mini-batch.
+
+    ``multiply_adds`` are those of the products and convolutions that one row passes forward in the uncut net: what
+    papers call its FLOPs. ``kernels`` are those of the job on this host, in words. Of the FLOPs, ``recomputed_flops``
+    compute activations again.
+    """
+
+    name: str
+    rows: int
+    micro_batches: int
+    kernels: str
+    multiply_adds: int
+    layers: tuple[LayerRow, ...]
+    workers: tuple[WorkerRow, ...]
+    recomputed_flops: int = 0
+
+    @property
+    def parameters(self) -> int:
+        """Parameters of the uncut net; shared ones count once."""
+        return sum(row.parameters for row in self.layers)
+
+    @property
+    def flops(self) -> int:
+        """FLOPs of a step."""
+        return sum(row.flops for row in self.layers)
+
+    @property
+    def moved(self) -> int:
+        """Bytes of payload that workers send each other in a step."""
+        return sum(row.moved for row in self.layers)
+
+
+def tabulate(partition: Partition) -> Table:
+    """Prices the training step of ``partition`` and rehearses all its phases.
+
+    Raises ConfigError for an updater that cannot be, ProgramRefused for workers that would never finish.
+    """
+    slots, kernels = len(updater(partition.job.updater).states), kernels_of(partition.job)
+    counts, again, moves = computed(partition), Counter[str](), ledger(partition)
+    flops, workers, spoken = by_worker(counts[0] + counts[1]), list[WorkerRow](), list[Phases]()
+    for worker in range(partition.workers):
+        program = compile_worker(partition, worker, slots, kernels=kernels)
+        more = recomputed(partition, program)
+        workers.append(worker_row(partition, program, moves.sent[worker], flops[worker] + more.total()))
+        spoken.append(communications(program))
+        again += more
+    rehearse(spoken)
+    forward, backward, memory = map(by_layer, counts)
+    bytes_of, net, micros = moved(partition, moves.entries), partition.graph.net, partition.phases["train"]
+    layers = [
+        layer_row(
+            partition.graph, node, forward[node.name] + again[node.name], backward[node.name], bytes_of[node.name],
+            memory[node.name],
+        )
+        for node in net.nodes
+    ]  # fmt: skip
+    rows, products, kernel = micros[-1].rows[1], multiply_adds(net), str(choice(partition.job))
+    return Table(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers), again.total())
+
+
+def multiply_adds(net: Net) -> int:
+    """Multiply-adds of the products and convolutions that one row passes on its way forward."""
+    return sum(node.layer.cost(node.layer.output.whole).products for node in net.nodes) // max(net.rows, 1)
+
+
+def layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int, memory: int) -> LayerRow:
+    """The row of one layer, with its sums over all parts."""
+    layer, placement = node.layer, graph.placements[node.index]
+    owned = [p.spec for p in dict.fromkeys(node.params) if p.owner == node.index]
+    parameters = sum(prod(spec.shape) for spec in owned if spec.running is None)
+    return LayerRow(
+        node.name, type_name(node.conf).removeprefix("k"), layer.output.shape, cut_text(layer, placement),
+        placement.workers, parameters, forward, backward, moved, memory,
+    )  # fmt: skip
+
+
+def recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
+    """FLOPs of what one worker computes again in a step, by layer."""
+    found, micros = Counter[str](), partition.phases["train"]
+    for call in repeated(program.phases["train"].instructions):
+        graph = micros[call.micro].graph
+        part = graph.parts[call.part]
+        found[graph.net.nodes[part.node].name] += price(graph, part).forward
+    return found
+
+
+def worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: int) -> WorkerRow:
+    """The row of one worker; its memory is what its compiled programs will allocate, and shared memory."""
+    worker = program.worker
+    parts = sum(part.kind == LAYER for part in partition.graph.of_worker(worker))
+    parameters = sum(size(holding.box) for holding in partition.holdings[worker])
+    memory = program.total_bytes + wire_bytes(program, slots=True)
+    versions = program.versions, program.version_bytes
+    return WorkerRow(worker, parts, parameters, flops, sent, memory, *versions)

@@ -1,0 +1,199 @@
+"""How a job says a placement: the shortest text that is read back as just that placement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import prod
+
+from netpart.errors import ConfigError, NetpartError
+from netpart.graph.net import Node
+from netpart.graph.partition import Partition
+from netpart.graph.passes.listed import listed
+from netpart.graph.passes.placer import LayerPlacer
+from netpart.graph.scheme import is_written
+from netpart.plan.text.cut_text import axis_sizes
+from netpart.proto.cut_pb2 import CutProto, Remainder
+from netpart.proto.job_pb2 import LayerProto, NetProto
+from netpart.proto.phase import PHASES
+from netpart.proto.writer import CUT
+from netpart.spec import RECORD, Placement
+
+REMAINDERS = (None, Remainder.SPREAD, Remainder.LAST)
+"""None: as the net has it."""
+
+Direction = tuple[CutProto, list[int]]
+"""What is cut, and the sizes of its parts (of copies, 1 each)."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The placement of a layer in one net: that of a phase, for micro-batches of one size out of ``full_rows``."""
+
+    phase: str
+    node: Node
+    placement: Placement
+    full_rows: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of the micro-batch."""
+        return self.node.layer.output.shape[0]
+
+    def is_said_by(self, conf: LayerProto, net: NetProto, workers: int) -> bool:
+        """True if ``conf`` is placed in just this way; how gradients are summed matters in training alone."""
+        layer = copy(self.node.layer)
+        layer.conf = conf
+        try:
+            placer = LayerPlacer(replace(self.node, layer=layer), net, workers, self.full_rows, self.phase)
+            found = placer.place([])
+        except ConfigError:
+            return False
+        sums = self.placement.sum_gradient if self.phase == "train" else found.sum_gradient
+        return found == replace(self.placement, sum_gradient=sums)
+
+
+def wanted(partition: Partition) -> dict[int, list[Wanted]]:
+    """The placements of every layer that some step plays, by its number in the job."""
+    found: dict[int, list[Wanted]] = {}
+    for phase, micros in partition.phases.items():
+        for graph in {id(micro.graph): micro.graph for micro in micros}.values():
+            for node in (node for node in graph.net.nodes if not node.inserted):
+                placement = graph.placements[node.index]
+                found.setdefault(int(node.at[2]), []).append(Wanted(phase, node, placement, micros[-1].rows[1]))
+    return found
+
+
+def spell(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> LayerProto:
+    """A copy of ``conf`` that says ``places`` in every phase and for every micro-batch; what is left as it was
+    written if that says it.
+
+    Raises NetpartError if nothing says it: replicas that sum their gradient in some micro-batches only.
+    """
+    if places[0].node.layer.output.dtype == RECORD:
+        return conf
+    for candidate in candidates(conf, places, net, workers):
+        if all(place.is_said_by(candidate, net, workers) for place in places):
+            return candidate
+    raise NetpartError(f"{conf.name}: expected one placement for all micro-batches, got several; use micro_batches: 1")
+
+
+def candidates(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
+    """Texts that may say ``places``, the simple ones first; the last lists every shard."""
+    model = max(places, key=lambda place: place.rows)
+    if is_written(conf):
+        yield conf
+    base = LayerProto()
+    base.CopyFrom(conf)
+    for name in CUT:
+        base.ClearField(name)
+    base.sum_gradient = any(place.placement.sum_gradient for place in places if place.phase == "train")
+    if not base.sum_gradient:
+        base.ClearField("sum_gradient")
+    yield from short(base, model.placement, workers)
+    yield from grids(base, model)
+    yield from phased(base, places, net, workers)
+    yield enumerated(base, places)
+
+
+def short(base: LayerProto, placement: Placement, workers: int) -> Iterator[LayerProto]:
+    """``partition_dim`` and ``location``."""
+    location, axes = [shard.worker for shard in placement.shards], list(axis_sizes(placement))
+    if len(location) == 1:
+        yield with_fields(base, -1, location if location != [0] else [])
+    elif len(axes) == 1:
+        for remainder in REMAINDERS:
+            yield with_fields(base, axes[0], location if location != list(range(workers)) else [], remainder)
+
+
+def grids(base: LayerProto, model: Wanted) -> Iterator[LayerProto]:
+    """``cut`` blocks in any order, even or with sizes."""
+    shards, found = model.placement.shards, directions(model.placement)
+    location = [shard.worker for shard in shards]
+    if prod(len(sizes) for _, sizes in found) != len(shards):
+        return
+    for blocks in permutations(found):
+        for remainder, uneven in [*((remainder, False) for remainder in REMAINDERS), (None, True)]:
+            conf = with_fields(base, None, [], remainder)
+            conf.cut.extend(block(cut, sizes, uneven) for cut, sizes in blocks)
+            if location != list(range(len(shards))):
+                conf.location.extend(location)
+            yield conf
+
+
+def phased(base: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
+    """``cut`` blocks for each phase, with the locations in the first of them."""
+    conf = with_fields(base, None, [])
+    for phase in dict.fromkeys(place.phase for place in places):
+        own = [place for place in places if place.phase == phase]
+        grid = (each for each in grids(base, max(own, key=lambda place: place.rows)) if not each.HasField("remainder"))
+        found = next((c for c in grid if c.cut and all(p.is_said_by(c, net, workers) for p in own)), None)
+        if found is None:
+            return
+        found.cut[0].location.extend(found.location)
+        for cut in found.cut:
+            cut.phase = PHASES[phase]
+        conf.cut.extend(found.cut)
+    yield conf
+
+
+def directions(placement: Placement) -> list[Direction]:
+    """What a grid with these shards is cut on: axes, inputs, copies."""
+    found = [(CutProto(axis=axis), sizes) for axis, sizes in axis_sizes(placement).items()]
+    terms = sorted({term[0] for term in placement.terms if term})
+    if len(terms) > 1:
+        found.append((CutProto(over=CutProto.INPUT), [hi - lo for lo, hi in terms]))
+    copies = max(map(len, placement.classes.values()))
+    return found if found and copies == 1 else [*found, (CutProto(over=CutProto.REPLICA), [1] * copies)]
+
+
+def block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
+    """A cut into as many parts as there are ``sizes``: of these sizes if ``uneven``, or even ones."""
+    made = CutProto()
+    made.CopyFrom(cut)
+    if uneven and cut.over != CutProto.REPLICA:
+        made.sizes.extend(sizes)
+    else:
+        made.parts = len(sizes)
+    return made
+
+
+def enumerated(base: LayerProto, places: Sequence[Wanted]) -> LayerProto:
+    """Every shard, for each phase and size of micro-batch if they differ."""
+    conf = with_fields(base, None, [])
+    differ = len({place.placement.shards for place in places}) > 1
+    for place in places if differ else places[:1]:
+        for shard in place.placement.shards:
+            made = conf.shard.add(worker=shard.worker, region=listed(shard.region), term=listed(shard.term or ()))
+            if differ:
+                made.phase, made.rows = PHASES[place.phase], place.rows
+    return conf
+
+
+def with_fields(
+    base: LayerProto, axis: int | None, location: Sequence[int], remainder: Remainder | None = None
+) -> LayerProto:
+    """A copy of ``base`` with the fields that are given."""
+    conf = LayerProto()
+    conf.CopyFrom(base)
+    if axis is not None:
+        conf.partition_dim = axis
+    conf.location.extend(location)
+    if remainder is not None:
+        conf.remainder = remainder
+    return conf
+
+
+def cut_fields(conf: LayerProto) -> LayerProto:
+    """What ``conf`` says about its cut, alone."""
+    alone = LayerProto()
+    alone.CopyFrom(conf)
+    for field, _ in conf.ListFields():
+        if field.name not in CUT:
+            alone.ClearField(field.name)
+    return alone
+
+
+__all__ = ["Wanted", "cut_fields", "spell", "wanted"]

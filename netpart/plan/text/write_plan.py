@@ -1,0 +1,126 @@
+"""A plan as text: the job with the placement of every layer written on it, and comments that say what it costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from netpart.errors import FieldPath
+from netpart.graph.partition import Partition
+from netpart.graph.scheme import OF_PIPELINE
+from netpart.plan.price.worker_shares import Share, shards_text, shares
+from netpart.plan.text.cut_text import place_text
+from netpart.plan.text.plan_table import Table, tabulate
+from netpart.plan.text.spelling import Wanted, spell, wanted
+from netpart.proto.comments import OWN
+from netpart.proto.job_pb2 import JobProto
+from netpart.proto.paths import move
+from netpart.proto.reader import Job
+from netpart.proto.writer import write_job
+from netpart.spec import Region
+from netpart.units import bytes_text, count_text, counted
+
+FOOT = "Lines like this one are netpart's: written anew with the next plan. Change the rest as you like."
+
+TITLE = "A plan for "
+
+
+def planned_for(text: str) -> int | None:
+    """The number of workers that a plan says it is for; None for the text of any other job."""
+    found = re.match(rf"{OWN} {TITLE}(\d+) ", text)
+    return int(found[1]) if found else None
+
+
+def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> str:
+    """The text of a job in ``folder`` that is cut, without a scheme, just as ``partition`` cuts ``job``.
+
+    It has the author's order and comments; above each layer stand its cut and what each worker has of it in a
+    training step. ``made_by`` is the command that the head names. Relative paths are rewritten for ``folder``.
+    Raises NetpartError for a placement that no job can say.
+    """
+    proto, places = planned(job.proto, partition), wanted(partition)
+    move(proto, job.folder, folder)
+    notes: dict[FieldPath, Sequence[str]] = {(): list(head(partition, made_by))}
+    of_layer = shares(partition)
+    for i, conf in enumerate(proto.neuralnet.layer):
+        notes["neuralnet", "layer", i] = list(layer_notes(places.get(i, []), of_layer.get(conf.name, [])))
+    return write_job(proto, job.text, notes)
+
+
+def planned(job: JobProto, partition: Partition) -> JobProto:
+    """A copy of ``job`` with every layer's placement written on it, for the workers of ``partition``."""
+    proto, places = JobProto(), wanted(partition)
+    proto.CopyFrom(job)
+    for field in ("scheme", *OF_PIPELINE):
+        proto.neuralnet.ClearField(field)
+    proto.cluster.nworkers_per_group = partition.workers
+    for i, conf in enumerate(proto.neuralnet.layer):
+        if i in places:
+            conf.CopyFrom(spell(conf, places[i], proto.neuralnet, partition.workers))
+    return proto
+
+
+def head(partition: Partition, made_by: str) -> Iterator[str]:
+    """What a plan says first: how it was made, and what a step costs."""
+    table = tabulate(partition)
+    yield f"{TITLE}{counted(partition.workers, 'worker')}, made by"
+    yield f"    {made_by}"
+    yield f"A training step of {table.rows} rows moves {bytes_text(table.moved)} ({table.moved:,} bytes)."
+    yield from worker_lines(table)
+    yield FOOT
+
+
+def worker_lines(table: Table) -> Iterator[str]:
+    """One line per worker."""
+    rows = [
+        (
+            f"worker {w.worker}",
+            flops_text(w.flops),
+            f"sends {bytes_text(w.sent)}",
+            f"memory {bytes_text(w.memory)}",
+        )
+        for w in table.workers
+    ]
+    return aligned(rows)
+
+
+def layer_notes(places: Sequence[Wanted], of_workers: Sequence[Share]) -> Iterator[str]:
+    """What stands above a layer: its cut in each phase that differs, and the share of each worker."""
+    if not places:
+        yield "in no phase that the job plays: left as it was"
+        return
+    cuts = {place.phase: described(place) for place in reversed(places)}
+    first = places[0]
+    same = len(set(cuts.values())) == 1
+    yield cuts[first.phase] if same else "; ".join(f"{cuts[p]} in {p}" for p in dict.fromkeys(q.phase for q in places))
+    if first.phase == "train":
+        yield from aligned([share_cells(share, first.node.layer.output.whole) for share in of_workers])
+
+
+def described(place: Wanted) -> str:
+    """The cut of a layer and its workers; how gradients are summed matters in training alone."""
+    placement = place.placement if place.phase == "train" else replace(place.placement, sum_gradient=False)
+    return place_text(place.node.layer, placement)
+
+
+def share_cells(share: Share, whole: Region) -> tuple[str, ...]:
+    """One worker's share of a layer."""
+    return (
+        f"worker {share.worker}", shards_text(share.shards, whole), flops_text(share.flops),
+        f"memory {bytes_text(share.memory)}", f"in {bytes_text(share.received)}", f"out {bytes_text(share.sent)}",
+    )  # fmt: skip
+
+
+def flops_text(count: int) -> str:
+    """FLOPs as a person writes them: ``24.7 MFLOP``."""
+    text = count_text(count)
+    return f"{text}FLOP" if text[-1].isalpha() else f"{text} FLOP"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows of text as columns, indented."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()

@@ -1,0 +1,80 @@
+"""Fusion: an activation in the place of what it reads becomes part of the instruction before it; backward, of the one
+behind it.
+
+forward norm   w x                 forward norm+relu   w x, then x
+forward relu   r x  w y = x
+
+backward relu  r dy  w dx = dy     backward norm+relu  r dy
+backward norm  r dx
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from netpart.kernels.reference import Kernels
+from netpart.layers.elementwise import Elementwise
+from netpart.program.buffers import View
+from netpart.program.instructions import Backward, Forward, Instruction
+from netpart.program.passes.buffer_sharing import Layers
+
+
+def fused(
+    instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
+) -> list[Instruction]:
+    """``instructions`` with every activation fused that can be; ``places`` are those of Sharing."""
+    found = forwards(instructions, layers, places, kernels) if kernels.fuses else instructions
+    return backwards(found, layers, places, kernels) if kernels.fuses_back else found
+
+
+def forwards(
+    instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
+) -> list[Instruction]:
+    """The same, forward."""
+    found: list[Instruction] = []
+    for instruction in instructions:
+        before = found[-1] if found else None
+        if isinstance(instruction, Forward) and isinstance(before, Forward) and before.then is None:
+            follows = instruction.x == before.y[:1] and in_place(instruction, places)
+            first, second = (layers[i.micro, i.part] for i in (before, instruction))
+            if follows and first.fuses and isinstance(second, Elementwise) and second.kind() in kernels.fuses:
+                found[-1] = replace(before, then=instruction)
+                continue
+        found.append(instruction)
+    return found
+
+
+def backwards(
+    instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
+) -> list[Instruction]:
+    """The same, backward, of activations that were fused forward."""
+    then = {(i.micro, i.then.part): i.part for i in instructions if isinstance(i, Forward) and i.then}
+    found: list[Instruction] = []
+    for instruction in instructions:
+        before = found[-1] if found else None
+        if isinstance(instruction, Backward) and isinstance(before, Backward):
+            follows = instruction.dy == before.dx and instruction.delay == before.delay and alike(before, places)
+            pair = instruction.micro == before.micro and instruction.part == then.get((before.micro, before.part))
+            first, second = (layers[i.micro, i.part] for i in (before, instruction))
+            kind = first.kind() if isinstance(first, Elementwise) else ""
+            if follows and pair and second.fuses_back and kind in kernels.fuses_back:
+                found[-1] = replace(instruction, dy=before.dy, first=before)
+                continue
+        found.append(instruction)
+    return found
+
+
+def in_place(instruction: Forward, places: Mapping[int, int]) -> bool:
+    """True if what an instruction makes lies where its input does."""
+    return together(instruction.x[0], instruction.y[0], places)
+
+
+def alike(instruction: Backward, places: Mapping[int, int]) -> bool:
+    """True if the gradient that an instruction makes lies where the one that it reads does."""
+    return not any(instruction.adds) and together(instruction.dy[0], instruction.dx[0], places)
+
+
+def together(a: View | None, b: View | None, places: Mapping[int, int]) -> bool:
+    """True if two whole buffers lie in one place."""
+    return a is not None and b is not None and places.get(a.buffer, a.buffer) == places.get(b.buffer, b.buffer)

@@ -1,0 +1,159 @@
+"""Recomputation: activations that are dropped after forward, and computed again right before backward reads them.
+
+Chen et al., Training deep nets with sublinear memory cost (arXiv:1604.06174): the forward pass is cut into segments,
+and only what crosses a border stays. Of n equal layers in k segments k + n / k are held at a time, at least 2 sqrt(n).
+
+    forward   s0 ───┃ s1 ───┃ s2 ───                          ┃ stays, and so does what is data or came by message
+    backward                          s2 ── (s1) s1 ── (s0) s0 ──          (s1): forward of s1 once more
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+from netpart.program.buffer_table import Memory
+from netpart.program.buffers import ARENA, View
+from netpart.program.instructions import Add, Backward, Copy, Forward, Instruction
+from netpart.program.passes.segments import Move, read, split, written
+from netpart.program.schedules.schedule import Turn
+
+Part = tuple[int, int]
+"""Micro-batch and index of a part."""
+T = TypeVar("T", bound=Forward | Copy | Add | Backward)
+
+
+class Pass(NamedTuple):
+    """The instructions of one turn."""
+
+    turn: Turn
+    instructions: list[Instruction]
+
+
+class Segment(NamedTuple):
+    """A run of a forward pass; ``own`` are the buffers that no other makes or reads."""
+
+    run: list[Move]
+    own: set[int]
+
+
+def least(memory: Memory, passes: list[Pass], width: int, arena: Callable[[list[Pass]], int]) -> list[Pass]:
+    """``passes`` with each forward pass in as many segments as make ``arena``, in bytes, least; as they are if dropping
+    saves nothing. Tries 1, 2, 4, .. segments, up to 2 sqrt(n) of n instructions. ``width``: bytes of a FLOAT."""
+    found, known = Recomputation(memory, passes, width), len(memory.buffers)
+    sizes, longest = {0: arena(passes)}, max(map(len, found.runs.values()), default=0)
+    for count in (1 << i for i in range(longest) if 4**i <= 4 * longest):
+        sizes[count] = arena(found.passes(count))
+        del memory.buffers[known:]
+    best = min(sizes, key=sizes.__getitem__)
+    return found.passes(best) if best else passes
+
+
+def repeated(instructions: Iterable[Instruction]) -> Iterator[Forward]:
+    """The Forwards of parts that have been forward before in the step."""
+    seen = set[Part]()
+    for call in (i for i in instructions if isinstance(i, Forward)):
+        for each in (call, call.then):
+            if each is not None and (each.micro, each.part) in seen:
+                yield each
+            elif each is not None:
+                seen.add((each.micro, each.part))
+
+
+class Recomputation:
+    """The passes of one worker in a step, and what of them can be done again."""
+
+    def __init__(self, memory: Memory, passes: list[Pass], width: int) -> None:
+        self.memory, self.plain, self.width = memory, passes, width
+        backward = [i for each in passes for i in each.instructions if isinstance(i, Backward)]
+        self.trained = {(i.micro, i.part) for i in backward}
+        self.reread = {b for i in backward for b in reread(i)}
+        self.runs: dict[Turn, list[Move]] = {
+            turn: [i for i in instructions if isinstance(i, Move) and self.can(i)]
+            for turn, instructions in passes
+            if not turn.backward
+        }
+
+    def can(self, instruction: Move) -> bool:
+        """True for parts that backward goes through, and for what moves activations: not data, not parameters."""
+        if isinstance(instruction, Forward):
+            return (instruction.micro, instruction.part) in self.trained
+        return self.memory.buffers[instruction.source.buffer].kind == ARENA
+
+    def passes(self, count: int) -> list[Pass]:
+        """The passes with each forward pass in ``count`` segments."""
+        of = {(i.micro, i.part): s for s in self.dropped(count) for i in s.run if isinstance(i, Forward)}
+        return [Pass(turn, list(self.backward(each, of)) if turn.backward else each) for turn, each in self.plain]
+
+    def dropped(self, count: int) -> list[Segment]:
+        """The segments that are done again: all but the last of a pass whose backward follows at once."""
+        segments, touched = list[Segment](), Counter[int]()
+        following = {a.turn: b.turn for a, b in pairwise(self.plain)}
+        for turn, run in self.runs.items():
+            pieces = self.split(run, count)
+            touched.update(b for each in pieces for b in each.own)
+            segments += pieces[:-1] if following.get(turn) == turn._replace(backward=True) else pieces
+        once = {b for b, times in touched.items() if times == 1}
+        return [Segment(run, own & once) for run, own in segments]
+
+    def split(self, run: list[Move], count: int) -> list[Segment]:
+        """``run`` in segments with all that they make and read."""
+        buffers = self.memory.buffers
+        nbytes = {b: buffers[b].nbytes(self.width) for i in run for b in written(i)}
+        pieces = split(run, nbytes, self.reread, count)
+        return [Segment(piece, {b for i in piece for b in (*written(i), *read(i))}) for piece in pieces]
+
+    def backward(self, instructions: list[Instruction], of: Mapping[Part, Segment]) -> Iterator[Instruction]:
+        """A backward pass that does each segment again before it first reads of it; ``of`` has those of the parts."""
+        copies: dict[int, dict[int, int]] = {}
+        for instruction in instructions:
+            if not isinstance(instruction, Backward) or (instruction.micro, instruction.part) not in of:
+                yield instruction
+                continue
+            segment = of[instruction.micro, instruction.part]
+            if id(segment) not in copies and not segment.own.isdisjoint(reread(instruction)):
+                run = self.needed(segment)
+                copies[id(segment)] = fresh = self.copied(run)
+                yield from (elsewhere(uncounted(i), fresh) for i in run)
+            yield elsewhere(instruction, copies.get(id(segment), {}))
+
+    def needed(self, segment: Segment) -> list[Move]:
+        """What of a segment makes what backward reads of it."""
+        wanted, found = segment.own & self.reread, list[Move]()
+        for instruction in reversed(segment.run):
+            if not wanted.isdisjoint(written(instruction)):
+                found.append(instruction)
+                wanted.update(segment.own.intersection(read(instruction)))
+        return found[::-1]
+
+    def copied(self, run: list[Move]) -> dict[int, int]:
+        """A new buffer for each that ``run`` writes to."""
+        found: dict[int, int] = {}
+        for b in dict.fromkeys(b for i in run for b in written(i)):
+            buffer = self.memory.buffers[b]
+            found[b] = self.memory.new(buffer.name, buffer.shape, buffer.dtype, order=buffer.order).buffer
+        return found
+
+
+def reread(instruction: Backward) -> Iterator[int]:
+    """The buffers of forward that an instruction of a backward pass looks at again."""
+    yield from (view.buffer for view in (*instruction.x, *instruction.reads) if view is not None)
+
+
+def uncounted(instruction: Move) -> Move:
+    """``instruction`` without what a step may add up once only."""
+    return replace(instruction, metrics=None) if isinstance(instruction, Forward) else instruction
+
+
+def elsewhere(instruction: T, fresh: Mapping[int, int]) -> T:
+    """``instruction`` with every buffer that has a ``fresh`` one there."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, View):
+            return replace(value, buffer=fresh.get(value.buffer, value.buffer))
+        return tuple(map(moved, value)) if isinstance(value, tuple) else value
+
+    return replace(instruction, **{f.name: moved(getattr(instruction, f.name)) for f in fields(instruction)})

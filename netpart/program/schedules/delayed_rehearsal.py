@@ -1,0 +1,72 @@
+"""Rehearses a delayed pipeline: from the first mini-batch to the last, which no step waits for but at the ends.
+
+stage 0   F0    F1    F2 B0── F3 B1── F4 B2──    B3──    B4──
+stage 1      F0    F1 B0── F2 B1── F3 B2── F4 B3── B4──
+stage 2         F0 B0── F1 B1── F2 B2── F3 B3── F4 B4──
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from netpart.graph.partition import Partition
+from netpart.program.schedules.schedule import (
+    BACKWARD_COST,
+    DELAYED,
+    FORWARD_COST,
+    Played,
+    Rehearsal,
+    Turn,
+    order_of,
+)
+from netpart.program.schedules.stages import Stages, stages_of
+
+SHOWN = 2
+"""Times that a pipeline is filled, of a delayed run that is shown."""
+
+
+def rehearsed(cut: Partition) -> list[Played]:
+    """The turns of all teams in a training step of ``cut``, as they begin; in a short run where steps overlap."""
+    order, micros = order_of(cut.job), cut.phases["train"]
+    if order != DELAYED:
+        return list(Rehearsal(stages_of(micros), order).play())
+    stages = stages_of(micros, delayed=True)
+    return delayed(stages, SHOWN * (stages[0].depth + 1))
+
+
+def delayed(micros: Sequence[Stages], steps: int) -> list[Played]:
+    """The turns of all teams in a run of ``steps`` mini-batches of these micro-batches, as they begin.
+
+    Micro-batches are numbered through the run. All stages are taken to be equally long.
+    """
+    teams = sorted({stage.team for stages in micros for stage in stages.before})
+    left = {team: deque(turns(micros, team, steps)) for team in teams}
+    free, ends, found = dict.fromkeys(teams, 0), dict[Turn, int](), list[Played]()
+    while any(left.values()):
+        for team, own in left.items():
+            while own and all(need in ends for need in needs(micros, own[0])):
+                turn = own.popleft()
+                start = max([free[team], *(ends[need] for need in needs(micros, turn))])
+                free[team] = ends[turn] = start + (BACKWARD_COST if turn.backward else FORWARD_COST)
+                found.append(Played(turn, start, ends[turn]))
+    return sorted(found, key=lambda each: each.start)
+
+
+def turns(micros: Sequence[Stages], team: int, steps: int) -> Iterator[Turn]:
+    """What ``team`` computes, in order: each step forward of a mini-batch, backward of the one that is due."""
+    for step in range(steps + micros[0].depth):
+        for micro, stages in enumerate(micros):
+            own = stages.of_team.get(team, [])
+            passes = [(stage, step, False) for stage in own]
+            passes += [(stage, step - stages.delay(stage), True) for stage in reversed(own)]
+            yield from (Turn(s, mini * len(micros) + micro, back) for s, mini, back in passes if 0 <= mini < steps)
+
+
+def needs(micros: Sequence[Stages], turn: Turn) -> Iterator[Turn]:
+    """Turns that must be over before ``turn``."""
+    stages = micros[turn.micro % len(micros)]
+    for other in (stages.after if turn.backward else stages.waits)[turn.stage]:
+        yield turn._replace(stage=other)
+    if turn.backward:
+        yield turn._replace(backward=False)

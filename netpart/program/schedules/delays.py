@@ -1,0 +1,87 @@
+"""Delays: which earlier mini-batch each part of a step is for, where stages train without waiting for each other.
+
+A stage with delay d, counted from the loss, goes forward with mini-batch s in step s, and backward in step s + d, with
+the weights that forward had. Then it updates them (equations 1 and 2 of Akintoye et al., A hybrid parallelization
+approach for distributed and scalable deep learning, 2021, with i = d + 1):
+
+    w[s + 1] = w[s] - γ · the gradient of mini-batch s at w[s - d]
+
+    stage 0   F0    F1    F2 B0 F3 B1 F4 B2    d = 2: three versions of the weights are held, those of the mini-batches
+    stage 1      F0    F1 B0 F2 B1 F3 B2       d = 1                                       between forward and backward
+    stage 2         F0 B0 F1 B1 F2 B2          d = 0
+
+So a step is that of one mini-batch, in which what has a delay is played for the mini-batch that many steps earlier. A
+buffer is needed once for each mini-batch that is between the first and the last to touch it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+
+from netpart.graph.partition import Partition
+from netpart.program.arena import held
+from netpart.program.buffers import Buffer, View
+from netpart.program.instructions import Instruction, Update
+from netpart.program.schedules.schedule import DELAYED, order_of
+from netpart.program.schedules.stages import Stage, Stages
+
+Copies = dict[int, int]
+"""How many mini-batches each buffer is held for, where that is more than one."""
+
+
+def parameter_delays(partition: Partition) -> dict[str, int]:
+    """By how many mini-batches the update of each parameter is behind forward.
+
+    That is the delay of the stage that reads it; the greatest of those whose gradients have to be there together.
+    """
+    if order_of(partition.job) != DELAYED or "train" not in partition.phases:
+        return {}
+    graph, found = partition.graph, dict[str, int]()
+    stages = Stages(graph, delayed=True)
+    for node in graph.net.nodes:
+        delay = stages.delay(Stage(stages.levels[node.index], stages.team(node.index)))
+        found.update({p.name: max(delay, found.get(p.name, 0)) for p in node.params})
+    together = [[name for name in each if name in found] for each in joined(partition)]
+    return agreed(found, together)
+
+
+def joined(partition: Partition) -> Iterator[Collection[str]]:
+    """Parameters that are updated together: of a bucket, of a running variance and its mean, of a clipped norm."""
+    yield from ([cell.parameter.name for cell in bucket.cells] for bucket in partition.buckets)
+    for parameter in partition.parameters:
+        if parameter.spec.running is not None and parameter.spec.running.mean:
+            yield parameter.name, parameter.spec.running.mean
+    if partition.norm is not None:
+        yield partition.trained
+
+
+def agreed(delays: dict[str, int], together: Sequence[Collection[str]]) -> dict[str, int]:
+    """``delays`` with the greatest of each group for all of it, whatever groups it shares members with."""
+    before = -1
+    while before != (before := sum(delays.values())):
+        for names in together:
+            most = max((delays[name] for name in names), default=0)
+            delays.update(dict.fromkeys(names, most))
+    return delays
+
+
+def copies(
+    buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]],
+    places: Mapping[int, int],
+) -> Copies:  # fmt: skip
+    """The buffers of which each mini-batch that is under way needs one of its own.
+
+    ``read[h]`` are the views that the update of holding h touches; ``places`` says which buffers lie in the place of
+    another.
+    """
+    if len({instruction.delay for instruction in instructions}) < 2:
+        return {}
+    touched: dict[int, set[int]] = {}
+    for instruction in instructions:
+        more = read[instruction.holding] if isinstance(instruction, Update) else ()
+        for view in chain(instruction.views, more):
+            b = held(buffers, view.buffer)
+            touched.setdefault(places.get(b, b), set()).add(instruction.delay)
+    several = {b: max(delays) - min(delays) + 1 for b, delays in touched.items() if len(delays) > 1}
+    return several | {b: several[place] for b, place in places.items() if place in several}

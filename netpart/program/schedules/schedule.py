@@ -1,0 +1,165 @@
+"""Schedules: in which order each worker computes the passes of its micro-batches.
+
+The schedule of a pipeline of ``stages`` is the record of a rehearsal, in which all teams work at the same pace and each
+picks, whenever it is free, what its order prefers. As the record was played once, no worker can wait for who waits for
+him.
+
+    stage 0   F0 F1 F2             B0──  F3 B1──     B2──     B3──      1F1B on three teams: the first has at most
+    stage 1      F0 F1       B0──  F2 B1──  F3 B2──     B3──            3 micro-batches in flight, the last one
+    stage 2         F0 B0──  F1 B1──  F2 B2──  F3 B3──
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from netpart.program.schedules.stages import Stage, Stages
+from netpart.proto.job_pb2 import JobProto, Schedule
+
+ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
+"""Orders: backward first, with as many micro-batches in flight as keep a team busy; all of forward first; forward of
+a mini-batch beside backward of an earlier one (``delays.py``)."""
+FORWARD_COST, BACKWARD_COST = 1, 2
+"""Time that a stage takes in a rehearsal: backward has two products for each of forward."""
+
+
+class Turn(NamedTuple):
+    """One pass of one stage over one micro-batch."""
+
+    stage: Stage
+    micro: int
+    backward: bool
+
+
+class Played(NamedTuple):
+    """When a Turn is computed in the rehearsal."""
+
+    turn: Turn
+    start: int
+    end: int
+
+
+def order_of(job: JobProto) -> str:
+    """The order that ``job`` asks for."""
+    return Schedule.Order.Name(job.neuralnet.schedule)
+
+
+class Rehearsal:
+    """Plays forward and backward of micro-batches, each with its stages, on teams that work at the same pace.
+
+    ``trains`` says that backward is computed as well.
+    """
+
+    def __init__(self, micros: Sequence[Stages], order: str, trains: bool = True) -> None:
+        self.micros, self.flushes, self.trains = micros, order == GPIPE, trains
+        self.teams = sorted({stage.team for stages in micros for stage in stages.before})
+        self.limits = {team: self.limit(team) for team in self.teams}
+        self.ready: dict[int, list[tuple[tuple[int, int, int], Turn]]] = {team: [] for team in self.teams}
+        self.in_flight = dict.fromkeys(self.teams, 0)
+        self.missing = {turn: sum(1 for _ in self.needs(turn)) for turn in self.turns()}
+        for turn in self.missing:
+            self.offer(turn)
+
+    def limit(self, team: int) -> int:
+        """Micro-batches that a team may have in flight."""
+        if self.flushes or not self.trains:
+            return len(self.micros)
+        return max(stages.in_flight(team) for stages in self.micros)
+
+    def turns(self) -> Iterator[Turn]:
+        for micro, stages in enumerate(self.micros):
+            for stage in stages.before:
+                yield Turn(stage, micro, False)
+                if self.trains:
+                    yield Turn(stage, micro, True)
+
+    def needs(self, turn: Turn) -> Iterator[Turn]:
+        """Turns that must be over before ``turn``."""
+        stages = self.micros[turn.micro]
+        if not turn.backward:
+            yield from (turn._replace(stage=before) for before in stages.waits[turn.stage])
+            return
+        yield from (turn._replace(stage=after) for after in stages.after[turn.stage])
+        yield from self.flushed(turn._replace(backward=False))
+
+    def flushed(self, turn: Turn) -> Iterator[Turn]:
+        """The same pass of all micro-batches that have to go through together, or ``turn`` alone."""
+        others = range(len(self.micros)) if self.flushes else (turn.micro,)
+        yield from (turn._replace(micro=m) for m in others if turn.stage in self.micros[m].before)
+
+    def frees(self, turn: Turn) -> Iterator[Turn]:
+        """Turns that need ``turn``."""
+        stages = self.micros[turn.micro]
+        if turn.backward:
+            yield from (turn._replace(stage=before) for before in stages.waits[turn.stage])
+            return
+        yield from (turn._replace(stage=after) for after in stages.after[turn.stage])
+        if self.trains:
+            yield from self.flushed(turn._replace(backward=True))
+
+    def offer(self, turn: Turn) -> None:
+        """Puts a turn that waits for nothing on its team's list: backward first, then what is nearest to the end."""
+        if self.missing[turn] == 0:
+            level = turn.stage.level
+            rank = (0, turn.micro, -level) if turn.backward else (1, -level, turn.micro)
+            heappush(self.ready[turn.stage.team], (rank, turn))
+
+    def pick(self, team: int) -> Turn | None:
+        """What a free team computes next, if anything may be."""
+        if not self.ready[team]:
+            return None
+        turn = self.ready[team][0][1]
+        begins = not turn.backward and self.opens(turn)
+        if begins and self.in_flight[team] >= self.limits[team]:
+            return None
+        self.in_flight[team] += begins
+        return heappop(self.ready[team])[1]
+
+    def opens(self, turn: Turn) -> bool:
+        """True at the stage that a micro-batch meets first of its team, and leaves last."""
+        return turn.stage == self.micros[turn.micro].of_team[turn.stage.team][0]
+
+    def finish(self, turn: Turn) -> None:
+        """Notes that ``turn`` is over."""
+        self.in_flight[turn.stage.team] -= turn.backward and self.opens(turn)
+        for freed in self.frees(turn):
+            self.missing[freed] -= 1
+            self.offer(freed)
+
+    def play(self) -> Iterator[Played]:
+        """All turns in the order in which they begin."""
+        free, running, now = set(self.teams), list[tuple[int, Turn]](), 0
+        while True:
+            for team in sorted(free):
+                turn = self.pick(team)
+                if turn is not None:
+                    free.discard(team)
+                    end = now + (BACKWARD_COST if turn.backward else FORWARD_COST)
+                    heappush(running, (end, turn))
+                    yield Played(turn, now, end)
+            if not running:
+                return
+            now = running[0][0]
+            while running and running[0][0] == now:
+                over = heappop(running)[1]
+                free.add(over.stage.team)
+                self.finish(over)
+
+
+def turns_of(worker: int, micros: Sequence[Stages], order: str, trains: bool = True) -> list[Turn]:
+    """What ``worker`` computes, in order, of micro-batches with the given stages."""
+    team = micros[0].of_worker(worker)
+    if order == DELAYED:
+        return list(one_by_one(micros, team, trains))
+    played = Rehearsal(micros, order, trains).play()
+    return [each.turn for each in played if each.turn.stage.team == team]
+
+
+def one_by_one(micros: Sequence[Stages], team: int, trains: bool) -> Iterator[Turn]:
+    """Each micro-batch forward and then backward: in a delayed step, backward of an earlier mini-batch."""
+    for micro, stages in enumerate(micros):
+        own = stages.of_team.get(team, [])
+        yield from (Turn(stage, micro, False) for stage in own)
+        yield from (Turn(stage, micro, True) for stage in reversed(own) if trains)

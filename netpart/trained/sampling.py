@@ -1,0 +1,94 @@
+"""Sampling: a net that predicts the next byte writes a text, byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from netpart.errors import ConfigError
+from netpart.kernels import philox
+from netpart.proto.layer_pb2 import LayerType
+from netpart.proto.phase import in_phase
+from netpart.trained.session import PHASE, Session, Values
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import JobProto, LayerProto
+    from netpart.proto.reader import Job
+
+BYTES = 256
+UNIFORM_BITS = 53
+
+
+@dataclass(frozen=True)
+class Style:
+    """How the next byte is chosen: among the ``top_k`` most probable (0: all), of probabilities p^(1/temperature)."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+
+
+class Ends(NamedTuple):
+    """The layers between which a net predicts: its text, and the logits of the next byte."""
+
+    text: str
+    logits: str
+
+
+class Writer:
+    """Predicts with the job's test net, one row of it; ``window`` is the number of bytes that it sees."""
+
+    def __init__(self, job: Job, checkpoint: Path | None = None, device: str = "cpu") -> None:
+        self.ends = ends(job.proto)
+        self.session = Session(job, [self.ends.logits], checkpoint, device=device)
+        self.window = self.session.nodes[self.ends.text].layer.output.shape[1]
+
+    def logits(self, text: bytes) -> Values:
+        """Scores (up to 256,) of the byte after ``text``, of which the last ``window`` bytes count.
+
+        What stands behind a shorter text does not matter: the net looks back only.
+        """
+        seen = np.frombuffer(text[-self.window :], np.uint8)
+        self.session.run({self.ends.text: np.pad(seen, (0, self.window - len(seen)))[None]})
+        return self.session.value(self.ends.logits)[0, len(seen) - 1, :BYTES]
+
+    def write(self, prompt: bytes, count: int, style: Style, seed: int) -> Iterator[int]:
+        """``count`` bytes that continue ``prompt`` (at least one byte); which ones depends on ``seed`` alone."""
+        key, text = philox.key(seed, self.ends.logits, "sample"), bytearray(prompt)
+        for step in range(count):
+            (draw,) = philox.integers(key, step, 0, (0, 1), 1 << UNIFORM_BITS)
+            text.append(choose(self.logits(bytes(text[-self.window :])), style, draw / (1 << UNIFORM_BITS)))
+            yield text[-1]
+
+
+def choose(logits: Values, style: Style, uniform: float) -> int:
+    """The class that ``uniform``, in [0, 1), falls on; the most probable one at temperature 0."""
+    scores = logits.astype(np.float64)
+    if style.temperature == 0:
+        return int(scores.argmax())
+    if 0 < style.top_k < len(scores):
+        scores[scores < np.partition(scores, -style.top_k)[-style.top_k]] = -np.inf
+    sums = np.exp((scores - scores.max()) / style.temperature).cumsum()
+    return int(np.searchsorted(sums, uniform * sums[-1], side="right"))
+
+
+def ends(job: JobProto) -> Ends:
+    """Finds the one kSoftmaxLoss of the test net that judges predictions of a kTextInput. Raises ConfigError."""
+    confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
+    found = [Ends(conf.srclayers[1], conf.srclayers[0]) for conf in confs.values() if judges_text(conf, confs)]
+    if len(found) != 1:
+        got, hint = f"{len(found)} of them", "only a net that predicts text can write some"
+        raise ConfigError("sample", "a job with one kSoftmaxLoss whose labels are those of a kTextInput", got, hint)
+    return found[0]
+
+
+def judges_text(conf: LayerProto, confs: dict[str, LayerProto]) -> bool:
+    """True if ``conf`` is a softmax loss over the labels of a text input."""
+    losses = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
+    if conf.type not in losses or len(conf.srclayers) != 2:
+        return False
+    labels = confs.get(conf.srclayers[1])
+    return labels is not None and labels.type == LayerType.kTextInput

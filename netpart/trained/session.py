@@ -1,0 +1,163 @@
+"""Session: a trained net in this process, whole, run forward on values that the caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netpart.checkpoint.safetensors_file import open_checkpoint
+from netpart.errors import ConfigError
+from netpart.graph.build import build_net
+from netpart.graph.net import Net, Node, Source
+from netpart.graph.partition import Micro, Partition, partition_net, whole_on_worker_0
+from netpart.graph.passes.synchronise import synchronise
+from netpart.kernels.device import array_module
+from netpart.layers.inputs.given import Given
+from netpart.layers.score import Score
+from netpart.program.buffers import View
+from netpart.program.compile import compile_worker
+from netpart.program.kernels import kernels_of
+from netpart.program.program import Program
+from netpart.proto.element import float_size
+from netpart.proto.job_pb2 import JobProto, LayerType
+from netpart.proto.phase import in_phase
+from netpart.worker.initial_values import fill, shapes
+from netpart.worker.player import Player
+
+if TYPE_CHECKING:
+    from netpart.proto.reader import Job
+
+PHASE = "test"
+
+Values = np.ndarray[Any, Any]
+
+
+class Session:
+    """The part of a job's test net that the layers ``outputs`` depend on, for mini-batches of ``rows`` rows.
+
+    Parameters are those of ``checkpoint``, or initial ones without it. With ``score``, one of the outputs, a run goes
+    back as well, and ``gradient`` tells what raises the score of a class there. Raises ConfigError for a name that is
+    no layer of the test net and for inputs of opaque records, DataError for a checkpoint that is damaged, or of another
+    net.
+    """
+
+    def __init__(
+        self, job: Job, outputs: Iterable[str], checkpoint: Path | None = None, rows: int = 1, device: str = "cpu",
+        score: str = "",
+    ) -> None:  # fmt: skip
+        build_net(job.proto, PHASE, job.folder)  # what is wrong is told with its place in the whole job
+        net = given(build_net(upstream(job.proto, outputs), PHASE, job.folder, rows))
+        net = scored(net, score) if score else net
+        self.nodes = net.by_name
+        self.partition = whole_partition(job.proto, net)
+        xp, device = array_module(device)
+        program = compile_worker(self.partition, 0, keep=True, kernels=kernels_of(job.proto, device))
+        self.player = Player(program, None, xp, seed=job.proto.seed)
+        if checkpoint is None:
+            self.player.parameters.initialise()
+        else:
+            with open_checkpoint(checkpoint) as saved:
+                saved.verify(shapes(self.player.program.holdings))
+                fill(self.player, saved, {"": self.player.parameters.values})
+
+    def run(self, values: Mapping[str, Values], step: int = 0) -> None:
+        """Runs the net forward on ``values``: input layer -> an array that fits its first output.
+
+        An input that is left out keeps what it has, 0 at first. Raises ConfigError for a name that is no input.
+        """
+        for name, value in values.items():
+            self.input(name).values[0][...] = value
+        for waiting in self.player.play(PHASE, step):
+            raise AssertionError(f"a whole net waits for {waiting}")
+
+    def score_of(self, target: int) -> None:
+        """The next runs go back from the score of class ``target``; at first it is class 0."""
+        for node in self.nodes.values():
+            if isinstance(node.layer, Score):
+                node.layer.target = target
+
+    def input(self, name: str) -> Given:
+        """The input layer ``name``."""
+        inputs = {name: node.layer for name, node in self.nodes.items() if isinstance(node.layer, Given)}
+        if name not in inputs:
+            raise ConfigError("values", f"an input of the net: {', '.join(inputs)}", repr(name), "name one of them")
+        return inputs[name]
+
+    def value(self, name: str) -> Values:
+        """The first output of layer ``name`` in the last run: a host array that the next run writes over."""
+        return self._host(self._program.values[0, self._part(name), 0])
+
+    def gradient(self, name: str) -> Values:
+        """How the score of the last run changes with the first output of layer ``name``: as ``value``.
+
+        Raises ConfigError for a layer that has no gradient: one of data, or of which the score does not depend.
+        """
+        found = self._program.gradients.get((0, self._part(name)))
+        if found is None:
+            hint = "name a layer between the first parameters and the scores"
+            raise ConfigError("gradient", "a layer with parameters in or above it", repr(name), hint)
+        return self._host(found)
+
+    @property
+    def _program(self) -> Program:
+        return self.player.program.phases[PHASE]
+
+    def _part(self, name: str) -> int:
+        graph, node = self.partition.phases[PHASE][0].graph, self.nodes[name].index
+        return next(p.index for p in graph.parts if p.node == node)
+
+    def _host(self, view: View) -> Values:
+        found: Values = self.player.machine.held(view, PHASE)
+        return found
+
+
+def scored(net: Net, name: str) -> Net:
+    """``net`` with a Score of layer ``name`` at its end, and a backward pass from there."""
+    source = net.by_name[name]
+    score = Score(name, source.layer.output)
+    node = Node(len(net.nodes), score, (Source(source.index, 0),), (), ())
+    return replace(net, nodes=[*net.nodes, node], explained=True)
+
+
+def upstream(job: JobProto, outputs: Iterable[str]) -> JobProto:
+    """``job`` with the layers of its test net that ``outputs`` depend on, and those that read a kSlice among them, as
+    their order says who reads which part. Raises ConfigError."""
+    confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
+    wanted, found = list(outputs), set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name not in confs:
+            known = ", ".join(confs) or "none"
+            raise ConfigError("output", f"a layer of the {PHASE} net", repr(name), f"it has {known}")
+        if name not in found:
+            found.add(name)
+            wanted += confs[name].srclayers
+            if confs[name].type == LayerType.kSlice:
+                wanted += [reader for reader, conf in confs.items() if name in conf.srclayers]
+    part = JobProto()
+    part.CopyFrom(job)
+    del part.neuralnet.layer[:]
+    slices = {name for name in found if confs[name].type == LayerType.kSlice}
+    part.neuralnet.layer.extend(c for c in job.neuralnet.layer if c.name in found or slices & {*c.srclayers})
+    return part
+
+
+def given(net: Net) -> Net:
+    """``net`` with its input layers given by the caller."""
+    nodes = [replace(n, layer=Given(n.layer)) if n.layer.is_input else n for n in net.nodes]
+    for node in nodes:
+        if node.layer.is_input and not node.layer.output.shape:
+            hint = "use a kRecordInput instead"
+            raise ConfigError(node.name, "an input of numbers or tokens", "one of opaque records", hint)
+    return replace(net, nodes=nodes)
+
+
+def whole_partition(job: JobProto, net: Net) -> Partition:
+    """The partition of one net that stays whole on one worker."""
+    graph = partition_net(net, whole_on_worker_0(net), 1)
+    plan = synchronise([graph], 1, float_size(job), job.bucket_bytes)
+    return Partition(job, 1, {PHASE: [Micro(graph, (0, net.rows))]}, plan.holdings, plan.buckets)

@@ -1,0 +1,132 @@
+"""Replay: kernels that follow each other without a message between them, as one CUDA graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property, partial
+from itertools import groupby
+from typing import Any
+
+from netpart.worker.actions import RUN, Action, Bound, Turn
+from netpart.worker.gpu.graph_lanes import Branches, dealt
+from netpart.worker.gpu.graph_trial import Trial
+from netpart.worker.memory_access import dependences
+
+WIDE = 64 << 20
+"""Bytes of scratch with which an action is not worth a workspace beside the first: its kernels fill the device."""
+
+
+class Replay:
+    """``actions`` as one: played one by one at first, which loads their kernels, then captured, then replayed.
+
+    They are captured twice where some of them can run beside each other: dealt to lanes, and one after another. The
+    faster graph stays.
+    """
+
+    def __init__(self, device: Any, actions: list[Action]) -> None:
+        """Says of each action on which lane it is."""
+        self.device, self.actions, self.groups = device, actions, together(actions)
+        self.branches = branches(self.groups)
+        for lane, group in zip(self.branches.lanes, self.groups, strict=True):
+            for action in group:
+                action.lane = lane
+        self.loaded = False
+        self.graph: Any = None
+
+    def __call__(self) -> None:
+        if self.graph is None and self.loaded:
+            self.graph = self.made()
+        if self.graph is None:
+            self.play()
+            self.loaded = True
+        else:
+            self.graph.launch(self.device.stream)
+
+    @cached_property
+    def runs(self) -> list[Callable[[], None]]:
+        """What to call, once actions have their scratch."""
+        return list(map(call, self.groups))
+
+    def play(self) -> None:
+        """Enqueues the kernels one after another."""
+        for run in self.runs:
+            run()
+
+    def made(self) -> Any:
+        """The graph, or those of which the faster one is to be found."""
+        if not any(self.branches.lanes):
+            return self.captured(self.play)
+        for lane in range(max(self.branches.lanes), -1, -1):  # streams are made here, not in a capture
+            self.device.turn(lane)
+        beside = self.captured(partial(self.branches.enqueue, self.device, self.runs))
+        return Trial(self.device.xp, [beside, self.captured(self.play)])
+
+    def captured(self, play: Callable[[], None]) -> Any:
+        """The graph of all that ``play`` enqueues; nothing of it is done yet."""
+        stream = self.device.stream
+        stream.begin_capture()
+        try:
+            play()
+        except BaseException:
+            with suppress(Exception):  # a capture that failed says so again, and less well
+                stream.end_capture()
+            self.device.turn(0)
+            raise
+        return stream.end_capture()
+
+
+def together(actions: list[Action]) -> list[list[Action]]:
+    """Those that have something to call, one by one; but all that follow each other and are rows of one ``table``."""
+    found: list[list[Action]] = []
+    for table, group in groupby((a for a in actions if a.run), key=lambda action: getattr(action.run, "table", None)):
+        calls = list(group)
+        found += [[action] for action in calls] if table is None else [calls]
+    return found
+
+
+def call(group: list[Action]) -> Callable[[], None]:
+    """What to call for those that are ``together``."""
+    runs: list[Any] = [action.run for action in group]
+    table = getattr(runs[0], "table", None)
+    found: Callable[[], None] = runs[0] if table is None else table.gather(runs)
+    return found
+
+
+def branches(groups: list[list[Action]]) -> Branches:
+    """How to deal them to lanes."""
+    touched = []
+    for group in groups:
+        known = [action.touched for action in group if action.touched is not None]
+        touched.append(tuple(span for spans in known for span in spans) if len(known) == len(group) else None)
+    fixed = [any(action.scratch > WIDE for action in group) for group in groups]
+    return dealt(dependences(touched), fixed)
+
+
+def replayed(device: Any, bound: Bound) -> list[Turn]:
+    """The turns of ``bound`` as they are played when nobody traces: on a GPU by graphs."""
+    if device is None:
+        return bound.turns
+    for running in bound.running:
+        running.then_replayed = [action for _, action in replays(device, [(0, action) for action in running.then])]
+    return [replays(device, turn) for turn in bound.turns]
+
+
+def replays(device: Any, turn: Turn) -> Turn:
+    """``turn`` with each longest run of actions that a graph can repeat, all for the same mini-batch, as one."""
+    found: Turn = []
+    for (delay, repeated), group in groupby(turn, key=lambda item: (item[0], repeatable(item[1]))):
+        actions = [action for _, action in group]
+        found += [(delay, action) for action in ([merged(device, actions)] if repeated else actions)]
+    return found
+
+
+def repeatable(action: Action) -> bool:
+    """True if a graph can do what ``action`` does."""
+    return action.kind == RUN and action.captured
+
+
+def merged(device: Any, actions: list[Action]) -> Action:
+    """One action that replays several."""
+    names = f"{actions[0].name} to {actions[-1].name}" if len(actions) > 1 else actions[0].name
+    return Action(RUN, names, run=Replay(device, actions))

@@ -1,0 +1,86 @@
+"""Averaging: the parameters of one worker become the mean over the groups, while its steps go on.
+
+    parameters at the start  ──copy──▶ total ──all-reduce, beside the steps──▶ sum over the groups
+    parameters at the end    = their mean + what they have changed since the start
+
+This is what a group adds to a common model in local SGD with a late average (Wang et al., "Overlap Local-SGD",
+arXiv:2002.09539; Shen et al., "CoCoD-SGD", arXiv:1906.12043); where nothing has changed since, it is the mean exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netpart.kernels.op import Array, chain
+from netpart.program.group_average import AVERAGE, averaged
+from netpart.program.messages.wire_memory import ahead
+from netpart.worker.actions import Running
+from netpart.worker.collective_player import Progress
+from netpart.worker.player import Player
+from netpart.worker.wait_reasons import Waiting
+
+if TYPE_CHECKING:
+    from netpart.graph.cluster import Cluster
+    from netpart.transport.transport import Transport
+
+
+class Averaging:
+    """Adds up over the groups what is shaped like the parameters of ``player``, which is ``rank`` of ``cluster``.
+
+    One average is on its way at a time: ``start`` is what it began with, and ``total`` becomes the sum. Everybody must
+    begin as many, of the same meaning. ``nbytes`` is what it takes beside the parameters, messages that arrive
+    included.
+    """
+
+    def __init__(self, player: Player, transport: Transport, cluster: Cluster, rank: int) -> None:
+        self.player, machine = player, player.machine
+        self.shapes = [player.parameters.values(h).shape for h in range(len(player.program.holdings))]
+        elements, dtype = sum(map(prod, self.shapes)), machine.dtype
+        self.start, self.total = (machine.xp.empty(elements, dtype) for _ in range(2))
+        found = averaged(cluster, rank, elements, np.dtype(dtype).itemsize)
+        blocks = [None if box is None else self.total[slice(*box[0])] for box in found.blocks]
+        pack = machine.xp.empty(found.largest.get(found.place(rank), 0), dtype)
+        progress = Progress(found.schedule, found.place(rank), found.sizes, blocks, blocks, pack, machine.kernels)
+        channels = {index: AVERAGE._replace(chunk=index) for index in range(len(found.schedule))}
+        for place, index, shape in progress.messages:
+            transport.expect(channels[index], found.members[place], shape, dtype, ahead(found))
+        arriving = sum(prod(shape) for _, _, shape in progress.messages) * ahead(found)
+        self.nbytes = int(self.start.nbytes + self.total.nbytes + pack.nbytes + arriving * self.total.itemsize)
+        self.running = Running("average of the groups", progress, channels, found.members)
+        self.begun = 0
+
+    def of(self, arrays: Sequence[Array]) -> Average:
+        """The average of ``arrays``."""
+        return Average(self, arrays)
+
+    def parts(self, flat: Array) -> list[Any]:
+        """Flat memory as arrays of the shapes of the parameters."""
+        ends = np.cumsum([0, *map(prod, self.shapes)])
+        return [flat[lo:hi].reshape(shape) for lo, hi, shape in zip(ends[:-1], ends[1:], self.shapes, strict=True)]
+
+
+class Average:
+    """``arrays`` that become their mean over the groups by ``averaging``: what that takes is bound here."""
+
+    def __init__(self, averaging: Averaging, arrays: Sequence[Array]) -> None:
+        self.averaging, kernels = averaging, averaging.player.machine.kernels
+        start, total, groups = averaging.start, averaging.total, len(averaging.running.members)
+        each = list(zip(arrays, averaging.parts(total), averaging.parts(start), strict=True))
+        self._keep = chain(*(kernels.copy(was, now) for now, _, was in each), kernels.copy(total, start)).run
+        self._bring_in = chain(*(kernels.bring_in(now, mean, was, groups) for now, mean, was in each)).run
+
+    def begin(self) -> None:
+        """Begins; ``arrays`` may change meanwhile."""
+        averaging = self.averaging
+        self._keep()
+        averaging.player.underway.start(averaging.running, averaging.begun)
+        averaging.begun += 1
+
+    def finish(self) -> Iterator[Waiting]:
+        """Waits until all groups have begun, and brings the mean into ``arrays``."""
+        yield from self.averaging.player.underway.complete(self.averaging.running, "train")
+        self._bring_in()

@@ -1,0 +1,127 @@
+"""Where parameters get their first values from: the checkpoint that a job starts from, or their initialisers.
+
+What is read from is looked at before: a checkpoint may come from anywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from netpart.checkpoint.regions import Reader
+from netpart.checkpoint.safetensors_file import Checkpoint, open_checkpoint
+from netpart.checkpoint.steps import updater_file
+from netpart.errors import DataError
+from netpart.graph.holdings import Holding
+from netpart.graph.partition import Partition
+from netpart.kernels.op import Array
+from netpart.proto.job_pb2 import JobProto
+from netpart.spec import Shape, extent
+from netpart.updaters import AVERAGE, updater
+from netpart.worker.player import Player
+
+
+def named_checkpoint(job: JobProto) -> Path | None:
+    """The last of the checkpoints that ``job`` names, which wins."""
+    return Path(job.checkpoint_path[-1]) if job.checkpoint_path else None
+
+
+def open_named(job: JobProto, path: Path) -> Checkpoint:
+    """Opens ``path``, which ``job`` names last; raises DataError that says where."""
+    try:
+        return open_checkpoint(path)
+    except DataError as error:
+        error.at = ("checkpoint_path", len(job.checkpoint_path) - 1)
+        raise
+
+
+def held(restore: Path | None) -> Collection[str]:
+    """The parameters whose first values are in the checkpoint ``restore``; raises DataError for one that is none."""
+    if restore is None:
+        return ()
+    with open_checkpoint(restore) as saved:
+        return frozenset(saved.tensors)
+
+
+def held_by(job: JobProto) -> Collection[str]:
+    """``held`` of the checkpoint that ``job`` names."""
+    path = named_checkpoint(job)
+    if path is None:
+        return ()
+    with open_named(job, path):
+        return held(path)
+
+
+def shapes(holdings: Iterable[Holding], suffix: str = "") -> dict[str, set[Shape]]:
+    """The tensors of a checkpoint that ``holdings`` take their values from, and the shapes that these may have."""
+    specs = {holding.parameter.name: holding.parameter.spec for holding in holdings}
+    return {name + suffix: {spec.shape, spec.saved or spec.shape} for name, spec in specs.items()}
+
+
+def check_start(cut: Partition, restore: Path | None, averages: bool) -> None:
+    """Reads once what the workers will read of the checkpoint ``restore`` and its updater's state; with ``averages``
+    they will read these alone.
+
+    Raises DataError for what is missing, damaged, of another shape or not finite, and for a state of another step.
+    """
+    if restore is None:
+        return
+    holdings, beside = [h for mine in cut.holdings for h in mine], updater_file(restore)
+    if averages:
+        with open_checkpoint(beside) as state:
+            return state.verify(shapes(holdings, f".{AVERAGE}"))
+    with open_checkpoint(restore) as saved:
+        saved.verify(shapes(holdings))
+    slots = updater(cut.job.updater).states
+    if slots and os.path.exists(beside):
+        with open_checkpoint(beside) as state:
+            check_step(saved, state)
+            for slot in slots:
+                state.verify(shapes(holdings, f".{slot}"))
+
+
+def check_step(saved: Checkpoint, state: Checkpoint) -> None:
+    """Raises DataError if ``state`` is of another step than the parameters; other tools may say none."""
+    step, other = saved.metadata.get("step"), state.metadata.get("step")
+    if None not in (step, other) and step != other:
+        got, hint = f"that of {other!r:.40}", "use another checkpoint, or remove this file to start with a new state"
+        raise DataError(f"{state.path}: expected the updater's state of step {step!r:.40}, got {got}; {hint}")
+
+
+def begin(players: Sequence[Player], job: JobProto) -> None:
+    """Gives the parameters of ``players`` the values of the checkpoint that ``job`` names, or fresh ones.
+
+    Raises DataError for a checkpoint that lacks one of them.
+    """
+    path = named_checkpoint(job)
+    if path is None:
+        for player in players:
+            player.parameters.initialise()
+        return
+    with open_named(job, path) as saved:
+        saved.verify(shapes(holding for player in players for holding in player.program.holdings))
+        for player in players:
+            fill(player, saved, {"": player.parameters.values})
+            player.parameters.begin_state()
+
+
+ArrayOf = Callable[[int], Array]
+"""Finds one array of a holding, or of its home: its values, or one state of its updater."""
+
+
+def fill(player: Player, file: Reader, targets: dict[str, ArrayOf]) -> None:
+    """Reads every holding of ``player`` from a checkpoint; on the CPU without a copy beside it.
+
+    ``targets`` finds the arrays to fill, of a whole holding or of its home, by the suffix of their names in the
+    checkpoint.
+    """
+    for h, holding in enumerate(player.program.holdings):
+        for suffix, find in targets.items():
+            target = find(h)
+            box = holding.box if target.shape == extent(holding.box) else holding.home
+            values = target if player.xp is np else np.empty(target.shape, target.dtype)
+            file.read_region(holding.parameter.name + suffix, box, values, holding.parameter.spec.shape)
+            if values is not target:
+                target[...] = player.xp.asarray(values)

@@ -1,0 +1,92 @@
+"""Underway: collectives that have been started, and go on as messages arrive, whatever is played meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netpart.kernels.op import Array
+from netpart.worker.actions import Running, compute
+from netpart.worker.array_transfer import Post
+from netpart.worker.machine import Machine
+from netpart.worker.trace import PHRASES, Trace
+from netpart.worker.wait_reasons import Marks, Waiting
+
+
+class Underway:
+    """The collectives of one worker that are ``running``; those that are calls of NCCL go on by themselves."""
+
+    def __init__(self, machine: Machine, post: Post, trace: Trace, marks: Marks) -> None:
+        self.device, self.clock = machine.kernels.device, machine.clock
+        self.post, self.trace, self.marks = post, trace, marks
+        self.running: list[Running] = []
+        self.seen = -1
+
+    def start(self, running: Running, number: int, delay: int = 0) -> None:
+        """Starts a collective, whose messages have this ``number``, for the mini-batch of ``delay`` steps before."""
+        running.number, running.delay = number, delay
+        if running.call is not None:
+            return self.call(running)
+        self.running.append(running)
+        self.seen = -1  # its first message may be here already
+        self.pass_on(running, running.progress.start())
+
+    def call(self, running: Running) -> None:
+        """Lets NCCL begin a collective, and counts what its messages would move."""
+        assert running.call is not None
+        assert self.post.transport is not None
+        running.call.start()
+        for channel, nbytes in running.counted:
+            self.post.transport.count(channel, nbytes)
+
+    def complete(self, running: Running, phase: str) -> Iterator[Waiting]:
+        """Waits until a collective that was started is complete; of one of NCCL, only the device waits."""
+        if running.call is not None:
+            running.call.wait()
+            if self.trace.events is not None:
+                self.marks.make()
+                yield from self.marks.wait(phase)
+            return self.follow(running)
+        self.advance()
+        while (expected := running.progress.expects()) is not None:
+            place, index = expected
+            yield Waiting(running.name, running.members[place], phase, running.number, running.channels[index])
+            self.advance()
+
+    def advance(self) -> None:
+        """Takes every collective as far as the messages that have arrived allow."""
+        transport = self.post.transport
+        assert transport is not None
+        arrivals = transport.arrivals
+        if arrivals == self.seen or not self.running:
+            return
+        self.seen = arrivals
+        for running in self.running:
+            while (expected := running.progress.expects()) is not None:
+                arrived = transport.receive(running.channels[expected[1]], running.number)
+                if arrived is None:
+                    break
+                began = self.trace.now()
+                self.pass_on(running, running.progress.deliver(self.post.on_device(arrived)))
+                self.trace.note(f"receive {running.name}", began, running.channels[expected[1]], running.delay)
+        complete = [running for running in self.running if running.progress.done]
+        self.running = [running for running in self.running if not running.progress.done]
+        for running in complete:
+            self.follow(running)
+
+    def follow(self, running: Running) -> None:
+        """Does what is to be done when a collective is complete."""
+        traced = self.trace.events is not None
+        for action in running.then if traced else running.then_replayed:
+            began = self.trace.now()
+            if action.run is not None:
+                compute(action, self.device, self.clock, traced)
+            elif action.running is not None:
+                self.start(action.running, running.number, running.delay)
+            self.trace.note(PHRASES.get(action.kind, "") + action.name, began, action.channel)
+
+    def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]]) -> None:
+        """Sends what a collective may send now."""
+        for place, index, view in sends:
+            began, channel = self.trace.now(), running.channels[index]
+            self.post.send(channel, running.number, running.members[place], view)
+            self.trace.note(f"send {running.name}", began, channel, running.delay)

@@ -1,0 +1,129 @@
+"""Serving: a server takes the gradients of a group as they come, updates what it keeps, and answers with the values.
+
+    push of group g ──▶ update (version v becomes v + 1) ──▶ wait, if g must ──▶ values for g
+
+A group computes its next gradient on what it was answered. How many updates the server has made since is the staleness
+of that gradient. Groups meet where something is to be saved or tested: a step behind such a point is not begun before
+every earlier one is in, so what is saved at step c are exactly the updates of the steps below c.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from netpart.program.server import UPDATE, pull, push
+from netpart.worker.player import Player
+from netpart.worker.wait_reasons import Waiting
+
+if TYPE_CHECKING:
+    from netpart.graph.cluster import Cluster
+
+
+class Applied(NamedTuple):
+    """One update: the gradient of ``step`` by ``group``, computed on version ``read``, applied to ``version``.
+
+    Where groups average their parameters: ``group`` has brought in an average that began when it had done ``read``
+    steps, after its step number ``version``.
+    """
+
+    group: int
+    step: int
+    read: int
+    version: int
+
+    @property
+    def staleness(self) -> int:
+        """Updates that were made meanwhile."""
+        return self.version - self.read
+
+
+@dataclass
+class Client:
+    """A group as its server sees it: the steps that it will push, how many it has, the version it computes on.
+
+    ``taking`` is its push that comes in, ``owed`` says that it waits for values.
+    """
+
+    group: int
+    steps: Sequence[int]
+    read: int
+    done: int = 0
+    owed: bool = False
+    taking: Iterator[Waiting] | None = None
+
+    @property
+    def step(self) -> int | None:
+        """The step that it pushes next; None if there is none."""
+        return self.steps[self.done] if self.done < len(self.steps) else None
+
+
+class Serving:
+    """Plays a server for the steps from ``first`` to before ``end``.
+
+    ``meetings`` are the steps at which groups meet, ``end`` among them, ascending. ``applied`` hears of every update,
+    ``reached`` of every version at once, ``first`` included.
+    """
+
+    def __init__(
+        self, player: Player, cluster: Cluster, first: int, end: int, meetings: Sequence[int],
+        applied: Callable[[Applied], None], reached: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        self.player, self.cluster, self.version = player, cluster, first
+        self.end, self.meetings, self.applied, self.reached = end, meetings, applied, reached
+        groups = range(cluster.groups)
+        self.clients = [Client(g, cluster.steps(g, first, end), first) for g in groups]
+        self.first_channels = [[action.channel for _, action in player.bound[push(g)].turns[0][:1]] for g in groups]
+
+    def play(self) -> Iterator[Waiting]:
+        """Serves until every step is in and answered; yields what it waits for."""
+        self.reached(self.version)
+        while any(client.owed or client.step is not None for client in self.clients):
+            waiting: Waiting | None = None
+            for client in self.listened():
+                waiting = yield from self.take(client)
+                if waiting is None:
+                    self.clients.append(self.clients.pop(self.clients.index(client)))  # the others come first now
+                    break
+            if waiting is not None:
+                yield waiting
+
+    def listened(self) -> list[Client]:
+        """Whose push may be taken now."""
+        asked = [client for client in self.clients if not client.owed and client.step is not None]
+        return [client for client in asked if client.step == self.version] if self.cluster.in_turns else asked
+
+    def take(self, client: Client) -> Generator[Waiting, None, Waiting | None]:
+        """Takes the next push of a group, whole; returns what it waits for if nothing of that has come."""
+        step = client.step
+        assert step is not None
+        client.taking = client.taking or self.player.play(push(client.group), step)
+        first = self.first_channels[client.group]
+        for waiting in client.taking:
+            if waiting.channel in first:
+                return waiting
+            yield waiting
+        client.taking, client.owed, client.done = None, True, client.done + 1
+        yield from self.update(client, step)
+        return None
+
+    def update(self, client: Client, step: int) -> Iterator[Waiting]:
+        """Applies what a group has pushed, at the learning rate of its step, and answers whoever may go on."""
+        yield from self.player.play(UPDATE, step)
+        self.applied(Applied(client.group, step, client.read, self.version))
+        self.version += 1
+        self.reached(self.version)
+        for other in self.clients:
+            if other.owed and self.may_go_on(other):
+                yield from self.player.play(pull(other.group), self.version)
+                other.owed, other.read = False, self.version
+
+    def may_go_on(self, client: Client) -> bool:
+        """True if everybody is where a group's next step may be computed."""
+        at = bisect_right(self.meetings, self.end if client.step is None else client.step)
+        if at and self.version < self.meetings[at - 1]:
+            return False
+        bound = self.cluster.staleness
+        return bound is None or client.done - min(c.done for c in self.clients) <= bound

@@ -1,0 +1,56 @@
+"""What a worker tells the coordinator is what the coordinator rehearses; a plan at fault is refused before step 0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netpart.errors import ProgramRefused
+from netpart.launch import run as launch
+from netpart.launch.control.communication_codec import decode, encode
+from netpart.plan.partition import partition
+from netpart.program.compile import compile_worker
+from netpart.program.forward import ForwardCompiler
+from netpart.program.instructions import Instruction, Receive
+from netpart.program.messages.communication import Verb, communications
+from netpart.program.schedules.stages import Stage
+from netpart.proto.control_pb2 import ReadyProto
+from netpart.proto.reader import load
+from tests.end2end.running import mlp
+from tests.worker.jobs import LENET
+from tests.worker.jobs import partition as cut
+
+
+def test_what_is_told_is_what_is_heard() -> None:
+    verbs: set[Verb] = set()
+    for worker in range(3):
+        told = communications(compile_worker(cut(LENET, 3), worker))
+        ready = ReadyProto.FromString(ReadyProto(spoken=encode(told)).SerializeToString())
+        assert decode(ready.spoken) == told
+        verbs |= {c.verb for c in told["train"]}
+        assert len(ready.spoken[0].legs) <= sum(c.verb == Verb.START for c in told["train"])
+    assert verbs == set(Verb)
+
+
+def test_programs_without_their_other_half_never_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ForwardCompiler, "send", lambda compiler, part: None)
+    heard: list[Any] = []
+    with pytest.raises(ProgramRefused, match=r"train: .*\n  worker \d: receive d-\S+ .* but nobody sends it"):
+        launch.run(load(mlp(tmp_path)), 2, launcher="threads", workspace=tmp_path / "run", listener=heard.append)
+    assert heard == []
+
+
+def test_programs_that_wait_for_each_other_never_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ForwardCompiler.run
+
+    def receives_first(compiler: ForwardCompiler, stage: Stage) -> list[Instruction]:
+        return sorted(run(compiler, stage), key=lambda i: not isinstance(i, Receive))
+
+    job = load(mlp(tmp_path), ["fc2.partition_dim=1"])
+    assert partition(job.proto, 2).workers == 2
+    monkeypatch.setattr("netpart.graph.partition.collect", lambda graph: None)  # single bridges
+    monkeypatch.setattr(ForwardCompiler, "run", receives_first)
+    with pytest.raises(ProgramRefused, match=r"2 workers wait for each other in a ring:\n  worker 0 stands at receive"):
+        launch.run(job, 2, launcher="threads", workspace=tmp_path / "run")

@@ -1,0 +1,32 @@
+"""A worker that fails because another one was killed is not blamed, even if it says so before the death shows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from netpart.graph.cluster import Cluster
+from netpart.launch.coordinator.blame import Blame
+from netpart.launch.coordinator.watch import Member
+from netpart.launch.teams.processes import ProcessTeam
+
+
+def test_a_death_that_shows_late_is_waited_for(tmp_path: Path) -> None:
+    """The process dies of a signal a moment after it is asked about."""
+    command = [sys.executable, "-c", "import os, signal; input(); os.kill(os.getpid(), signal.SIGKILL)"]
+    team = ProcessTeam(1, tmp_path)
+    blame = Blame([Member(0), Member(1)], Cluster(2), team)
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        team.processes.append(process)
+        team.watches.append(os.pidfd_open(process.pid))
+        try:
+            assert blame.killed(Member(1), 0.0) == {}
+            assert process.stdin is not None
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            (how,) = blame.killed(Member(1), 30.0).values()
+            assert "SIGKILL" in how
+        finally:
+            team.kill()

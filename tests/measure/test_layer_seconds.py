@@ -1,0 +1,16 @@
+"""Profiling: every layer has its seconds, and what computes nothing has none backward."""
+
+from __future__ import annotations
+
+from netpart.measure.layer_seconds import layer_seconds
+from netpart.proto.reader import load
+from netpart.resources import zoo_folder
+
+
+def test_every_layer_is_timed_both_ways() -> None:
+    job = load(zoo_folder() / "halo" / "conv-rows.conf", ["neuralnet.micro_batches=2"])
+    found = layer_seconds(job.proto, job.folder, steps=1)
+    assert set(found) == {layer.name for layer in job.proto.neuralnet.layer}
+    assert all(forward > 0 and backward > 0 for name, (forward, backward) in found.items() if "conv" in name)
+    assert found["data"][1] == 0
+    assert job.proto.neuralnet.micro_batches == 2

@@ -1,0 +1,145 @@
+"""Simulated runs: the same numbers as real ones, messages that take what their link says, and no worker too early."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from netpart.collectives.price import Link
+from netpart.errors import ConfigError, TransportError
+from netpart.measure.simulate import Priced, Simulation, simulate
+from netpart.measure.simulated_clocks import Clocks, simulated_transports
+from netpart.measure.timeline import STEP, Event
+from netpart.program.instructions import Channel, Way
+from netpart.program.kernels import kernels_of
+from netpart.worker.ensemble import Ensemble
+from tests.worker.jobs import LENET, partition
+
+SLOW = Link(latency=0.5, overhead=0.25, bandwidth=64.0)
+CHANNEL = Channel(1, Way.FORWARD, 0, 0)
+FLOATS = np.arange(8, dtype=np.float64)
+
+
+def test_a_simulation_computes_what_a_run_does() -> None:
+    cut = partition(LENET, 3)
+    simulation, ensemble = Simulation(cut, Link(), [1.0] * 3), Ensemble(cut, kernels=kernels_of(cut.job))
+    ensemble.initialise()
+    simulation.run(3)
+    for step in range(3):
+        ensemble.step("train", step)
+    for played, expected in zip(simulation.players, ensemble.players, strict=True):
+        for h in range(len(played.program.holdings)):
+            assert np.array_equal(played.parameters.values(h), expected.parameters.values(h))
+
+
+def test_a_simulation_by_flops_adds_what_nobody_computed_without_a_warning() -> None:
+    """Warnings are errors here; memory is full of the largest numbers, as it may be where others have used it."""
+    simulation = Priced(partition(LENET, 3), Link(), [1e9] * 3)
+    for player in simulation.players:
+        for array in (player.machine.memory, *player.machine.fixed.values()):
+            array.view(np.uint8)[...] = 0x7F
+    simulation.run(1)
+
+
+def test_a_message_takes_what_the_link_says() -> None:
+    """Sent at 0: 0.25 + 64 bytes / 64 by the sender, 0.5 on its way; the receiver has it after another 0.25."""
+    clocks = Clocks([1.0, 1.0])
+    first, second = simulated_transports(clocks, SLOW)
+    second.expect(CHANNEL, 0, FLOATS.shape, FLOATS.dtype)
+    readings: dict[str, float] = {}
+
+    def send() -> None:
+        clocks.begin(0)
+        first.send(CHANNEL, 0, 1, FLOATS)
+        readings["sent"] = clocks.reading(0)
+        clocks.end(0)
+
+    def receive() -> None:
+        clocks.begin(1)
+        assert second.receive(CHANNEL, 0) is None
+        assert second.wait(60)
+        taken = second.receive(CHANNEL, 0)
+        readings["taken"] = clocks.reading(1)
+        assert taken is not None
+        assert np.array_equal(taken, FLOATS)
+        clocks.end(1)
+
+    play(clocks, send, receive)
+    assert readings["sent"] == pytest.approx(1.25, abs=0.1)
+    assert readings["taken"] == pytest.approx(2.0, abs=0.1)
+
+
+def test_a_message_to_a_worker_at_its_end_takes_no_turn() -> None:
+    clocks = Clocks([1.0, 1.0])
+    first, _ = simulated_transports(clocks, SLOW)
+    clocks.end(1)
+    first.send(CHANNEL, 0, 1, FLOATS)
+    assert clocks.wakes[1] == float("inf")
+    clocks.yield_until(0, 0.0)
+
+
+def test_workers_that_wait_for_each_other_are_told() -> None:
+    clocks = Clocks([1.0, 1.0])
+    ends = simulated_transports(clocks, SLOW)
+    errors: list[str] = []
+
+    def wait(rank: int) -> None:
+        clocks.begin(rank)
+        with pytest.raises(TransportError, match="no worker can go on") as raised:
+            ends[rank].wait(60)
+        errors.append(str(raised.value))
+
+    play(clocks, lambda: wait(0), lambda: wait(1))
+    assert len(errors) == 2
+
+
+def play(clocks: Clocks, *works) -> None:  # type: ignore[no-untyped-def]
+    threads = [Thread(target=work, daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    clocks.pass_on()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_a_slower_device_and_a_slower_link_take_longer() -> None:
+    cut = partition(LENET, 2)
+    fast, slow = (step_seconds(simulate(cut, 3, Link(), speeds).timeline.events) for speeds in ([], [1.0, 0.01]))
+    assert slow[1] > 5 * fast[1]
+    far = simulate(cut, 3, Link(latency=1.0)).profile
+    assert far.step_seconds > 1.0
+    assert max(worker.waiting for worker in far.workers) > 0.5
+
+
+def step_seconds(events: tuple[Event, ...]) -> list[float]:
+    return [min(e.seconds for e in events if e.worker == worker and e.kind == STEP) for worker in range(2)]
+
+
+def test_speeds_are_one_for_each_worker() -> None:
+    with pytest.raises(ConfigError, match=r"expected 2 speeds above 0, one for each worker, got 1$"):
+        simulate(partition(LENET, 2), 1, Link(), [1.0])
+
+
+def test_a_message_for_a_worker_that_has_ended_wakes_nobody() -> None:
+    clocks = Clocks([1.0, 1.0])
+    first, second = simulated_transports(clocks, Link())
+    second.expect(CHANNEL, 0, FLOATS.shape, FLOATS.dtype)
+    sent = list[float]()
+
+    def send() -> None:
+        clocks.begin(0)
+        first.send(CHANNEL, 0, 1, FLOATS)
+        sent.append(clocks.reading(0))
+        clocks.end(0)
+
+    clocks.ended.add(1)
+    clocks.wakes[1] = float("inf")
+    thread = Thread(target=send, daemon=True)
+    thread.start()
+    clocks.pass_on()
+    thread.join(60)
+    assert len(sent) == 1
+    assert clocks.wakes[1] == float("inf")

@@ -1,0 +1,148 @@
+"""Stages: PipeDream's programme finds what trying all finds, and on its profiles what its own optimizer found."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import ceil, inf
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpart.errors import ConfigError, MemoryRefused
+from netpart.plan.price.net_profile import LayerProfile, NetProfile, read_profile
+from netpart.plan.search.pipeline_stages import Pipeline, Room, best_pipeline, data_parallel_seconds
+from netpart.plan.search.pipelines import memory
+
+PROFILES = Path(__file__).parents[1] / "data" / "pipedream"
+ORACLE = [
+    ("vgg16", 2, "1-1", 0.411042), ("vgg16", 4, "3-1", 0.205521), ("vgg16", 8, "7-1", 0.103833),
+    ("vgg16", 16, "13-2-1", 0.05653), ("resnet18", 2, "2", 0.176629), ("resnet18", 4, "4", 0.100004),
+    ("resnet18", 8, "5-3", 0.050783), ("resnet18", 16, "9-4-3", 0.02569),
+]  # fmt: skip
+"""What PipeDream's optimizer answers."""
+
+
+def chain(seed: int, length: int) -> NetProfile:
+    random = np.random.default_rng(seed)
+    figures = random.uniform([0, 0, 0, 0], [1, 2, 2, 4], (length, 4)).tolist()
+    layers = tuple(LayerProfile(f"l{i}", "Linear", *row) for i, row in enumerate(figures))
+    return NetProfile(layers, tuple((i, i + 1) for i in range(length - 1)))
+
+
+def best_of_all(profile: NetProfile, workers: int, bandwidth: float, room: float = inf) -> float:
+    """The seconds of the fastest pipeline: every last stage, before every pipeline of what is left, of any number of
+    workers. With momentum no worker takes more than ``room``."""
+    layers = profile.layers
+
+    @cache
+    def seconds(end: int, behind: int, left: int) -> float:
+        if not end:
+            return 0.0 if not left else inf
+        found = [inf]
+        for start in range(end):
+            for replicas in range(1, left + 1):
+                work = sum(layer.work for layer in layers[start:end])
+                parameters = sum(layer.parameters for layer in layers[start:end])
+                activations = sum(layer.activation for layer in layers[start:end])
+                versions = ceil((behind + replicas) / replicas)
+                if versions * (parameters + activations / replicas) + 2 * parameters > room:
+                    continue
+                stage = (work + 4 * (replicas - 1) * parameters / (bandwidth * replicas)) / replicas
+                moves = [layers[start - 1].activation if start else 0.0]
+                moves += [layers[end - 1].activation if end < len(layers) else 0.0]
+                stage = max(stage, 2 * max(moves) / (bandwidth * replicas))
+                found.append(max(stage, seconds(start, behind + replicas, left - replicas)))
+        return min(found)
+
+    return min(seconds(len(layers), 0, used) for used in range(1, workers + 1))
+
+
+def priced(profile: NetProfile, pipeline: Pipeline, bandwidth: float) -> float:
+    """The slowest stage of a pipeline, worked out anew."""
+    stage_of = {layer: k for k, stage in enumerate(pipeline.stages) for layer in stage.layers}
+    slowest = 0.0
+    for k, stage in enumerate(pipeline.stages):
+        work = sum(profile.layers[i].work for i in stage.layers)
+        parameters = sum(profile.layers[i].parameters for i in stage.layers)
+        r = stage.replicas
+        before = {s for s, t in profile.edges if stage_of[s] < k <= stage_of[t]}
+        behind = {s for s, t in profile.edges if stage_of[s] <= k < stage_of[t]}
+        moves = [sum(profile.layers[i].activation for i in crossing) for crossing in (before, behind)]
+        times = [(work + 4 * (r - 1) * parameters / (bandwidth * r)) / r, *(2 * m / (bandwidth * r) for m in moves)]
+        slowest = max(slowest, *times)
+    return slowest
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10**6), length=st.integers(1, 12), workers=st.integers(1, 6), bandwidth=st.floats(0.2, 20))
+def test_no_pipeline_of_a_chain_is_faster(seed: int, length: int, workers: int, bandwidth: float) -> None:
+    profile = chain(seed, length)
+    found = best_pipeline(profile, workers, bandwidth)
+    assert found.seconds == pytest.approx(best_of_all(profile, workers, bandwidth))
+    assert found.workers <= workers
+    assert [i for stage in found.stages for i in stage.layers] == list(range(length))
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6), length=st.integers(1, 8), workers=st.integers(1, 5), bandwidth=st.floats(0.2, 20),
+    room=st.floats(5, 80),
+)  # fmt: skip
+def test_no_pipeline_that_fits_the_workers_is_faster(
+    seed: int, length: int, workers: int, bandwidth: float, room: float
+) -> None:
+    profile = chain(seed, length)
+    best = best_of_all(profile, workers, bandwidth, room)
+    if best == inf:
+        with pytest.raises(MemoryRefused, match="no cut into stages for"):
+            best_pipeline(profile, workers, bandwidth, Room(room))
+        return
+    found = best_pipeline(profile, workers, bandwidth, Room(room))
+    assert found.seconds == pytest.approx(best)
+    assert max(memory(profile, found)) <= room
+
+
+@pytest.mark.parametrize(("name", "workers", "replicas", "seconds"), ORACLE)
+def test_it_answers_as_pipedream_does(name: str, workers: int, replicas: str, seconds: float) -> None:
+    profile = read_profile(PROFILES / f"{name}.txt")
+    found = best_pipeline(profile, workers, 1e9)
+    assert found.seconds == pytest.approx(seconds, abs=1e-6)
+    assert found.replicas == replicas
+    assert priced(profile, found, 1e9) == pytest.approx(found.seconds)
+
+
+def test_every_layer_is_in_one_stage_and_reads_from_none_behind_it() -> None:
+    profile = read_profile(PROFILES / "resnet18.txt")
+    found = best_pipeline(profile, 16, 1e9)
+    stage_of = {layer: k for k, stage in enumerate(found.stages) for layer in stage.layers}
+    assert sorted(stage_of) == list(range(len(profile.layers)))
+    assert all(stage_of[source] <= stage_of[target] for source, target in profile.edges)
+
+
+def test_three_hundred_layers_on_sixteen_workers_take_less_than_a_second() -> None:
+    profile = chain(1, 300)
+    started = process_time()
+    best_pipeline(profile, 16, 5.0)
+    assert process_time() - started < 1
+
+
+def test_straight_stages_have_one_replica_and_are_not_faster() -> None:
+    profile = chain(2, 20)
+    straight, free = (best_pipeline(profile, 6, 5.0, straight=straight) for straight in (True, False))
+    assert {stage.replicas for stage in straight.stages} == {1}
+    assert straight.seconds >= free.seconds
+
+
+def test_one_stage_is_data_parallelism() -> None:
+    profile = chain(3, 5)
+    assert data_parallel_seconds(profile, 1, 1.0) == pytest.approx(profile.work)
+    assert best_pipeline(profile, 4, 1e12).seconds == pytest.approx(data_parallel_seconds(profile, 4, 1e12))
+
+
+def test_no_workers_are_refused() -> None:
+    with pytest.raises(ConfigError, match="a worker and a bandwidth above 0"):
+        best_pipeline(chain(1, 3), 2, 0.0)

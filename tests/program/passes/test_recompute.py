@@ -1,0 +1,193 @@
+"""Recomputation: the same bits from less memory, and nothing said, counted or followed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from math import isqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.graph.partition import Partition, partition_job
+from netpart.kernels.choose import named, refusal
+from netpart.kernels.counting import CountingKernels
+from netpart.kernels.reference import Kernels
+from netpart.plan.partition import partition
+from netpart.plan.text.plan_table import tabulate
+from netpart.program.buffer_table import Memory
+from netpart.program.compile import compile_worker
+from netpart.program.instructions import Backward, Forward, Instruction
+from netpart.program.messages.communication import communications
+from netpart.program.passes.recompute import Pass, Recomputation, repeated
+from netpart.proto.job_pb2 import JobProto, Schedule
+from netpart.proto.reader import load
+from netpart.worker.ensemble import Ensemble
+from netpart.worker.machine import ALIGN
+from tests.graph.jobs import data, job, layer, product
+from tests.house.tree import ROOT
+from tests.laws.nets import Example, examples
+from tests.laws.placements import Placed, placed_jobs
+from tests.laws.workers import ChannelsLast, bits
+
+ROWS, WIDTH = 8, 16
+LAYER = ROWS * WIDTH * 8
+"""Bytes of an activation of ``deep``."""
+kernel_sets = st.sampled_from([Kernels, ChannelsLast])
+counts = st.integers(1, 6)
+
+
+def deep(layers: int) -> JobProto:
+    """A chain of equal layers, each of which backward reads the input of."""
+    products = [product(f"fc{k}", f"fc{k - 1}" if k else "data", WIDTH) for k in range(layers)]
+    source = data(rows=ROWS, shape=f"shape: {WIDTH}", classes=WIDTH)
+    return job(source, *products, layer("loss", "kSoftmaxLoss", f"fc{layers - 1}", "data"))
+
+
+def both(cut: Partition) -> tuple[Partition, Partition]:
+    """``cut`` without and with recomputation."""
+    jobs = [JobProto(), JobProto()]
+    for conf, wanted in zip(jobs, (False, True), strict=True):
+        conf.CopyFrom(cut.job)
+        conf.neuralnet.recompute = wanted
+    return replace(cut, job=jobs[0]), replace(cut, job=jobs[1])
+
+
+@contextmanager
+def segmented(count: int) -> Iterator[None]:
+    """Cuts every forward pass into ``count`` segments, whatever that saves."""
+
+    def always(memory: Memory, passes: list[Pass], width: int, arena: object) -> list[Pass]:
+        return Recomputation(memory, passes, width).passes(count)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("netpart.program.compile.least", always)
+        yield
+
+
+def trained(cut: Partition, kernels: type[Kernels] = Kernels, keep: bool = False) -> list[object]:
+    """The metrics of three steps, and then every bit of parameters, running statistics and the updater's state."""
+    ensemble = Ensemble(cut, order=1, keep=keep, poison=True, kernels=kernels)
+    ensemble.initialise()
+    return [*(ensemble.step("train", step) for step in range(3)), bits(ensemble)]
+
+
+def arenas(cut: Partition, kernels: type[Kernels] = Kernels) -> list[int]:
+    """Bytes of activations without and with recomputation, of the worker with most."""
+    workers = range(cut.workers)
+    return [max(compile_worker(c, w, kernels=kernels).phases["train"].arena for w in workers) for c in both(cut)]
+
+
+@given(example=examples(), kernels=kernel_sets, count=counts, keep=st.booleans())
+def test_not_a_bit_differs_in_any_job(example: Example, kernels: type[Kernels], count: int, keep: bool) -> None:
+    check_same(partition_job(example.job, example.workers), kernels, count, keep)
+
+
+@given(placed=placed_jobs(), kernels=kernel_sets, count=counts)
+def test_not_a_bit_differs_in_any_placement(placed: Placed, kernels: type[Kernels], count: int) -> None:
+    check_same(placed.partition(), kernels, count, False)
+
+
+def check_same(cut: Partition, kernels: type[Kernels], count: int, keep: bool) -> None:
+    """``cut`` trains alike and says the same in ``count`` segments."""
+    plain, again = both(cut)
+    with segmented(count):
+        assert trained(again, kernels, keep) == trained(plain, kernels)
+        for worker in range(cut.workers):
+            told = [communications(compile_worker(c, worker, kernels=kernels)) for c in (plain, again)]
+            assert told[0] == told[1]
+
+
+@given(example=examples(), kernels=kernel_sets)
+def test_it_never_takes_more(example: Example, kernels: type[Kernels]) -> None:
+    cut = partition_job(example.job, example.workers)
+    for worker in range(cut.workers):
+        plain, again = (compile_worker(c, worker, kernels=kernels).phases["train"].arena for c in both(cut))
+        assert again <= plain
+
+
+@pytest.mark.parametrize("layers", [16, 36, 100])
+def test_a_chain_takes_two_square_roots_of_its_layers(layers: int) -> None:
+    """Beside them: the gradient that comes and the one that goes, and the labels and the loss."""
+    plain, again = arenas(partition_job(deep(layers), 1))
+    assert plain >= layers * LAYER
+    assert again <= (2 * isqrt(layers) + 3) * LAYER
+
+
+@pytest.mark.parametrize("layers", [16, 100])
+def test_a_chain_goes_forward_less_than_twice(layers: int) -> None:
+    _, again = both(partition_job(deep(layers), 1))
+    instructions = compile_worker(again, 0).phases["train"].instructions
+    calls = list(repeated(instructions))
+    assert 0 < len(calls) < layers
+    assert len({(i.micro, i.part) for i in calls}) == len(calls)
+    assert all(i.metrics is None for i in calls)
+
+
+def test_its_flops_are_those_that_the_kernels_count() -> None:
+    counted, cuts = list[int](), both(partition_job(deep(16), 1))
+    for cut in cuts:
+        ensemble = Ensemble(cut, kernels=CountingKernels)
+        ensemble.initialise()
+        ensemble.step("train", 0)
+        kernels = ensemble.players[0].machine.kernels
+        assert isinstance(kernels, CountingKernels)
+        counted.append(kernels.flops)
+    plain, again = map(tabulate, cuts)
+    assert again.recomputed_flops == again.flops - plain.flops == counted[1] - counted[0] > 0
+    assert sum(worker.flops for worker in again.workers) == again.flops
+
+
+def test_what_is_predicted_is_allocated() -> None:
+    cut = both(partition_job(deep(36), 1))[1]
+    machine = Ensemble(cut).players[0].machine
+    assert machine.memory.nbytes == compile_worker(cut, 0).arena_bytes + ALIGN
+
+
+def test_it_is_computed_right_before_it_is_read() -> None:
+    """The segments of a chain of nine in three, by what is forward and backward; the last one is still there."""
+    with segmented(3):
+        compiled = compile_worker(both(partition_job(deep(9), 1))[1], 0)
+    micro, instructions = compiled.phases["train"].micros[0], compiled.phases["train"].instructions
+    calls = [i for i in instructions if isinstance(i, Forward | Backward)]
+    names = [f"{type(i).__name__[0]}{micro.graph.parts[i.part].name.removeprefix('fc')}" for i in calls]
+    assert " ".join(names[names.index("Bloss") :]) == "Bloss B8 B7 F3 F4 F5 B6 B5 B4 B3 F0 F1 B2 B1 B0"
+
+
+def test_of_micro_batches_in_flight_one_is_held() -> None:
+    """Of the others only the data: of 12 layers in 4 micro-batches that is 3, beside data and gradients."""
+    conf = deep(12)
+    conf.neuralnet.micro_batches, conf.neuralnet.schedule = 4, Schedule.GPIPE
+    plain, again = arenas(partition_job(conf, 1))
+    assert plain >= 12 * LAYER
+    assert again <= 6 * LAYER
+
+
+@pytest.mark.parametrize(("workers", "overrides"), [(1, []), (2, []), (2, ["neuralnet.micro_batches=2"])])
+@pytest.mark.parametrize("name", ["reference", "onednn"])
+def test_a_residual_net_takes_less(name: str, workers: int, overrides: list[str]) -> None:
+    if name == "onednn" and refusal():
+        pytest.skip(refusal())
+    job, kernels = load(ROOT / "graphs" / "resnet" / "resnet34-small.conf", overrides), named(name)
+    cut = partition(job.proto, workers, job.folder)
+    plain, again = arenas(cut, kernels)
+    assert again < 0.8 * plain
+    assert trained(both(cut)[1], kernels) == trained(both(cut)[0], kernels)
+
+
+def test_dropout_forgets_the_same_and_statistics_follow_once() -> None:
+    norm = layer("norm", "kBM", "drop", more="bm_conf { momentum: 0.5 }")
+    layers = product("fc", "data", WIDTH), layer("drop", "kDropout", "fc"), norm, product("top", "norm", WIDTH)
+    source = data(rows=ROWS, shape=f"shape: {WIDTH}", classes=WIDTH)
+    cut = partition_job(job(source, *layers, layer("loss", "kSoftmaxLoss", "top", "data")), 1)
+    with segmented(4):
+        names = [cut.graph.parts[i.part].name for i in repeated(instructions_of(both(cut)[1]))]
+        assert {"drop", "norm"} <= set(names)
+        assert trained(both(cut)[1]) == trained(both(cut)[0])
+
+
+def instructions_of(cut: Partition) -> list[Instruction]:
+    """What worker 0 does in a training step."""
+    return compile_worker(cut, 0).phases["train"].instructions
