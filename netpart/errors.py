@@ -177,7 +177,7 @@ def together(faults: Iterable[JobError]) -> JobError:
     found: dict[tuple[object, ...], JobError] = {}
     for each in faults:
         for fault in each.faults:
-            found.setdefault(subject(fault), fault)
+            found.setdefault(_subject(fault), fault)
     once = list(found.values())
     first, *rest = sorted(once, key=lambda fault: not isinstance(fault, ConfigError))
     for fault in once:
@@ -211,7 +211,7 @@ class WorkerFailed(NetpartError):
     """A worker that died, hung or raised; names worker, layer and step and quotes the end of its log."""
 
 
-def subject(fault: JobError) -> tuple[object, ...]:
+def _subject(fault: JobError) -> tuple[object, ...]:
     """What tells a fault from others: its field, and what was expected of it; what came may differ between phases."""
     if isinstance(fault, ConfigError) and fault.at:
         return fault.at, fault.who, fault.expected

@@ -37,16 +37,16 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     except ValueError as error:
         raise OSError(errno.EINVAL, "a name that no file has", str(path)) from error
     except OSError as error:
-        raise named_socket(error, path) from None
+        raise _named_socket(error, path) from None
     try:
-        require_regular(descriptor, path)
+        _require_regular(descriptor, path)
     except OSError:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def require_regular(descriptor: int, path: Path) -> None:
+def _require_regular(descriptor: int, path: Path) -> None:
     """Raises OSError for an open file that is not a regular one."""
     mode = os.fstat(descriptor).st_mode
     for is_kind, number, name in KINDS:
@@ -54,7 +54,7 @@ def require_regular(descriptor: int, path: Path) -> None:
             raise OSError(number, name, str(path))
 
 
-def named_socket(error: OSError, path: Path) -> OSError:
+def _named_socket(error: OSError, path: Path) -> OSError:
     """``error`` of opening ``path``, in words if that is a socket: the system speaks of devices then."""
     if error.errno == errno.ENXIO and path.is_socket():
         return OSError(errno.EINVAL, "a socket", str(path))

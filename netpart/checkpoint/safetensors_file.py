@@ -78,7 +78,7 @@ class Checkpoint(TensorFile):
         tensor = self.found(name)
         if tensor.item.kind != "f":
             raise DataError(f"{self.path}: {name}: expected F32 or F64, got {tensor.dtype}")
-        if long_axes(tensor.shape) not in [long_axes(shape) for shape in shapes]:
+        if _long_axes(tensor.shape) not in [_long_axes(shape) for shape in shapes]:
             wanted = " or ".join(str(list(shape)) for shape in sorted(set(shapes)))
             mistake = f"expected shape {wanted}, got {list(tensor.shape)}; is it this net's checkpoint?"
             raise DataError(f"{self.path}: {name}: {mistake}")
@@ -168,7 +168,7 @@ def open_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(path)
 
 
-def long_axes(shape: Shape) -> Shape:
+def _long_axes(shape: Shape) -> Shape:
     """``shape`` without its axes of one element, which put nothing in another order."""
     return tuple(n for n in shape if n != 1)
 

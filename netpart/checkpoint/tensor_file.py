@@ -74,7 +74,7 @@ class TensorFile:
         if prod(tensor.shape) != prod(stored.shape):
             mistake = f"expected shape {shape}, got {stored.shape}; is it this net's checkpoint?"
             raise DataError(f"{self.path}: {name}: {mistake}")
-        if not contains(tensor.shape, box) or array.shape != extent(box):
+        if not _contains(tensor.shape, box) or array.shape != extent(box):
             wanted, got = f"a region of shape {tensor.shape}", f"{box} with an array of {array.shape}"
             raise DataError(f"{self.path}: {name}: expected {wanted}, got {got}")
         return tensor
@@ -120,7 +120,7 @@ def _read_header(descriptor: int) -> Header:
     return parse_header(os.pread(descriptor, length, LENGTH.size), size)
 
 
-def contains(shape: Shape, box: Region) -> bool:
+def _contains(shape: Shape, box: Region) -> bool:
     """True if a box lies in a tensor of ``shape``."""
     inside = (0 <= lo <= hi <= n for (lo, hi), n in zip(box, shape, strict=False))
     return len(box) == len(shape) and all(inside)

@@ -35,7 +35,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Prices the job; 0 if it is sound, else 1 or 2 (see ``code``).
+    """Prices the job; 0 if it is sound, else 1 or 2 (see ``_code``).
 
     A sound job gets warnings for what only ``netpart run`` refuses: data that is not there yet, no loss, no number of
     training steps.
@@ -50,21 +50,21 @@ def call(args: argparse.Namespace) -> int:
 
     job = load_job(args, provide=False, warn=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
-    failures, absent = found(job, cut)
-    warnings = [*uncomputed(job), *recut(job, cut.workers), *advice(cut, job), *map(told, absent)]
+    failures, absent = _found(job, cut)
+    warnings = [*uncomputed(job), *recut(job, cut.workers), *advice(cut, job), *map(_told, absent)]
     table, errors = tabulate(cut), [error.line() for error in failures]
     groups = groups_of(served(cut))
     if args.json:
-        print_json(table, warnings, errors, groups)
+        _print_json(table, warnings, errors, groups)
     else:
-        print_tables(table)
-        print_lines("groups", [f"{groups}"] if groups else [])
-        print_lines("warning", warnings)
-        print_lines("error", errors)
-    return code(failures)
+        _print_tables(table)
+        _print_lines("groups", [f"{groups}"] if groups else [])
+        _print_lines("warning", warnings)
+        _print_lines("error", errors)
+    return _code(failures)
 
 
-def found(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
+def _found(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
     """What keeps the job from running, and data that is not there, without which a plan is as good; located."""
     from netpart.errors import Faults, MissingData, together
     from netpart.graph.ready import faults
@@ -80,19 +80,19 @@ def found(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
     return [e for e in once if not isinstance(e, MissingData)], [e for e in once if isinstance(e, MissingData)]
 
 
-def told(error: JobError) -> str:
+def _told(error: JobError) -> str:
     """Data that is not there, as a warning: a plan is as good without it."""
     return f"{error.line()}; `netpart run` needs it"
 
 
-def code(failures: Sequence[Exception]) -> int:
+def _code(failures: Sequence[Exception]) -> int:
     """0 without failures, 2 if the job is at fault, 1 if only its data is."""
     from netpart.errors import ConfigError
 
     return 0 if not failures else 2 if any(isinstance(error, ConfigError) for error in failures) else 1
 
 
-def print_json(table: plan.Table, warnings: list[str], errors: list[str], groups: Groups | None) -> None:
+def _print_json(table: plan.Table, warnings: list[str], errors: list[str], groups: Groups | None) -> None:
     """Prints the tables, the warnings, the errors and what goes between groups as one JSON object."""
     from dataclasses import asdict
 
@@ -101,27 +101,27 @@ def print_json(table: plan.Table, warnings: list[str], errors: list[str], groups
     print(json.dumps(found, indent=2, ensure_ascii=False))
 
 
-def print_tables(table: plan.Table) -> None:
+def _print_tables(table: plan.Table) -> None:
     """Prints what is checked, then the layers, then the workers."""
     from netpart.cli.table import Table
     from netpart.units import bytes_text, count_text
 
-    print(title(table), end="\n\n")
+    print(_title(table), end="\n\n")
     memory = sum(row.memory for row in table.layers)
-    totals = ("total", "", "", "", "", f"{table.parameters:,}", count_text(table.flops), moved(table.moved))
-    Table(LAYERS, [layer_cells(row) for row in table.layers], (*totals, bytes_text(memory))).print()
+    totals = ("total", "", "", "", "", f"{table.parameters:,}", count_text(table.flops), _moved(table.moved))
+    Table(LAYERS, [_layer_cells(row) for row in table.layers], (*totals, bytes_text(memory))).print()
     print()
-    Table(WORKERS, [worker_cells(row, table.flops) for row in table.workers]).print()
+    Table(WORKERS, [_worker_cells(row, table.flops) for row in table.workers]).print()
     if table.multiply_adds:
         print(f"\n{count_text(table.multiply_adds)} multiply-adds a row, in products and convolutions forward.")
     if table.recomputed_flops:
         share = table.recomputed_flops / table.flops
         print(f"\n{count_text(table.recomputed_flops)} of the FLOPs ({share:.1%}) compute activations again.")
-    print_versions(table)
+    _print_versions(table)
     print(f"\n{FOOTNOTE}")
 
 
-def print_versions(table: plan.Table) -> None:
+def _print_versions(table: plan.Table) -> None:
     """Prints what delayed stages hold of their parameters, if there are any."""
     from netpart.units import bytes_text
 
@@ -131,7 +131,7 @@ def print_versions(table: plan.Table) -> None:
         print(f"\nVersions of the parameters: {', '.join(held)}; all but the newest take {nbytes}.")
 
 
-def title(table: plan.Table) -> str:
+def _title(table: plan.Table) -> str:
     """What is checked, in one line."""
     from netpart.units import counted
 
@@ -141,7 +141,7 @@ def title(table: plan.Table) -> str:
     return f"{table.name}: {cut}, {table.kernels}"
 
 
-def layer_cells(row: LayerRow) -> tuple[str, ...]:
+def _layer_cells(row: LayerRow) -> tuple[str, ...]:
     """One layer as it is printed."""
     from netpart.units import bytes_text, count_text
 
@@ -149,19 +149,19 @@ def layer_cells(row: LayerRow) -> tuple[str, ...]:
     parameters = f"{row.parameters:,}" if row.parameters else "-"
     flops = count_text(row.flops) if row.flops else "-"
     workers = workers_text(row.workers)
-    return row.name, row.type, shape, row.cut, workers, parameters, flops, moved(row.moved), bytes_text(row.memory)
+    return row.name, row.type, shape, row.cut, workers, parameters, flops, _moved(row.moved), bytes_text(row.memory)
 
 
-def worker_cells(row: WorkerRow, flops: int) -> tuple[str, ...]:
+def _worker_cells(row: WorkerRow, flops: int) -> tuple[str, ...]:
     """One worker as it is printed."""
     from netpart.units import bytes_text, count_text
 
     share = f"{row.flops / flops:.1%}" if flops else "-"
     counts = str(row.worker), str(row.parts), f"{row.parameters:,}", count_text(row.flops), share
-    return *counts, moved(row.sent), bytes_text(row.memory)
+    return *counts, _moved(row.sent), bytes_text(row.memory)
 
 
-def moved(count: int) -> str:
+def _moved(count: int) -> str:
     """Bytes that cross workers."""
     from netpart.units import bytes_text
 
@@ -175,7 +175,7 @@ def workers_text(workers: tuple[int, ...]) -> str:
     return ",".join(map(str, workers))
 
 
-def print_lines(kind: str, messages: list[str]) -> None:
+def _print_lines(kind: str, messages: list[str]) -> None:
     """Prints messages one per line, after an empty line."""
     if messages:
         print("", *(f"{kind}: {message}" for message in messages), sep="\n")

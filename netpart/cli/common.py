@@ -42,11 +42,11 @@ def count(text: str, least: int = 0, most: int = EXTENT) -> int:
     """A whole number from ``least`` to ``most``, as an option gives it."""
     digits = text if text.isascii() and text.isdigit() and len(text) <= LONGEST else "-1"
     if not least <= int(digits) <= most:
-        raise argparse.ArgumentTypeError(f"expected a whole number from {least} to {most}, got {shortened(text)}")
+        raise argparse.ArgumentTypeError(f"expected a whole number from {least} to {most}, got {_shortened(text)}")
     return int(digits)
 
 
-def shortened(text: str) -> str:
+def _shortened(text: str) -> str:
     """``text`` in quotes, as an error shows it: of a long one the beginning."""
     return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
@@ -73,7 +73,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= SECONDS:
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {SECONDS:.10g}, got {shortened(text)}")
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {SECONDS:.10g}, got {_shortened(text)}")
     return value
 
 
@@ -123,11 +123,11 @@ def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, compu
     )  # fmt: skip
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
     if computes:
-        add_kernels(parser)
+        _add_kernels(parser)
         parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 
 
-def add_kernels(parser: argparse.ArgumentParser) -> None:
+def _add_kernels(parser: argparse.ArgumentParser) -> None:
     """Adds the options of what computes."""
     from netpart.kernels.choose import KERNELS, PRECISIONS
 
@@ -162,13 +162,13 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     job = args.loaded = load(args.job, args.set)
     if args.scheme is not None:
         set_scheme(job.proto, args.scheme)
-    set_pipeline(job, args)
+    _set_pipeline(job, args)
     if args.override and not getattr(args, "schemes", None):
         override_cuts(job.proto)
     for warning in (*uncomputed(job), *unheeded(job.proto)) if warn else ():
         note(f"warning: {warning}")
     named = {name: value.upper() for name in NAMED if (value := getattr(args, name)) is not None}
-    job.proto.MergeFrom(JobProto(seed=seed(args.seed), **named))
+    job.proto.MergeFrom(JobProto(seed=_seed(args.seed), **named))
     if provide:
         from netpart.cli.provide import provide as make_missing
 
@@ -176,7 +176,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     return job
 
 
-def set_pipeline(job: Job, args: argparse.Namespace) -> None:
+def _set_pipeline(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` the pipeline that the options ask for: --stages and --replicas are of no use without one."""
     from netpart.graph.scheme import set_scheme
     from netpart.proto.job_pb2 import Schedule
@@ -191,7 +191,7 @@ def set_pipeline(job: Job, args: argparse.Namespace) -> None:
         net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE, Schedule.DELAYED)[SCHEDULES.index(args.schedule)]
 
 
-def seed(number: int | None) -> int | None:
+def _seed(number: int | None) -> int | None:
     """``number``, which must fit the job's field if there is one; raises ConfigError."""
     from netpart.errors import ConfigError
 

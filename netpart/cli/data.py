@@ -21,14 +21,14 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     sets = parser.add_subparsers(metavar="SET", required=True)
     digits = sets.add_parser("digits", help=DIGITS, description=DIGITS)
     digits.add_argument("folder", type=Path, metavar="DIR", help="gets the stores, e.g. data/digits")
-    digits.set_defaults(make=make_digits)
+    digits.set_defaults(make=_make_digits)
     python = sets.add_parser("python", help=PYTHON, description=PYTHON)
     python.add_argument("file", type=Path, metavar="FILE", help="gets the text, e.g. data/python.txt")
-    python.set_defaults(make=make_python)
+    python.set_defaults(make=_make_python)
     mnist = sets.add_parser("mnist", help=MNIST, description=MNIST)
     mnist.add_argument("idx", type=Path, metavar="IDX_DIR", help="holds train-images-idx3-ubyte and the other three")
     mnist.add_argument("folder", type=Path, metavar="OUT", help="gets the stores, e.g. data/mnist")
-    mnist.set_defaults(make=make_mnist)
+    mnist.set_defaults(make=_make_mnist)
     phantom = sets.add_parser("phantom", help=PHANTOM, description=PHANTOM)
     phantom.add_argument("folder", type=Path, metavar="OUT", help="gets scans and tables, e.g. data/phantom")
     phantom.add_argument(
@@ -36,7 +36,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     )
     phantom.add_argument("--spacing", type=positive, default=2, metavar="MM", help="between voxels (default: 2)")
     phantom.add_argument("--seed", type=count, default=0, metavar="S", help="which people (default: 0)")
-    phantom.set_defaults(make=make_phantom)
+    phantom.set_defaults(make=_make_phantom)
     return parser
 
 
@@ -46,15 +46,15 @@ def call(args: argparse.Namespace) -> int:
     return 0
 
 
-def make_digits(args: argparse.Namespace) -> str:
+def _make_digits(args: argparse.Namespace) -> str:
     """Makes the digits and says so."""
     from netpart.data.make import digits
 
     made = digits.make_digits(args.folder)
-    return f"{args.folder}: {'made' if made else 'already holds'} the digits: {listed()}"
+    return f"{args.folder}: {'made' if made else 'already holds'} the digits: {_listed()}"
 
 
-def make_python(args: argparse.Namespace) -> str:
+def _make_python(args: argparse.Namespace) -> str:
     """Makes the text and says so."""
     from netpart.data.make.python_source import make_python_source
     from netpart.units import bytes_text
@@ -63,15 +63,15 @@ def make_python(args: argparse.Namespace) -> str:
     return f"{args.file}: made {bytes_text(size)} of Python's standard library" if size else f"{args.file}: is there"
 
 
-def make_mnist(args: argparse.Namespace) -> str:
+def _make_mnist(args: argparse.Namespace) -> str:
     """Converts MNIST and says so."""
     from netpart.data.make.mnist import convert_mnist
 
     train, test = convert_mnist(args.idx, args.folder)
-    return f"{args.folder}: made {train} training and {test} test images: {listed()}"
+    return f"{args.folder}: made {train} training and {test} test images: {_listed()}"
 
 
-def make_phantom(args: argparse.Namespace) -> str:
+def _make_phantom(args: argparse.Namespace) -> str:
     """Makes the cohort and says so."""
     from netpart.data.make.phantom import ALTERED, CLASSES, TASKS, TEST_EVERY
     from netpart.data.make.phantom import make_phantom as make
@@ -83,7 +83,7 @@ def make_phantom(args: argparse.Namespace) -> str:
     return f"{args.folder}: made {made} scans: {tables}; {ALTERED} is what diseases alter{few}"
 
 
-def listed() -> str:
+def _listed() -> str:
     """The files of a data set."""
     from netpart.data.make.image_store import MEAN, TEST, TRAIN
 

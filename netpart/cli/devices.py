@@ -16,10 +16,10 @@ UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "
 def add_devices(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the devices and what connects them."""
     parser.add_argument("--devices", type=Path, metavar="FILE", help="devices and links, e.g. workers/two-speeds.conf")
-    parser.add_argument("--bandwidth", type=bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
+    parser.add_argument("--bandwidth", type=_bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
 
 
-def bandwidth(text: str) -> float:
+def _bandwidth(text: str) -> float:
     """Bytes a second, as the option gives them."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\S+)", text)
     if found is None or found[2] not in UNITS or not float(found[1]):

@@ -50,9 +50,9 @@ def call(args: argparse.Namespace) -> int:
     """Compares; 0 if nothing differs, 1 if something does."""
     from netpart.plan.text.diff import compare
 
-    difference = compare(*(cut(side)[0] for side in sides(args)))
+    difference = compare(*(cut(side)[0] for side in _sides(args)))
     if args.json:
-        print_json(difference)
+        _print_json(difference)
     elif difference.same:
         print(f"The plans are the same{SCHEME_HINT if args.scheme and not args.override else ''}.")
     else:
@@ -60,11 +60,11 @@ def call(args: argparse.Namespace) -> int:
     return 0 if difference.same else 1
 
 
-def sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namespace]:
+def _sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namespace]:
     """The options of a job before and of one after."""
     from netpart.errors import ConfigError
 
-    given = {name: one_each(args, name) for name in EACH}
+    given = {name: _one_each(args, name) for name in EACH}
     if args.override and not any(any(given[name]) for name in PLACING):
         raise ConfigError("--override", "a scheme to cut the layers by", "none", "add --scheme NAME")
     if not (args.other or args.set or any(after for _, after in given.values())):
@@ -72,10 +72,10 @@ def sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namesp
     before, after = ({name: pair[i] for name, pair in given.items()} for i in range(2))
     for options in (before, after):
         options["override"] = args.override and any(options[name] for name in PLACING)
-    return side(args.job, args.set if args.other else [], before), side(args.other or args.job, args.set, after)
+    return _side(args.job, args.set if args.other else [], before), _side(args.other or args.job, args.set, after)
 
 
-def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
+def _one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
     """What an option says for each side: given once, it holds for both of two jobs, or for one job's after."""
     from netpart.errors import ConfigError
 
@@ -87,7 +87,7 @@ def one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
     return (given[0] if args.other or len(given) == 2 else None), given[-1]
 
 
-def side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
+def _side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
     """One side, as ``load_job`` wants its options."""
     unset = dict.fromkeys(("kernels", "precision", "dtype", "seed", "recompute", "shard_updates"))
     return argparse.Namespace(job=job, set=changes, **unset, **options)
@@ -103,7 +103,7 @@ def cut(args: argparse.Namespace, warn: bool = True) -> tuple[Partition, Path]:
         return partition(job.proto, workers_of(args, job), job.folder), job.folder
 
 
-def print_json(difference: Difference) -> None:
+def _print_json(difference: Difference) -> None:
     """Prints all layers and numbers as one JSON object."""
     from dataclasses import asdict
 
@@ -118,10 +118,10 @@ def print_difference(difference: Difference) -> None:
         Table(LAYERS, [(c.layer, c.before or "-", c.after or "-") for c in difference.layers]).print()
         print()
     shown = [m for m in difference.measures if m.before != m.after or m.whose in ("all", "most")]
-    Table(NUMBERS, [cells(measure) for measure in shown]).print()
+    Table(NUMBERS, [_cells(measure) for measure in shown]).print()
 
 
-def cells(measure: Measure) -> tuple[str, ...]:
+def _cells(measure: Measure) -> tuple[str, ...]:
     """One number of both sides, and how many times as much it is afterwards."""
     from netpart.units import bytes_text, count_text
 

@@ -44,17 +44,17 @@ def call(args: argparse.Namespace) -> int:
     from netpart.errors import ConfigError
 
     asked = "--turns" if args.turns else "--groups" if args.groups else ""
-    chosen = args.format or ("svg" if asked and args.output is None else format_of(args.output))
+    chosen = args.format or ("svg" if asked and args.output is None else _format_of(args.output))
     if asked and chosen != "svg":
         raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or say --format svg")
     job = load_job(args, provide=False)
     workers = workers_of(args, job)
     if args.turns:
-        drawing = chart_of(job, workers)
+        drawing = _chart_of(job, workers)
     elif args.groups:
-        drawing = groups_of(job, workers)
+        drawing = _groups_of(job, workers)
     else:
-        drawing = render(graph_of(job, workers, args.phase), chosen, itemsize(job))
+        drawing = render(_graph_of(job, workers, args.phase), chosen, itemsize(job))
     if args.output is None:
         print(drawing, end="")
         return 0
@@ -64,7 +64,7 @@ def call(args: argparse.Namespace) -> int:
     return 0
 
 
-def format_of(output: Path | None) -> str:
+def _format_of(output: Path | None) -> str:
     """The format that a file's name asks for, txt for the screen; raises ConfigError for another name."""
     from netpart.errors import ConfigError
 
@@ -73,11 +73,11 @@ def format_of(output: Path | None) -> str:
     found = SUFFIXES.get(output.suffix.lower())
     if found is None:
         known = ", ".join(f".{name}" for name in FORMATS)
-        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), how_to_get(output))
+        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), _how_to_get(output))
     return found
 
 
-def how_to_get(output: Path) -> str:
+def _how_to_get(output: Path) -> str:
     """How a drawing becomes what ``output`` asks for, or how its format is said outright."""
     kind = output.suffix.lower().removeprefix(".")
     if kind in CONVERTED:
@@ -86,7 +86,7 @@ def how_to_get(output: Path) -> str:
     return "or say --format"
 
 
-def groups_of(job: Job, workers: int) -> str:
+def _groups_of(job: Job, workers: int) -> str:
     """The groups of workers and their servers, drawn; raises ConfigError as the partition does."""
     from netpart.draw.cluster import groups_svg
     from netpart.graph.passes.serve import served
@@ -96,7 +96,7 @@ def groups_of(job: Job, workers: int) -> str:
         return groups_svg(served(partition(job.proto, workers, job.folder, phases=("train",))))
 
 
-def chart_of(job: Job, workers: int) -> str:
+def _chart_of(job: Job, workers: int) -> str:
     """The schedule of training, drawn; raises ConfigError as the partition does."""
     from netpart.draw.schedule import schedule_svg
     from netpart.plan.partition import partition
@@ -112,7 +112,7 @@ def chart_of(job: Job, workers: int) -> str:
     return schedule_svg(played, cut.graph.teams.members, title)
 
 
-def graph_of(job: Job, workers: int, phase: str) -> Graph:
+def _graph_of(job: Job, workers: int, phase: str) -> Graph:
     """The graph of one phase, cut; raises ConfigError as the partition does."""
     from netpart.plan.partition import partition_phase
 

@@ -46,14 +46,14 @@ def call(args: argparse.Namespace) -> int:
     explanation, others = explain(found, args.layer), alternatives(found, args.layer, folder)
     change = compare(found, cut(args, warn=False)[0]) if args.set else None
     if args.json:
-        print_json(explanation, others, change)
+        _print_json(explanation, others, change)
     else:
-        print_text(explanation, others, found.workers)
-        print_change(change, args.set)
+        _print_text(explanation, others, found.workers)
+        _print_change(change, args.set)
     return 0
 
 
-def print_json(explanation: Explanation, others: Sequence[Alternative], change: Difference | None) -> None:
+def _print_json(explanation: Explanation, others: Sequence[Alternative], change: Difference | None) -> None:
     """Prints everything as one JSON object."""
     from dataclasses import asdict
 
@@ -62,15 +62,15 @@ def print_json(explanation: Explanation, others: Sequence[Alternative], change: 
     print(json.dumps({**found, **what_if}, indent=2, ensure_ascii=False))
 
 
-def print_text(explanation: Explanation, others: Sequence[Alternative], workers: int) -> None:
+def _print_text(explanation: Explanation, others: Sequence[Alternative], workers: int) -> None:
     """Prints the parts, the helpers on both sides, the sums, and the alternatives."""
     from netpart.cli.table import Table
     from netpart.units import bytes_text, counted
 
     print(f"{explanation.layer}: {explanation.type}, {explanation.cut} (of {counted(workers, 'worker')})\n")
     Table(PIECES, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]).print()
-    print_reasons("before it", explanation.before)
-    print_reasons("behind it", explanation.behind)
+    _print_reasons("before it", explanation.before)
+    _print_reasons("behind it", explanation.behind)
     if explanation.before or explanation.behind:
         print(f"\n{BACKWARD}")
     moves = [f"{bytes_text(nbytes)} {kind}" for kind, nbytes in explanation.moves.items()]
@@ -79,10 +79,10 @@ def print_text(explanation: Explanation, others: Sequence[Alternative], workers:
         print(f"  {text}")
     if others:
         print("\nCut otherwise, all other layers as they are:\n")
-        Table(OTHERS, [cells(other) for other in others]).print()
+        Table(OTHERS, [_cells(other) for other in others]).print()
 
 
-def print_reasons(where: str, reasons: Sequence[Reason]) -> None:
+def _print_reasons(where: str, reasons: Sequence[Reason]) -> None:
     """Prints the helpers on one side of the layer."""
     from netpart.cli.table import Table
 
@@ -90,10 +90,10 @@ def print_reasons(where: str, reasons: Sequence[Reason]) -> None:
         print(f"\nNo helpers {where}.")
         return
     print(f"\nHelpers {where}:\n")
-    Table(REASONS, [reason_cells(reason) for reason in reasons]).print()
+    Table(REASONS, [_reason_cells(reason) for reason in reasons]).print()
 
 
-def reason_cells(reason: Reason) -> tuple[str, ...]:
+def _reason_cells(reason: Reason) -> tuple[str, ...]:
     """One helper; a dash where nothing crosses workers."""
     from netpart.units import bytes_text
 
@@ -101,14 +101,14 @@ def reason_cells(reason: Reason) -> tuple[str, ...]:
     return reason.helper, reason.where, reason.why, *crossing
 
 
-def cells(other: Alternative) -> tuple[str, ...]:
+def _cells(other: Alternative) -> tuple[str, ...]:
     """One way to cut the layer."""
     from netpart.units import bytes_text, count_text
 
     return "now" if other.present else "", other.cut, bytes_text(other.moved), count_text(other.flops), other.written
 
 
-def print_change(change: Difference | None, options: Sequence[str]) -> None:
+def _print_change(change: Difference | None, options: Sequence[str]) -> None:
     """Prints what the options would change."""
     from netpart.cli.diff import print_difference
 

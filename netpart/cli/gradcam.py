@@ -47,13 +47,13 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         help="say if the largest value lies inside: where the mask, in the voxels of the scans, is not 0",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", type=output, metavar="FILE",
+        "-o", "--output", type=_output, metavar="FILE",
         help="map.nii.gz gets the map in the voxels of the scan, and map.png beside it a picture; map.png that alone",
     )  # fmt: skip
     return parser
 
 
-def output(text: str) -> Path:
+def _output(text: str) -> Path:
     """A file for a map, by its ending, as the option gives it."""
     if not text.endswith((".nii", ".nii.gz", ".png")):
         raise argparse.ArgumentTypeError(f"expected a name that ends with .nii, .nii.gz or .png, got {text!r}")
@@ -64,7 +64,7 @@ def call(args: argparse.Namespace) -> int:
     """Explains one sample or all; 0 when the files are written or the answer is given."""
     from netpart.cli.sample import newest, use_one_core
 
-    check(args)
+    _check(args)
     use_one_core()
     from netpart.trained.gradcam import Explainer
     from netpart.trained.pointing_game import Region
@@ -74,19 +74,19 @@ def call(args: argparse.Namespace) -> int:
     checkpoint = None if args.untrained else args.checkpoint or newest(args)
     explainer = Explainer(job, checkpoint, args.layer, args.method)
     if args.every and region:
-        return every(explainer, region, args.target)
+        return _every(explainer, region, args.target)
     found = explainer.explain(args.sample, args.target)
     shown = ", ".join(f"{p:.3f}" for p in found.probabilities)
     print(f"sample {args.sample}: class {found.label}, probabilities {shown}")
     if region:
-        print(told(region.hit(args.sample, found)))
+        print(_told(region.hit(args.sample, found)))
     if args.output:
-        picture = write(found, args.output, caption(job.proto.name, args, found))
+        picture = _write(found, args.output, _caption(job.proto.name, args, found))
         print(f"class {found.target} at {found.layer}: {args.output}" + f", {picture}" * (picture != args.output))
     return 0
 
 
-def check(args: argparse.Namespace) -> None:
+def _check(args: argparse.Namespace) -> None:
     """Raises ConfigError for options that ask for nothing, or for what there is not."""
     from netpart.errors import ConfigError
 
@@ -96,20 +96,20 @@ def check(args: argparse.Namespace) -> None:
         raise ConfigError("--every", "--region MASK and no -o", "another choice", "draw one --sample at a time")
 
 
-def every(explainer: Explainer, region: Region, target: int | None) -> int:
+def _every(explainer: Explainer, region: Region, target: int | None) -> int:
     """Tells of each sample where its map is largest, and of how many that is inside."""
     from netpart.trained.pointing_game import play
 
     hits = list[bool]()
     for hit in play(explainer, region, target):
         hits.append(hit.inside)
-        print(told(hit), flush=True)
+        print(_told(hit), flush=True)
     scans = f"{sum(hits)} of {len(hits)} scans" + ("" if target is None else f" of class {target}")
     print(f"{scans} ({sum(hits) / len(hits):.1%}) have the largest value at {explainer.layer} inside {region.path}")
     return 0
 
 
-def told(hit: Hit) -> str:
+def _told(hit: Hit) -> str:
     """A line about where the map of one sample is largest."""
     found = hit.explanation
     sure = f"{found.probabilities[found.target]:.3f}"
@@ -117,14 +117,14 @@ def told(hit: Hit) -> str:
     return f"sample {hit.number} of class {found.label}: class {found.target} {sure}, {where}"
 
 
-def caption(job: str, args: argparse.Namespace, found: Explanation) -> str:
+def _caption(job: str, args: argparse.Namespace, found: Explanation) -> str:
     """What a picture shows, in words."""
     sure = f"{found.probabilities[found.target]:.3f}"
     sample = f"{job}: sample {args.sample}, of class {found.label}"
     return f"{sample}. What speaks for class {found.target} (probability {sure}): {args.method} at {found.layer}"
 
 
-def write(found: Explanation, path: Path, title: str) -> Path:
+def _write(found: Explanation, path: Path, title: str) -> Path:
     """Writes the map, if ``path`` asks for it, and the picture; returns where that is. Raises ConfigError."""
     from netpart.data.scans.nifti import save_volume, spacing
     from netpart.draw.png import png

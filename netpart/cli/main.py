@@ -34,28 +34,28 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line: usage, of nine lines, is what --help is for."""
 
     def error(self, message: str) -> NoReturn:
-        message = own_words(message)
+        message = _own_words(message)
         complain(message if message.endswith("?") else f"{message}; `{self.prog} --help` explains all options")
         self.exit(REFUSED)
 
 
-def own_words(message: str) -> str:
+def _own_words(message: str) -> str:
     """What argparse says, in the form of every other error: ``--dtype: expected float32 or float64, got 'float16'``."""
     if choice := re.fullmatch(r"argument (.*): invalid choice: (.*) \(choose from (.*)\)", message):
         names = choice[3].replace("'", "").split(", ")
         wanted = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-        return f"{short(choice[1])}: expected {wanted}, got {choice[2]}"
+        return f"{_short(choice[1])}: expected {wanted}, got {choice[2]}"
     if kind := re.fullmatch(r"argument (.*): invalid (\w+) value: (.*)", message):
         wanted = {"int": "a whole number", "float": "a number", "Path": "a path"}.get(kind[2], f"a {kind[2]}")
-        return f"{short(kind[1])}: expected {wanted}, got {kind[3]}"
+        return f"{_short(kind[1])}: expected {wanted}, got {kind[3]}"
     if one := re.fullmatch(r"argument (.*): expected one argument", message):
-        return f"{short(one[1])}: expected a value, got none"
+        return f"{_short(one[1])}: expected a value, got none"
     if own := re.fullmatch(r"argument ([^:]*): (expected .* got .*)", message):
-        return f"{short(own[1])}: {own[2]}"
+        return f"{_short(own[1])}: {own[2]}"
     return message
 
 
-def short(option: str) -> str:
+def _short(option: str) -> str:
     """An option of two names, ``-o/--output``, by its last."""
     return option.rpartition("/")[2]
 
@@ -78,45 +78,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = argparse.Namespace()
     try:
         if argv is None:
-            settle()
+            _settle()
         args = parse(argv)
         code = int(args.call(args))
         sys.stdout.flush()
         if argv is None:
-            depart()
+            _depart()
     except BrokenPipeError:
-        return closed()
+        return _closed()
     except KeyboardInterrupt as error:
         complain(str(error) or "interrupted")
         return SIGNALLED + getattr(error, "number", SIGINT)
     except Exception as error:
         if os.environ.get("NETPART_DEBUG"):
             raise
-        return failed(error, args)
+        return _failed(error, args)
     return code
 
 
-def settle() -> None:
+def _settle() -> None:
     """Prepares the process of a command: every signal that would end it, such as a scheduler's SIGTERM, is answered as
     Ctrl-C is, unless it is ignored (nohup); what is said to a closed stream is dropped; what the output's encoding
     lacks is shown as ?."""
     from netpart.launch.control.signals import listen
 
     listen()
-    sys.stdout, sys.stderr = sys.stdout or nowhere(), sys.stderr or nowhere()
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
-def depart() -> None:
+def _depart() -> None:
     """Lets a command that is done end with its own exit code, whatever signal comes while Python shuts down."""
     from netpart.launch.control.signals import stop_listening
 
     stop_listening()
 
 
-def nowhere() -> TextIO:
+def _nowhere() -> TextIO:
     """What Python leaves away for a stream that is closed (>&-): a place to write to."""
     return open(os.devnull, "w", encoding="utf-8")
 
@@ -128,22 +128,22 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.print_help(sys.stderr)
         parser.exit(REFUSED)
     for word in words:
-        if not encodable(word):
+        if not _encodable(word):
             complain(f"expected text in UTF-8, got {word!a}; rename the file, or set the locale that it is written in")
             parser.exit(REFUSED)
     if words[0] == "help":
         words = [*words[1:2], "--help"]
     if words[0] not in VERBS and not words[0].startswith("-"):
-        complain(f"expected a verb, got {words[0]!r}; {meant(words[0])}")
+        complain(f"expected a verb, got {words[0]!r}; {_meant(words[0])}")
         parser.exit(REFUSED)
     args, unknown = parser.parse_known_args(words)
     if unknown:
         verb: argparse.ArgumentParser = args.parser
-        verb.error(f"unknown: {' '.join(unknown)}{option(unknown[0], verb)}")
+        verb.error(f"unknown: {' '.join(unknown)}{_option(unknown[0], verb)}")
     return args
 
 
-def encodable(word: str) -> bool:
+def _encodable(word: str) -> bool:
     """True for text; Python hands over bytes that are none as lone surrogates."""
     try:
         word.encode()
@@ -152,7 +152,7 @@ def encodable(word: str) -> bool:
     return True
 
 
-def meant(word: str) -> str:
+def _meant(word: str) -> str:
     """A hint to the verb that ``word`` means, here or elsewhere."""
     from netpart.proto import words
     from netpart.proto.fields import nearest
@@ -165,7 +165,7 @@ def meant(word: str) -> str:
     return f"did you mean {other}?" if other else nearest(word, VERBS) or "netpart --help lists them"
 
 
-def option(word: str, verb: argparse.ArgumentParser) -> str:
+def _option(word: str, verb: argparse.ArgumentParser) -> str:
     """A hint to the option that ``word`` nearly is, or that does what other tools mean by it."""
     from difflib import get_close_matches
 
@@ -197,7 +197,7 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def failed(error: Exception, args: argparse.Namespace) -> int:
+def _failed(error: Exception, args: argparse.Namespace) -> int:
     """Says what went wrong and, if it is in the job, where."""
     from netpart.cli.note import note
     from netpart.errors import ConfigError, JobError, NetpartError, refused
@@ -230,7 +230,7 @@ def complain(message: str) -> None:
         print(f"{word} {message}", file=sys.stderr, flush=True)
 
 
-def closed() -> int:
+def _closed() -> int:
     """Ends quietly when the reader of a pipe has gone, and keeps the interpreter from flushing into it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return WRONG

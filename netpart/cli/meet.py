@@ -20,7 +20,7 @@ def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
     from netpart.units import counted
 
     if args.launcher == "env":
-        return meeting_of_many(args, job)
+        return _meeting_of_many(args, job)
     if args.launcher not in (None, "join", "mpi") and args.listen:
         raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "leave one of them away")
     if args.launcher == "join" and not args.listen:
@@ -38,7 +38,7 @@ def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
     return Meeting(args.listen, args.local, given(os.environ, args.token_file), args.wait, args.token_file)
 
 
-def meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
+def _meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
     """The same for rank 0 of many, which runs worker 0 too. Raises ConfigError if there are not as many ranks as
     members of the run: workers of all groups, and servers."""
     from netpart.cli.common import workers_of

@@ -31,7 +31,7 @@ def call(args: argparse.Namespace) -> int:
         check_output(args.output)
     job = load_job(args, provide=False)
     cut = partition(job.proto, workers_of(args, job), job.folder)
-    text = write_plan(job, cut, command(args), args.output.parent if args.output else Path())
+    text = write_plan(job, cut, _command(args), args.output.parent if args.output else Path())
     if args.output is None:
         print(text, end="")
         return 0
@@ -47,11 +47,11 @@ def check_output(path: Path) -> None:
 
     if not path.parent.is_dir():
         raise ConfigError(str(path), "a file in a folder that is there", f"no folder {path.parent}", "make it first")
-    if path.exists() and not begins_as_plan(path):
+    if path.exists() and not _begins_as_plan(path):
         raise ConfigError(str(path), "no file or an older plan", "something else", "choose another name")
 
 
-def begins_as_plan(path: Path) -> bool:
+def _begins_as_plan(path: Path) -> bool:
     """True for a file that begins as every plan does."""
     from netpart.files import open_file
     from netpart.proto.comments import OWN
@@ -63,7 +63,7 @@ def begins_as_plan(path: Path) -> bool:
         return False
 
 
-def command(args: argparse.Namespace) -> str:
+def _command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
     from netpart.cli.common import CUT, READ, typed
 

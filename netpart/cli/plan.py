@@ -37,14 +37,14 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--profile", type=Path, metavar="FILE", help="plan for the net that was profiled, not for a job"
     )
     parser.add_argument(
-        "--states", type=states, metavar="S",
+        "--states", type=_states, metavar="S",
         help="arrays that the updater keeps for each parameter of a --profile: 0 for plain SGD, 1 with momentum "
         "(the default), 2 for Adam",
     )  # fmt: skip
     parser.add_argument(
         "--partitions", type=members, metavar="n", help="blocks to allocate (default: as the net has them)"
     )
-    add_search(parser)
+    _add_search(parser)
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
     parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
@@ -52,7 +52,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def add_search(parser: argparse.ArgumentParser) -> None:
+def _add_search(parser: argparse.ArgumentParser) -> None:
     """Adds the options of what planners look for, and how long."""
     from netpart.cli.common import members, pieces
 
@@ -66,22 +66,22 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--objective", choices=("seconds", "makespan", "profit"), default="seconds", help="what makes a plan the best"
     )
     parser.add_argument(
-        "--slack", type=share, metavar="S", help="capacities above the fair share, e.g. 0.1 (default: enough)"
+        "--slack", type=_share, metavar="S", help="capacities above the fair share, e.g. 0.1 (default: enough)"
     )
     parser.add_argument("--micro-batches", type=pieces, metavar="M", help="of pipelines (default: the fastest of some)")
     parser.add_argument(
-        "--limit", type=share, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
+        "--limit", type=_share, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
     )
 
 
-def states(text: str) -> int:
+def _states(text: str) -> int:
     """A number of arrays, as the option gives it."""
     if not re.fullmatch(r"\d", text):
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 9, got {text!r}")
     return int(text)
 
 
-def share(text: str) -> float:
+def _share(text: str) -> float:
     """A number of 0 or more, as the option gives it."""
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
         raise argparse.ArgumentTypeError(f"expected a number of 0 or more, got {text!r}")
@@ -98,10 +98,10 @@ def call(args: argparse.Namespace) -> int:
         raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
     if args.job and args.states is not None:
         raise ConfigError("--states", "a --profile", "a JOB", "a job has an updater, whose state is counted")
-    return plan_profile(args) if args.profile else plan_job(args)
+    return plan_profile(args) if args.profile else _plan_job(args)
 
 
-def plan_job(args: argparse.Namespace) -> int:
+def _plan_job(args: argparse.Namespace) -> int:
     """Plans for a job: prints its table, draws and writes what is asked for."""
     from netpart.cli.partition import check_output
 
@@ -112,7 +112,7 @@ def plan_job(args: argparse.Namespace) -> int:
     from netpart.plan.search.portfolio import Portfolio
 
     job = load_job(args, provide=args.by == "profile")
-    task, rates = task_of(args, job)
+    task, rates = _task_of(args, job)
     portfolio = Portfolio(job, task, rates, args.micro_batches)
     best = (portfolio.named(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
@@ -120,13 +120,13 @@ def plan_job(args: argparse.Namespace) -> int:
     else:
         print_tables(job, portfolio, best, args.objective if args.partitions else None)
     if args.picture:
-        write_picture(args.picture, task)
+        _write_picture(args.picture, task)
     if args.output:
-        write_plan(args, job, portfolio)
+        _write_plan(args, job, portfolio)
     return 0
 
 
-def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]:
+def _task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]:
     """What is to be planned, and the work of each FLOP of the layers."""
     from netpart.cli.common import itemsize
     from netpart.cli.devices import devices_of
@@ -154,7 +154,7 @@ def task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]
     return task, rates(counted, profile)
 
 
-def write_picture(path: Path, task: Task) -> None:
+def _write_picture(path: Path, task: Task) -> None:
     """Draws how GABRA converges."""
     from netpart.cli.note import note
 
@@ -172,7 +172,7 @@ def convergence(task: Task) -> str:
     return line_chart(name, "generation", "profit (equation 5)", curves)
 
 
-def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
+def _write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
     """Writes the proposal to take as a job of its own."""
     from netpart.cli.note import note
     from netpart.data.atomic import atomic_file
@@ -181,11 +181,11 @@ def write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None
     best = portfolio.named(args.take) if args.take else portfolio.best(args.objective)
     assert best.partition is not None, "what can be taken is cut"
     with atomic_file(args.output) as file:
-        file.write(text_of(best.job, best.partition, command(args), args.output.parent).encode())
+        file.write(text_of(best.job, best.partition, _command(args), args.output.parent).encode())
     note(f"wrote {args.output}: {best.row.name}")
 
 
-def command(args: argparse.Namespace) -> str:
+def _command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
     from netpart.cli.common import READ, typed
 

@@ -32,22 +32,22 @@ def plan_profile(args: argparse.Namespace) -> int:
     if args.json:
         from dataclasses import asdict
 
-        print(json.dumps({"plans": [finite(asdict(row)) for row in rows]}, indent=2))
+        print(json.dumps({"plans": [_finite(asdict(row)) for row in rows]}, indent=2))
     else:
-        print_rows(args, profile, rows)
+        _print_rows(args, profile, rows)
     if all(row.refused for row in rows):
         raise MemoryRefused("plan: expected a plan that the devices have room for, found none; name more devices")
     return 0
 
 
-def finite(figures: dict[str, Any]) -> dict[str, Any]:
+def _finite(figures: dict[str, Any]) -> dict[str, Any]:
     """``figures`` but those of a plan that was refused, which JSON has no number for."""
     if not figures["refused"]:
         return figures
     return {"name": figures["name"], "refused": figures["refused"]}
 
 
-def print_rows(args: argparse.Namespace, profile: NetProfile, rows: list[PipelineRow]) -> None:
+def _print_rows(args: argparse.Namespace, profile: NetProfile, rows: list[PipelineRow]) -> None:
     """Prints the table, and below it what no device has room for."""
     from netpart.cli.table import Row, Table
     from netpart.units import bytes_text, seconds_text

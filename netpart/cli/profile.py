@@ -48,12 +48,12 @@ def add_output(parser: argparse.ArgumentParser, done: str) -> None:
     """Adds the options of how what was ``done`` is shown."""
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
     parser.add_argument(
-        "-o", "--output", type=output, metavar="F.json|F.svg",
+        "-o", "--output", type=_output, metavar="F.json|F.svg",
         help=f"write what was {done}: all steps for ui.perfetto.dev, or a drawing of the median step",
     )  # fmt: skip
 
 
-def output(text: str) -> Path:
+def _output(text: str) -> Path:
     """A file for a trace, by its ending, as an option gives it."""
     path = Path(text)
     if path.suffix not in (".json", ".svg"):
@@ -85,28 +85,28 @@ def check_output(path: Path | None) -> None:
 def show(found: Profiled, args: argparse.Namespace) -> None:
     """Prints and writes what was found, as the options say."""
     if args.output:
-        args.output.write_text(drawn(found, args.output.suffix), encoding="utf-8")
+        args.output.write_text(_drawn(found, args.output.suffix), encoding="utf-8")
     if args.json:
-        print_json(found.profile)
+        _print_json(found.profile)
     else:
-        print_tables(found.profile)
+        _print_tables(found.profile)
 
 
-def drawn(found: Profiled, suffix: str) -> str:
+def _drawn(found: Profiled, suffix: str) -> str:
     """The trace, in the format that belongs to the ending of a file."""
     from netpart.measure.chrome_trace import to_chrome
 
     return to_chrome(found.timeline) if suffix == ".json" else found._repr_svg_()
 
 
-def print_json(profile: StepProfile) -> None:
+def _print_json(profile: StepProfile) -> None:
     """Prints the figures as one JSON object."""
     from dataclasses import asdict
 
     print(json.dumps(asdict(profile), indent=2, ensure_ascii=False))
 
 
-def print_tables(profile: StepProfile) -> None:
+def _print_tables(profile: StepProfile) -> None:
     """Prints what was profiled, then the layers, the workers and their memory."""
     from netpart.cli.table import Table
     from netpart.units import counted, seconds_text
@@ -115,40 +115,40 @@ def print_tables(profile: StepProfile) -> None:
     about = f"{counted(len(profile.workers), 'worker')}, batch {profile.rows}, {counted(profile.steps, 'step')}"
     print(f"{profile.name}: {about}; a step takes {seconds_text(profile.step_seconds)}, {speed}", end="\n\n")
     total = sum(row.seconds for row in profile.layers)
-    Table(LAYERS, [layer_cells(row, total) for row in profile.layers]).print()
+    Table(LAYERS, [_layer_cells(row, total) for row in profile.layers]).print()
     print()
-    Table(WORKERS, [worker_cells(row) for row in profile.workers]).print()
+    Table(WORKERS, [_worker_cells(row) for row in profile.workers]).print()
     print()
     parts = [f">{name}" for name in profile.memory[0].parts]
-    Table((">worker", *parts, ">total"), [memory_cells(row) for row in profile.memory]).print()
-    print("", *(peak_line(row) for row in profile.memory), "", FOOTNOTE, sep="\n")
+    Table((">worker", *parts, ">total"), [_memory_cells(row) for row in profile.memory]).print()
+    print("", *(_peak_line(row) for row in profile.memory), "", FOOTNOTE, sep="\n")
 
 
-def layer_cells(row: LayerTime, total: float) -> tuple[str, ...]:
+def _layer_cells(row: LayerTime, total: float) -> tuple[str, ...]:
     """One layer as it is printed."""
     from netpart.units import count_text
 
-    times = map(took, (row.forward, row.backward, row.update))
+    times = map(_took, (row.forward, row.backward, row.update))
     share = f"{row.seconds / total:.1%}" if row.seconds and total else "-"
     flops = count_text(row.flops) if row.flops else "-"
     return row.name, row.type, *times, share, flops, f"{row.rate / 1e9:.1f}" if row.rate else "-"
 
 
-def worker_cells(row: WorkerTime) -> tuple[str, ...]:
+def _worker_cells(row: WorkerTime) -> tuple[str, ...]:
     """One worker as it is printed."""
     busy = row.forward, row.backward, row.update, row.moving, row.talking, row.waiting, row.other
     share = f"{row.overlapped / row.travelling:.0%}" if row.travelling else "-"
-    return str(row.worker), took(row.step), *map(took, busy), took(row.travelling), share
+    return str(row.worker), _took(row.step), *map(_took, busy), _took(row.travelling), share
 
 
-def memory_cells(row: WorkerMemory) -> tuple[str, ...]:
+def _memory_cells(row: WorkerMemory) -> tuple[str, ...]:
     """The memory of one worker as it is printed."""
     from netpart.units import bytes_text
 
     return str(row.worker), *map(bytes_text, row.parts.values()), bytes_text(row.total)
 
 
-def peak_line(row: WorkerMemory) -> str:
+def _peak_line(row: WorkerMemory) -> str:
     """What the arena of one worker holds at its high-water mark."""
     from netpart.units import bytes_text
 
@@ -159,7 +159,7 @@ def peak_line(row: WorkerMemory) -> str:
     return f"worker {row.worker}: most of the arena, {mark}, is in use in {row.peak_at}: {named}{rest}"
 
 
-def took(seconds: float) -> str:
+def _took(seconds: float) -> str:
     """A time, or that there is none."""
     from netpart.units import seconds_text
 

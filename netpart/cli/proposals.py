@@ -46,19 +46,19 @@ def print_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str 
     """Prints what is planned, the blocks allocated for ``objective`` (None: not the blocks), and the table."""
     from netpart.cli.table import Table
 
-    print(title(job, portfolio.task), end="\n\n")
+    print(_title(job, portfolio.task), end="\n\n")
     if objective:
-        Table(BLOCKS, list(block_cells(portfolio, objective))).print()
+        Table(BLOCKS, list(_block_cells(portfolio, objective))).print()
         print()
     able = [row for row in portfolio.rows if not row.refused]
     devices = len(portfolio.task.devices)
-    Table(PLANS, [cells(row, row is best, devices) for row in able]).print()
+    Table(PLANS, [_cells(row, row is best, devices) for row in able]).print()
     print(f"\n{FOOTNOTE}{AGAIN if any(row.recompute for row in able) else ''}")
-    if refused := refusals(portfolio):
+    if refused := _refusals(portfolio):
         print("\n".join(["", *refused]))
 
 
-def refusals(portfolio: Portfolio) -> list[str]:
+def _refusals(portfolio: Portfolio) -> list[str]:
     """What cannot be taken: a line for each reason."""
     named: dict[str, list[str]] = {}
     for row in portfolio.rows:
@@ -67,7 +67,7 @@ def refusals(portfolio: Portfolio) -> list[str]:
     return [f"not {short(', '.join(names))}: {reason}" for reason, names in named.items()]
 
 
-def title(job: Job, task: Task) -> str:
+def _title(job: Job, task: Task) -> str:
     """What is planned, in one line."""
     from netpart.units import count_text, counted
 
@@ -80,21 +80,21 @@ def title(job: Job, task: Task) -> str:
     )
 
 
-def block_cells(portfolio: Portfolio, objective: str) -> Any:
+def _block_cells(portfolio: Portfolio, objective: str) -> Any:
     """The blocks, with the device that the best allocation for ``objective`` (or the makespan) gives each."""
     task, plan = portfolio.task, portfolio.allocated(objective)
     for i, block in enumerate(task.blocks):
         names = [task.profile.layers[k].name for k in block.layers]
         layers = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-        yield str(i), layers, f"{block.work / task.profile.work:.1%}", "-" if plan is None else group(task, plan[i])
+        yield str(i), layers, f"{block.work / task.profile.work:.1%}", "-" if plan is None else _group(task, plan[i])
 
 
-def group(task: Task, workers: tuple[int, ...]) -> str:
+def _group(task: Task, workers: tuple[int, ...]) -> str:
     """A group of devices by their workers and their name."""
     return f"{', '.join(map(str, workers))} {task.devices.devices[workers[0]].name}"
 
 
-def cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
+def _cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
     """One proposal as it is printed; of one that has no part for some of the ``devices``, the workers that have one."""
     from netpart.cli.check import workers_text
     from netpart.units import bytes_text, seconds_text

@@ -18,8 +18,8 @@ PHANTOM, SUBJECTS, SPACING = "phantom", 800, 3
 def provide(job: Job) -> None:
     """Makes the data of the zoo that ``job`` reads and that is not there, and says so on stderr."""
     provide_digits(job)
-    provide_python(job)
-    provide_phantom(job)
+    _provide_python(job)
+    _provide_phantom(job)
 
 
 def provide_digits(job: Job) -> None:
@@ -27,49 +27,49 @@ def provide_digits(job: Job) -> None:
 
     Says so on stderr. Raises NetpartError where scikit-learn, which brings the digits, is missing.
     """
-    for folder in sorted({path.parent for path in map(Path, named_files(job)) if is_missing_digits(job, path)}):
+    for folder in sorted({path.parent for path in map(Path, _named_files(job)) if _is_missing_digits(job, path)}):
         from netpart.data.make.digits import make_digits
 
         where = (job.folder / folder).resolve()
-        if may_make(job, where) and make_digits(where, replace=False):
-            note(f"{job.name}: its data was missing; made {shown(where)} from the 1 797 digits of scikit-learn")
+        if _may_make(job, where) and make_digits(where, replace=False):
+            note(f"{job.name}: its data was missing; made {_shown(where)} from the 1 797 digits of scikit-learn")
 
 
-def provide_python(job: Job) -> None:
+def _provide_python(job: Job) -> None:
     """Makes every file ``python.txt`` that ``job`` reads as a text and that is not there: the source of Python.
 
     Says so on stderr. Raises DataError where Python came without it.
     """
     texts = {Path(name) for layer in job.proto.neuralnet.layer for name in layer.text_conf.files}
-    for path in sorted(path for path in texts if path.name == PYTHON and not is_there(job, path)):
+    for path in sorted(path for path in texts if path.name == PYTHON and not _is_there(job, path)):
         from netpart.data.make.python_source import make_python_source
         from netpart.units import bytes_text
 
         where = (job.folder / path).resolve()
-        if not may_make(job, where):
+        if not _may_make(job, where):
             continue
         size = make_python_source(where)
-        note(f"{job.name}: its data was missing; made {shown(where)}, {bytes_text(size)} of Python's standard library")
+        note(f"{job.name}: its data was missing; made {_shown(where)}, {bytes_text(size)} of Python's standard library")
 
 
-def provide_phantom(job: Job) -> None:
+def _provide_phantom(job: Job) -> None:
     """Makes the cohort of phantoms in every folder ``phantom`` of which ``job`` reads a table that is not there.
 
     Says so on stderr, before as well: it takes minutes. Raises NetpartError without nilearn.
     """
     tables = {Path(layer.nifti_conf.path) for layer in job.proto.neuralnet.layer if layer.nifti_conf.path}
-    missing = {path.parent for path in tables if path.parent.name == PHANTOM and not is_there(job, path)}
+    missing = {path.parent for path in tables if path.parent.name == PHANTOM and not _is_there(job, path)}
     for folder in sorted(missing):
         from netpart.data.make.phantom import make_phantom
 
         where = (job.folder / folder).resolve()
-        if not may_make(job, where):
+        if not _may_make(job, where):
             continue
-        note(f"{job.name}: its data is missing; making {shown(where)}, {SUBJECTS} scans, which takes minutes")
+        note(f"{job.name}: its data is missing; making {_shown(where)}, {SUBJECTS} scans, which takes minutes")
         make_phantom(where, SUBJECTS, SPACING)
 
 
-def may_make(job: Job, where: Path) -> bool:
+def _may_make(job: Job, where: Path) -> bool:
     """True for a place that a job may have made: in the current folder, in its own, or, for a job of netpart's zoo, in
     the tree of that. A job may come from somebody else, and names any place."""
     from netpart.resources import resource_folder
@@ -79,27 +79,27 @@ def may_make(job: Job, where: Path) -> bool:
     return any(where.is_relative_to(home) for home in homes if home != home.parent)
 
 
-def named_files(job: Job) -> list[str]:
+def _named_files(job: Job) -> list[str]:
     """Every path of data that the job names."""
     confs = [(layer.store_conf, layer.sharddata_conf) for layer in job.proto.neuralnet.layer]
     return [path for store, shard in confs for path in (store.path, store.mean_file, shard.path) if path]
 
 
-def is_missing_digits(job: Job, path: Path) -> bool:
+def _is_missing_digits(job: Job, path: Path) -> bool:
     """True if ``path`` is a file of the digits that is neither beside the conf nor in the working directory."""
     from netpart.data.make.image_store import MEAN, TEST, TRAIN
 
     if path.parent.name != FOLDER or path.name not in (MEAN, TEST, TRAIN):
         return False
-    return not is_there(job, path)
+    return not _is_there(job, path)
 
 
-def is_there(job: Job, path: Path) -> bool:
+def _is_there(job: Job, path: Path) -> bool:
     """True if ``path`` is beside the conf or in the working directory."""
     return (job.folder / path).exists() or path.exists()
 
 
-def shown(path: Path) -> Path:
+def _shown(path: Path) -> Path:
     """``path`` from the working directory if it lies in it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -29,12 +29,12 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--device", metavar="D[,D..]", help="where kernels run: auto, cpu, cuda or cuda:N; of several, workers take one"
         " each, in turn (default: the job's, or else auto: the GPUs of the host in turn, if it has any)",
     )  # fmt: skip
-    add_places(parser)
-    add_results(parser)
+    _add_places(parser)
+    _add_results(parser)
     return parser
 
 
-def add_places(parser: argparse.ArgumentParser) -> None:
+def _add_places(parser: argparse.ArgumentParser) -> None:
     """Adds the options of who starts the workers, and how they meet."""
     from netpart.cli.common import add_transport, count
     from netpart.cli.worker import add_token
@@ -57,7 +57,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
     add_token(parser)
 
 
-def add_results(parser: argparse.ArgumentParser) -> None:
+def _add_results(parser: argparse.ArgumentParser) -> None:
     """Adds the options of where results go, and what they are held against."""
     parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
@@ -68,14 +68,14 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--reach",
-        type=share,
+        type=_share,
         default=0.9,
         metavar="A",
         help="with --against: accuracy of a test, 0..1, up to which the epochs of both are counted (default: 0.9)",
     )
 
 
-def share(text: str) -> float:
+def _share(text: str) -> float:
     """A number from 0 to 1, as an option gives it."""
     try:
         value = float(text)
@@ -99,7 +99,7 @@ def call(args: argparse.Namespace) -> int:
         return 0
     job = load_job(args, provide=False)
     meeting = meeting_of(args, job)
-    set_run(job, args)
+    _set_run(job, args)
     from netpart.cli.provide import provide
     from netpart.launch.report.speedup import read_summary, speedup
     from netpart.launch.report.workspace import chosen_workspace
@@ -107,11 +107,11 @@ def call(args: argparse.Namespace) -> int:
     chosen_workspace(job, args.workspace)  # what is refused has written nothing
     provide(job)
     serial = read_summary(args.against) if args.against else None
-    warn(job, args)
+    _warn(job, args)
     if args.summary:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
         args.summary.open("a").close()  # what cannot be written is known before the run, not after it
-    summary = train(job, args, meeting)
+    summary = _train(job, args, meeting)
     print(closing(summary))
     if serial is not None:
         print(sooner(speedup(serial, summary, args.reach), args.reach))
@@ -120,7 +120,7 @@ def call(args: argparse.Namespace) -> int:
     return 0
 
 
-def set_run(job: Job, args: argparse.Namespace) -> None:
+def _set_run(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` what the options say of the run."""
     from netpart.cli.threads import set_threads
     from netpart.launch.control.worker_devices import set_devices
@@ -134,7 +134,7 @@ def set_run(job: Job, args: argparse.Namespace) -> None:
         set_devices(job.proto, args.device)
 
 
-def warn(job: Job, args: argparse.Namespace) -> None:
+def _warn(job: Job, args: argparse.Namespace) -> None:
     """Says what of an earlier plan or run will not do what one may expect."""
     from netpart.cli.common import workers_of
     from netpart.cli.note import note
@@ -153,7 +153,7 @@ def warn(job: Job, args: argparse.Namespace) -> None:
         note(f"warning: {warning}")
 
 
-def train(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
+def _train(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
     """Runs the job, and shows how it goes."""
     from netpart.cli.telling import listener
     from netpart.launch.run import run

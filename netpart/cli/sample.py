@@ -29,7 +29,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     begin.add_argument("--prompt-file", type=Path, metavar="F", help="a file that the text begins with")
     parser.add_argument("--bytes", type=count, default=500, metavar="N", help="bytes to write (default: 500)")
     parser.add_argument(
-        "--temperature", type=temperature, default=0.8, metavar="T", help="0: the most probable byte (default: 0.8)"
+        "--temperature", type=_temperature, default=0.8, metavar="T", help="0: the most probable byte (default: 0.8)"
     )
     parser.add_argument("--top-k", type=count, default=0, metavar="K", help="choose among the K most probable bytes")
     parser.add_argument(
@@ -38,7 +38,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def temperature(text: str) -> float:
+def _temperature(text: str) -> float:
     """A number of 0 or more, as the option gives it."""
     try:
         value = float(text)
@@ -56,7 +56,7 @@ def call(args: argparse.Namespace) -> int:
 
     job = load_job(args, provide=False)
     ends(job.proto)  # what no checkpoint could help is told before one is looked for
-    prompt = (read_prompt(args.prompt_file) if args.prompt_file else args.prompt.encode()) or START.encode()
+    prompt = (_read_prompt(args.prompt_file) if args.prompt_file else args.prompt.encode()) or START.encode()
     writer = Writer(job, args.checkpoint or newest(args))
     text = writer.write(prompt, args.bytes, Style(args.temperature, args.top_k), job.proto.seed)
     if args.output is None:
@@ -66,7 +66,7 @@ def call(args: argparse.Namespace) -> int:
     return 0
 
 
-def read_prompt(path: Path) -> bytes:
+def _read_prompt(path: Path) -> bytes:
     """The bytes of a file that a text begins with; raises DataError."""
     from netpart.errors import DataError, came
     from netpart.files import read_file

@@ -24,11 +24,11 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     add_job(parser)
     parser.add_argument("--steps", type=positive, default=5, metavar="K", help="steps that count (default: 5)")
     parser.add_argument(
-        "--link", type=link, metavar="SECONDS,BYTES/S",
+        "--link", type=_link, metavar="SECONDS,BYTES/S",
         help="latency and bandwidth of what connects workers, e.g. 50e-6,1e9 (default: measured between two processes)",
     )  # fmt: skip
     parser.add_argument(
-        "--speeds", type=numbers, default=[], metavar="S,S,...",
+        "--speeds", type=_numbers, default=[], metavar="S,S,...",
         help="speeds of the workers' devices, this machine being 1 (default: all 1)",
     )  # fmt: skip
     parser.add_argument(
@@ -39,7 +39,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def link(text: str) -> Link:
+def _link(text: str) -> Link:
     """Latency and bandwidth as an option gives them; a message keeps each end busy for as long as the default says."""
     from netpart.collectives.price import Link
 
@@ -52,7 +52,7 @@ def link(text: str) -> Link:
     return Link(latency=latency, bandwidth=bandwidth)
 
 
-def numbers(text: str) -> list[float]:
+def _numbers(text: str) -> list[float]:
     """Numbers above 0, as an option gives them."""
     try:
         found = [float(each) for each in text.split(",")]

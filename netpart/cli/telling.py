@@ -47,7 +47,7 @@ def listener(steps: int) -> Iterator[Callable[[Event], None]]:
 
         def hear(event: Event) -> None:
             if isinstance(event, Measured) and event.phase == "train":
-                progress.update(task, completed=event.step, description=f"{shown(event.metrics)}  {rate(event)}")
+                progress.update(task, completed=event.step, description=f"{_shown(event.metrics)}  {_rate(event)}")
             else:
                 console.print(line(event))
 
@@ -60,41 +60,41 @@ def line(event: Event) -> str:
     from netpart.units import bytes_text, counted
 
     if isinstance(event, Measured):
-        speed = f"  {rate(event)}" if event.phase == "train" else ""
+        speed = f"  {_rate(event)}" if event.phase == "train" else ""
         name = {"train": "Train", "val": "Validation", "test": "Test"}[event.phase]
-        return f"{name} @ step {event.step}  {shown(event.metrics)}{speed}"
+        return f"{name} @ step {event.step}  {_shown(event.metrics)}{speed}"
     if isinstance(event, Saved):
         return f"Saved {event.path}"
     if isinstance(event, Invited):
         needs = f" (with {event.needs})" if event.needs else ""
-        return f"waiting for {ranks(event.missing)}; on another host, for each{needs}: {event.command}"
+        return f"waiting for {_ranks(event.missing)}; on another host, for each{needs}: {event.command}"
     if isinstance(event, Noticed):
         return f"note: {event.text}"
     if isinstance(event, Joined):
-        rest = f"; waiting for {ranks(event.missing)}" if event.missing else "; everybody is there"
+        rest = f"; waiting for {_ranks(event.missing)}" if event.missing else "; everybody is there"
         return f"worker {event.rank} joined ({event.where}){rest}"
     devices = ", ".join(sorted(set(event.devices)))
-    memory = " + ".join(bytes_text(m) for m in event.memory) + scarce(event)
+    memory = " + ".join(bytes_text(m) for m in event.memory) + _scarce(event)
     threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
-    threads += "".join(map(crowded, event.crowds))
+    threads += "".join(map(_crowded, event.crowds))
     start = f" from step {event.first_step}" if event.first_step else ""
     who = event.cluster or counted(event.workers, "worker")
     return (
         f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
         f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; "
-        f"tensors through {THROUGH[event.transport]}{unemployed(event)}"
+        f"tensors through {THROUGH[event.transport]}{_unemployed(event)}"
     )
 
 
-def unemployed(event: Started) -> str:
+def _unemployed(event: Started) -> str:
     """What to know of workers that have nothing to compute."""
     if not event.idle:
         return ""
     have = "has" if len(event.idle) == 1 else "have"
-    return f"; {ranks(event.idle)} {have} nothing to do: `netpart check` says why"
+    return f"; {_ranks(event.idle)} {have} nothing to do: `netpart check` says why"
 
 
-def scarce(event: Started) -> str:
+def _scarce(event: Started) -> str:
     """What to know of workers on one host that take more together than it, or its container, has: one will be ended."""
     from netpart.units import bytes_text
     from netpart.worker.memory_limit import host_memory
@@ -107,29 +107,29 @@ def scarce(event: Started) -> str:
     )
 
 
-def crowded(crowd: Crowd) -> str:
+def _crowded(crowd: Crowd) -> str:
     """What to know of workers on one host that wait for each other's threads."""
     from netpart.units import counted
 
-    return f", too many for the {counted(crowd.cores, 'core')} of {ranks(crowd.ranks)}: use --threads {crowd.share}"
+    return f", too many for the {counted(crowd.cores, 'core')} of {_ranks(crowd.ranks)}: use --threads {crowd.share}"
 
 
-def ranks(missing: tuple[int, ...]) -> str:
+def _ranks(missing: tuple[int, ...]) -> str:
     """Some workers in words: "worker 1", "workers 1, 2"."""
     return f"worker{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
 
 
-def shown(metrics: dict[str, float]) -> str:
+def _shown(metrics: dict[str, float]) -> str:
     """Metrics as SINGA prints them, under the names that they have everywhere: LAYER/METRIC = value."""
-    return ", ".join(f"{name} = {metric_text(value)}" for name, value in metrics.items())
+    return ", ".join(f"{name} = {_metric_text(value)}" for name, value in metrics.items())
 
 
-def metric_text(value: float) -> str:
+def _metric_text(value: float) -> str:
     """Six digits after the point; of what has diverged, its power of ten."""
     return f"{value:.6e}" if abs(value) >= LARGE else f"{value:.6f}"
 
 
-def rate(event: Any) -> str:
+def _rate(event: Any) -> str:
     """Training speed."""
     return f"{event.samples_per_second:,.0f} samples/s"
 
@@ -143,9 +143,9 @@ def closing(summary: Summary) -> str:
     everybody = "workers and servers" if "server" in summary.cluster else "workers"
     untrained = Path(summary.checkpoint).name == step_file(Path(), 0).name
     rows = {
-        "test": shown(summary.test) if summary.test else "",
-        "validation": shown(summary.validation) if summary.validation else "",
-        "train": shown(summary.train) if summary.train else "",
+        "test": _shown(summary.test) if summary.test else "",
+        "validation": _shown(summary.validation) if summary.validation else "",
+        "train": _shown(summary.train) if summary.train else "",
         "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
         f" {summary.samples_per_second:,.0f} samples/s",
         "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"

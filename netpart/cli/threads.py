@@ -16,7 +16,7 @@ ALL = "as OMP_NUM_THREADS says, or else all cores"
 STARTED = "as OMP_NUM_THREADS says, or else its share of the host's cores if a launcher tells, or else all"
 
 
-def threads(text: str) -> int:
+def _threads(text: str) -> int:
     """A number of threads, as the option gives it."""
     return count(text, 1, THREADS)
 
@@ -24,7 +24,7 @@ def threads(text: str) -> int:
 def add_threads(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
     """Adds the option of how many cores a worker computes on; ``default`` says what it does on without it."""
     parser.add_argument(
-        "--threads", type=threads, metavar="N", help=f"threads of each worker's CPU kernels (default: {default})"
+        "--threads", type=_threads, metavar="N", help=f"threads of each worker's CPU kernels (default: {default})"
     )
 
 

@@ -47,15 +47,15 @@ def call(args: argparse.Namespace) -> int:
     if args.dtype is None:
         job.proto.dtype = job.proto.FLOAT64
     if args.schemes is not None:
-        return call_schemes(args, job)
+        return _call_schemes(args, job)
     report = verify(job.proto, workers_of(args, job), args.steps, job.folder)
-    print_report(report)
-    print_way_out(args, report.holds)
-    write_json(args.json, report.to_json())
+    _print_report(report)
+    _print_way_out(args, report.holds)
+    _write_json(args.json, report.to_json())
     return 0 if report.holds else 1
 
 
-def call_schemes(args: argparse.Namespace, job: Job) -> int:
+def _call_schemes(args: argparse.Namespace, job: Job) -> int:
     """Compares both nets under each scheme that was asked for; 0 if all agree. Raises ConfigError beside --scheme."""
     from netpart.cli.common import workers_of
     from netpart.cli.note import note
@@ -71,9 +71,9 @@ def call_schemes(args: argparse.Namespace, job: Job) -> int:
     elif warning := overruled(job.proto, *names):
         note(f"warning: {warning}")
     found = list(verify_schemes(job.proto, workers_of(args, job), names, args.steps, job.folder))
-    print_schemes(found)
-    print_way_out(args, all(scheme.report.holds for scheme in found))
-    write_json(args.json, {"schemes": [scheme.to_json() for scheme in found]})
+    _print_schemes(found)
+    _print_way_out(args, all(scheme.report.holds for scheme in found))
+    _write_json(args.json, {"schemes": [scheme.to_json() for scheme in found]})
     return 0 if all(scheme.report.holds for scheme in found) else 1
 
 
@@ -87,33 +87,33 @@ def schemes(text: str) -> list[str]:
     return list(dict.fromkeys(known_scheme(name.strip(), "--schemes") for name in text.split(",")))
 
 
-def write_json(path: Path | None, values: dict[str, Any]) -> None:
+def _write_json(path: Path | None, values: dict[str, Any]) -> None:
     """Writes ``values`` to the file that --json names."""
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def print_report(report: Report) -> None:
+def _print_report(report: Report) -> None:
     """Prints what was compared, the largest differences of every layer, and the verdict."""
     from netpart.cli.table import Table
 
-    print(title(report), end="\n\n")
-    Table(LAYERS, [layer_cells(*item) for item in report.layers.items()]).print()
-    print("", *verdict(report), sep="\n")
+    print(_title(report), end="\n\n")
+    Table(LAYERS, [_layer_cells(*item) for item in report.layers.items()]).print()
+    print("", *_verdict(report), sep="\n")
 
 
-def print_schemes(found: list[SchemeReport]) -> None:
+def _print_schemes(found: list[SchemeReport]) -> None:
     """Prints one row per scheme, and what is wrong with those that do not agree."""
     from netpart.cli.table import Table
 
-    print(title(found[0].report), end="\n\n")
-    Table(SCHEMES, [scheme_cells(scheme) for scheme in found]).print()
-    wrong = [f"{scheme.scheme}: {line}" for scheme in found for line in verdict(scheme.report) if scheme.report.first]
-    print("", *(wrong or [f"They all agree, within {allowed(found[0].report)}."]), sep="\n")
+    print(_title(found[0].report), end="\n\n")
+    Table(SCHEMES, [_scheme_cells(scheme) for scheme in found]).print()
+    wrong = [f"{scheme.scheme}: {line}" for scheme in found for line in _verdict(scheme.report) if scheme.report.first]
+    print("", *(wrong or [f"They all agree, within {_allowed(found[0].report)}."]), sep="\n")
 
 
-def print_way_out(args: argparse.Namespace, holds: bool) -> None:
+def _print_way_out(args: argparse.Namespace, holds: bool) -> None:
     """Says which command tells a mistake from a near tie that rounding has decided otherwise."""
     from netpart.cli.common import CUT, typed
 
@@ -126,7 +126,7 @@ def print_way_out(args: argparse.Namespace, holds: bool) -> None:
     )
 
 
-def title(report: Report) -> str:
+def _title(report: Report) -> str:
     """What was compared, in one line."""
     from netpart.units import counted
 
@@ -136,45 +136,45 @@ def title(report: Report) -> str:
     return f"{report.job} cut over {workers}{pieces}, against uncut: {steps}, {report.dtype}, {report.kernels} kernels"
 
 
-def layer_cells(layer: str, summary: Summary) -> tuple[str, ...]:
+def _layer_cells(layer: str, summary: Summary) -> tuple[str, ...]:
     """The largest differences of one layer, and what the largest relative one is of."""
     from netpart.verify.report import BITWISE
 
     most, worst = summary.difference, summary.worst
     if worst.category == BITWISE:
         return layer, worst.category, "0", "-", "0", "0", ""
-    figures = map(figure, (worst.difference.relative, worst.bound, most.absolute, most.ulp))
+    figures = map(_figure, (worst.difference.relative, worst.bound, most.absolute, most.ulp))
     return layer, worst.category, *figures, worst.kind
 
 
-def scheme_cells(found: SchemeReport) -> tuple[str, ...]:
+def _scheme_cells(found: SchemeReport) -> tuple[str, ...]:
     """One scheme as it is printed."""
     from netpart.units import bytes_text
 
     report, worst = found.report, found.report.whole.worst
     agrees, first = "yes" if report.holds else "no", report.first.layer if report.first else "-"
-    relative = figure(report.whole.difference.relative)
+    relative = _figure(report.whole.difference.relative)
     return found.scheme, agrees, worst.category, relative, bytes_text(found.nbytes), first
 
 
-def figure(value: float) -> str:
+def _figure(value: float) -> str:
     """A difference as it is printed: one digit tells its size."""
     return f"{value:g}" if value in (0, inf) or (value < 1000 and value == int(value)) else f"{value:.0e}"
 
 
-def verdict(report: Report) -> Iterator[str]:
+def _verdict(report: Report) -> Iterator[str]:
     """They agree or not, and the first tensor that leaves its bound."""
     total, most = len(report.comparisons), report.whole.difference.relative
     if report.holds:
-        yield f"They agree: {total} tensors, largest difference {figure(most)}, allowed {allowed(report)}."
+        yield f"They agree: {total} tensors, largest difference {_figure(most)}, allowed {_allowed(report)}."
     else:
         wrong = sum(not c.holds for c in report.comparisons)
-        yield f"They differ: {wrong} of {total} tensors by more than {allowed(report)}."
+        yield f"They differ: {wrong} of {total} tensors by more than {_allowed(report)}."
     if report.first:
         yield f"First beyond what sums in another order explain: {report.first}."
 
 
-def allowed(report: Report) -> str:
+def _allowed(report: Report) -> str:
     """The relative difference that the law allows, in words."""
     from netpart.verify.report import TIMES
 

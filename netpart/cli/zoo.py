@@ -28,13 +28,13 @@ def call(args: argparse.Namespace) -> int:
     zoo = zoo_folder()
     jobs = {path.relative_to(zoo).with_suffix("").as_posix(): path for path in sorted(zoo.rglob("*.conf"))}
     if args.name is None:
-        list_jobs(jobs)
+        _list_jobs(jobs)
     else:
-        copy(chosen(args.name, jobs), args.destination)
+        _copy(_chosen(args.name, jobs), args.destination)
     return 0
 
 
-def list_jobs(jobs: dict[str, Path]) -> None:
+def _list_jobs(jobs: dict[str, Path]) -> None:
     """Prints every job with what it says about itself."""
     from netpart.cli.table import Table
 
@@ -51,15 +51,15 @@ def description(path: Path) -> str:
         words.append(text)
         if text.endswith((".", ":")):
             break
-    return first_sentence(" ".join(words))
+    return _first_sentence(" ".join(words))
 
 
-def first_sentence(text: str) -> str:
+def _first_sentence(text: str) -> str:
     """``text`` up to its first full stop or colon, without it."""
     return re.split(r"[.:] ", text)[0].rstrip(".:")
 
 
-def chosen(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
+def _chosen(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
     """The job of that name, or all jobs of that family; raises ConfigError with the nearest names."""
     from netpart.errors import ConfigError
     from netpart.proto.fields import nearest
@@ -75,7 +75,7 @@ def chosen(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
     return found
 
 
-def copy(jobs: dict[str, Path], destination: Path) -> None:
+def _copy(jobs: dict[str, Path], destination: Path) -> None:
     """Copies jobs; raises NetpartError rather than write over a file that differs."""
     from netpart.errors import NetpartError
     from netpart.files import file_size

@@ -13,10 +13,10 @@ from netpart.collectives.schedule import Message, Schedule
 
 def gather(n: int) -> Schedule:
     """Gives every place the block of every other: block i starts at place i."""
-    return tuple(message for held in powers(n) for message in doubled(n, held))
+    return tuple(message for held in powers(n) for message in _doubled(n, held))
 
 
-def doubled(n: int, held: int) -> Iterator[Message]:
+def _doubled(n: int, held: int) -> Iterator[Message]:
     """The round before which every place holds ``held`` blocks, its own first."""
     for i in range(n):
         run = tuple((i + j) % n for j in range(min(held, n - held)))

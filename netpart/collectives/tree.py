@@ -12,16 +12,16 @@ from netpart.collectives.schedule import Message, Schedule
 
 def gather(n: int) -> Schedule:
     """Gives every place the block of every other: up to place 0, then down what each subtree lacks."""
-    up = tuple(Message(i, i - bit, tuple(below(i, bit, n))) for bit in powers(n) for i in range(bit, n, 2 * bit))
+    up = tuple(Message(i, i - bit, tuple(_below(i, bit, n))) for bit in powers(n) for i in range(bit, n, 2 * bit))
     down = tuple(
-        Message(i - bit, i, tuple(b for b in range(n) if b not in below(i, bit, n)))
+        Message(i - bit, i, tuple(b for b in range(n) if b not in _below(i, bit, n)))
         for bit in reversed(powers(n))
         for i in range(bit, n, 2 * bit)
     )
     return up + down
 
 
-def below(i: int, bit: int, n: int) -> range:
+def _below(i: int, bit: int, n: int) -> range:
     """The places of the subtree of ``i``, whose lowest bit is ``bit``."""
     return range(i, min(i + bit, n))
 

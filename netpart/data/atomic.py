@@ -21,10 +21,10 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     ``path``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    sweep(path)
+    _sweep(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
     try:
-        with opened(partial) as file:
+        with _opened(partial) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -36,18 +36,18 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
 
 
-def opened(partial: Path) -> BinaryIO:
+def _opened(partial: Path) -> BinaryIO:
     """Opens a temporary and locks it: it has an owner. One that was swept away before it had one is made anew."""
     while True:
         file = open(partial, "wb")  # noqa: SIM115 - its owner closes it
-        if locked(file):
+        if _locked(file):
             with suppress(FileNotFoundError):
-                if is_at(partial, file):
+                if _is_at(partial, file):
                     return file
         file.close()
 
 
-def locked(file: BinaryIO) -> bool:
+def _locked(file: BinaryIO) -> bool:
     """Locks a temporary; False if somebody who sweeps has it, who will remove it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -58,15 +58,15 @@ def locked(file: BinaryIO) -> bool:
     return True
 
 
-def sweep(path: Path) -> None:
+def _sweep(path: Path) -> None:
     """Removes the temporaries of ``path`` that nobody has locked: their writers were killed."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         with suppress(OSError), open(left, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_at(left, file):  # and not another one of that name, of a writer that has ended one meanwhile
+            if _is_at(left, file):  # and not another one of that name, of a writer that has ended one meanwhile
                 left.unlink()
 
 
-def is_at(path: Path, file: BinaryIO) -> bool:
+def _is_at(path: Path, file: BinaryIO) -> bool:
     """True if ``path`` is the open ``file``. Raises OSError if nothing is there."""
     return os.path.samestat(os.stat(path), os.fstat(file.fileno()))

@@ -13,7 +13,7 @@ TRAILER = 8
 """Bytes at its end: a checksum and a length."""
 
 
-def is_packed(path: Path) -> bool:
+def _is_packed(path: Path) -> bool:
     """True for a file whose name says that gzip has packed it."""
     return path.suffix == ".gz"
 
@@ -24,13 +24,13 @@ def file_length(path: Path) -> int:
     with open_file(path) as file:
         length = file.seek(0, 2)
         file.seek(max(0, length - TRAILER))
-        if is_packed(path) and length > TRAILER and not any(file.read()):
+        if _is_packed(path) and length > TRAILER and not any(file.read()):
             raise DataError(f"{path}: expected a gzip file, got one that ends in zeros; copy the file anew")
         return length
 
 
 def check_length(path: Path, least: int) -> None:
     """Raises DataError for a file at ``path`` that cannot hold ``least`` bytes; OSError if it cannot be opened."""
-    room = file_length(path) * (DEFLATED if is_packed(path) else 1)
+    room = file_length(path) * (DEFLATED if _is_packed(path) else 1)
     if least > room:
         raise DataError(f"{path}: expected {least} bytes, got room for {room}: truncated? Copy the file anew")

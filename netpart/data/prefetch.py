@@ -34,7 +34,7 @@ class Prefetched(RowSource):
             self._source.fill(step, lo, hi, box, out)
         else:
             out.take(found.result())
-        spare = Outputs(*map(like, out))
+        spare = Outputs(*map(_like, out))
         self._ahead[place] = step + 1, self._thread.submit(self._filled, step + 1, place, spare)
 
     def labels(self, box: Region) -> Shape:
@@ -45,6 +45,6 @@ class Prefetched(RowSource):
         return outputs
 
 
-def like(out: NDArray[Any] | None) -> NDArray[Any] | None:
+def _like(out: NDArray[Any] | None) -> NDArray[Any] | None:
     """Memory for as much again."""
     return None if out is None else np.empty_like(out)

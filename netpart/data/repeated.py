@@ -21,7 +21,7 @@ class Repeated(RowSource):
         key = step % self._batches, lo, hi, box, *(array is None for array in out)
         if key not in self._kept:
             self._source.fill(step % self._batches, lo, hi, box, out)
-            self._kept[key] = Outputs(*map(copied, out))
+            self._kept[key] = Outputs(*map(_copied, out))
         else:
             out.take(self._kept[key])
 
@@ -29,7 +29,7 @@ class Repeated(RowSource):
         return self._source.labels(box)
 
 
-def copied(array: NDArray[Any] | None) -> NDArray[Any] | None:
+def _copied(array: NDArray[Any] | None) -> NDArray[Any] | None:
     """A copy of what is there."""
     return None if array is None else array.copy()
 

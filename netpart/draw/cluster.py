@@ -79,12 +79,12 @@ def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
     size = f'viewBox="0 0 {at.width:g} {at.height:g}" style="max-width: {at.width:g}px"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<title>{escape(title)}</title>", STYLE, *heads(),
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<title>{escape(title)}</title>", STYLE, *_heads(),
             '<rect width="100%" height="100%" fill="#fff"/>',
             f'<text x="{MARGIN}" y="24" class="title">{escape(title)}</text>',
-            *(part for server in range(cluster.servers) for part in server_box(at, server)),
-            *(part for group in range(cluster.groups) for part in group_box(at, group)),
-            *(exchanges(at) if cluster.servers else ring(at) if cluster.averages else ()),
+            *(part for server in range(cluster.servers) for part in _server_box(at, server)),
+            *(part for group in range(cluster.groups) for part in _group_box(at, group)),
+            *(_exchanges(at) if cluster.servers else _ring(at) if cluster.averages else ()),
             *(f'<text x="{MARGIN}" y="{at.below + LINE * i:g}" class="note">{escape(line)}</text>'
               for i, line in enumerate(at.note)),
             "</svg>\n",
@@ -92,7 +92,7 @@ def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
     )  # fmt: skip
 
 
-def heads() -> Iterator[str]:
+def _heads() -> Iterator[str]:
     """The heads of arrows."""
     for name, hue in (("gradients", GRADIENTS), ("parameters", PARAMETERS)):
         shape = f'<path d="M0 0 L8 4 L0 8 z" fill="{hue}"/>'
@@ -100,7 +100,7 @@ def heads() -> Iterator[str]:
         yield f'<defs><marker id="{name}" {frame}>{shape}</marker></defs>'
 
 
-def server_box(at: Layout, server: int) -> Iterator[str]:
+def _server_box(at: Layout, server: int) -> Iterator[str]:
     """A server and what it keeps."""
     x, count = at.server(server), at.cluster.servers
     share = "all parameters" if count == 1 else f"1/{count} of parameters"
@@ -109,7 +109,7 @@ def server_box(at: Layout, server: int) -> Iterator[str]:
     yield f'<text x="{x:g}" y="{TOP + 34}" class="small">{share}</text>'
 
 
-def group_box(at: Layout, group: int) -> Iterator[str]:
+def _group_box(at: Layout, group: int) -> Iterator[str]:
     """A group, its workers and its steps."""
     x, top, cluster = at.group(group), at.groups_top, at.cluster
     yield f'<rect x="{x - at.group_width / 2:g}" y="{top}" width="{at.group_width}" height="{GROUP}" class="frame"/>'
@@ -123,25 +123,25 @@ def group_box(at: Layout, group: int) -> Iterator[str]:
     yield f'<text x="{x:g}" y="{top + GROUP - 10}" class="small">steps {steps}, …</text>'
 
 
-def exchanges(at: Layout) -> Iterator[str]:
+def _exchanges(at: Layout) -> Iterator[str]:
     """What goes up from each group to each server, and down."""
     low, high = at.groups_top - 4, TOP + SERVER + 5
     for group in range(at.cluster.groups):
         for server in range(at.cluster.servers):
-            x = at.group(group) + spread(server, at.cluster.servers)
-            to = at.server(server) + spread(group, at.cluster.groups)
-            yield arrow(f"M{x - 7:g} {low} L{to - 7:g} {high}", "gradients", GRADIENTS)
-            yield arrow(f"M{to + 7:g} {high} L{x + 7:g} {low}", "parameters", PARAMETERS)
+            x = at.group(group) + _spread(server, at.cluster.servers)
+            to = at.server(server) + _spread(group, at.cluster.groups)
+            yield _arrow(f"M{x - 7:g} {low} L{to - 7:g} {high}", "gradients", GRADIENTS)
+            yield _arrow(f"M{to + 7:g} {high} L{x + 7:g} {low}", "parameters", PARAMETERS)
     meaning = f'<tspan fill="{GRADIENTS}">gradients up</tspan>, <tspan fill="{PARAMETERS}">parameters down</tspan>'
-    yield f'<text x="{MARGIN}" y="44" class="note">{meaning}, {pace(at.cluster)}</text>'
+    yield f'<text x="{MARGIN}" y="44" class="note">{meaning}, {_pace(at.cluster)}</text>'
 
 
-def spread(place: int, count: int) -> float:
+def _spread(place: int, count: int) -> float:
     """Pixels from the middle of a box at which the arrows of one of ``count`` partners stand."""
     return (place - (count - 1) / 2) * 72 / count
 
 
-def pace(cluster: Cluster) -> str:
+def _pace(cluster: Cluster) -> str:
     """Who waits for whom, at servers."""
     if cluster.groups == 1:
         return "in every step: nothing is stale"
@@ -151,20 +151,20 @@ def pace(cluster: Cluster) -> str:
     return f"each group at its own pace{bound}"
 
 
-def ring(at: Layout) -> Iterator[str]:
+def _ring(at: Layout) -> Iterator[str]:
     """The ring of the groups, closed below them."""
     y, bottom, cluster = at.groups_top + GROUP / 2, at.groups_top + GROUP + 3, at.cluster
     for group in range(cluster.groups - 1):
         left, right = at.group(group) + at.group_width / 2 + 4, at.group(group + 1) - at.group_width / 2 - 4
-        yield arrow(f"M{left:g} {y:g} H{right:g}", "parameters", PARAMETERS)
+        yield _arrow(f"M{left:g} {y:g} H{right:g}", "parameters", PARAMETERS)
     last, first = at.group(cluster.groups - 1), at.group(0)
-    yield arrow(f"M{last:g} {bottom} v20 H{first:g} v-18", "parameters", PARAMETERS)
+    yield _arrow(f"M{last:g} {bottom} v20 H{first:g} v-18", "parameters", PARAMETERS)
     every = "every step" if cluster.sync == 1 else f"every {cluster.sync} steps of each"
     late = f"brought in {counted(cluster.staleness, 'step')} later" if cluster.staleness else "waited for"
     mean = f'<tspan fill="{PARAMETERS}">mean of the parameters</tspan>'
     yield f'<text x="{MARGIN}" y="44" class="note">{mean} {every}, {late}</text>'
 
 
-def arrow(path: str, name: str, hue: str) -> str:
+def _arrow(path: str, name: str, hue: str) -> str:
     """An arrow along ``path``."""
     return f'<path d="{path}" class="arrow" stroke="{hue}" marker-end="url(#{name})"/>'

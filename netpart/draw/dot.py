@@ -51,12 +51,12 @@ def lines(shown: Picture) -> Iterator[str]:
     yield f'  node [{FONT} fontsize={NAME} shape=box style="filled,rounded" fixedsize=true]'
     yield f'  edge [{FONT} fontsize=9 arrowsize=0.7 color="#555555"]'
     for worker, boxes in shown.fields.items():
-        yield from field(worker, boxes, shown)
+        yield from _field(worker, boxes, shown)
     for names in shown.rows:
         yield f"  {{ rank=same; {'; '.join(map(quoted, names))} }}"
     for arrow in shown.arrows:
-        yield f"  {line(arrow, shown)}"
-    yield from legend(shown)
+        yield f"  {_line(arrow, shown)}"
+    yield from _legend(shown)
     yield "}"
 
 
@@ -65,13 +65,13 @@ def heading(shown: Picture) -> str:
     return "\n".join([shown.title, *filter(None, shown.traffic.split("; ")), " "])
 
 
-def field(worker: int, boxes: list[Box], shown: Picture) -> Iterator[str]:
+def _field(worker: int, boxes: list[Box], shown: Picture) -> Iterator[str]:
     """The cluster of one worker; within it one for each collective it takes part in."""
     own = boxes[0].colour
     yield f"  subgraph cluster_worker_{worker} {{"
-    yield f'    label="worker {worker}" labeljust=l margin={margin(worker, boxes)}'
+    yield f'    label="worker {worker}" labeljust=l margin={_margin(worker, boxes)}'
     yield f'    style="filled,rounded" color="{own.line}" fillcolor="{own.field}"'
-    yield from (f"    {node(box, shown)}" for box in boxes if box.frame < 0)
+    yield from (f"    {_node(box, shown)}" for box in boxes if box.frame < 0)
     for frame in shown.frames:
         inside = [box for box in boxes if box.frame == frame.number]
         if inside:
@@ -79,20 +79,20 @@ def field(worker: int, boxes: list[Box], shown: Picture) -> Iterator[str]:
             label = f'"collective {worker} {frame.number}"'
             yield f'      label="" margin=8 style="rounded,dashed" color="{own.line}"'
             look = f'class=frame shape=plaintext style="" fixedsize=false margin=0.05 fontsize=9 fontcolor="{own.line}"'
-            yield f"      {label} [label={quoted(framed(frame))} {look}]"
+            yield f"      {label} [label={quoted(_framed(frame))} {look}]"
             yield f"      {{ rank=same; {label}; {quoted(inside[-1].name)} }}"
-            yield from (f"      {node(box, shown)}" for box in inside)
+            yield from (f"      {_node(box, shown)}" for box in inside)
             yield "    }"
     yield "  }"
 
 
-def margin(worker: int, boxes: list[Box]) -> int:
+def _margin(worker: int, boxes: list[Box]) -> int:
     """Points around a worker's boxes: enough for its title on either side of an arrow to the middle of the widest."""
     widest = max(width(name, NAME, bold=True) for box in boxes for name in wrapped(box.name)) + 2 * ASIDE
     return max(12, round(width(f"worker {worker}", HEADING) + BESIDE - widest / 2))
 
 
-def framed(frame: Frame) -> str:
+def _framed(frame: Frame) -> str:
     """What stands in a collective's frame: its name, and what all its members send together."""
     return "\n".join([*frame.name.split(" ", 1), *_ways(frame), "in all"])
 
@@ -101,18 +101,18 @@ def _ways(frame: Frame) -> list[str]:
     return [way.strip() for way in frame.label.removeprefix(frame.name).split("  ") if way]
 
 
-def node(box: Box, shown: Picture) -> str:
+def _node(box: Box, shown: Picture) -> str:
     """One box: a filled rectangle for a layer, a white ellipse for a helper."""
-    names, small = wrapped(box.name), [box.type, *moved(box, shown)]
+    names, small = wrapped(box.name), [box.type, *_moved(box, shown)]
     label = "\n".join([*names, *small, box.extent])
     look = f'class={CLASSES[len(small) - 1]} fillcolor="{box.colour.fill}" color="{box.colour.line}"'
     if box.is_helper:
         look = f'class={CLASSES[len(small) - 1]} shape=ellipse style=filled fillcolor=white color="{box.colour.line}"'
-    extent = size(names, small, box.extent, box.is_helper)
+    extent = _size(names, small, box.extent, box.is_helper)
     return f"{quoted(box.name)} [label={quoted(label)} tooltip={quoted(box.holds)} {extent} {look}]"
 
 
-def moved(box: Box, shown: Picture) -> Iterator[str]:
+def _moved(box: Box, shown: Picture) -> Iterator[str]:
     """The bytes that belong to a box: of an arrow of a collective that ends there (these are too many for own labels),
     and of the sum of its gradient."""
     yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.into[box.name] if arrow.frame >= 0)
@@ -120,7 +120,7 @@ def moved(box: Box, shown: Picture) -> Iterator[str]:
         yield f"Σ gradient {ways(0, shown.reduced[box.name].nbytes)} in all"
 
 
-def size(names: list[str], small: list[str], last: str, round: bool) -> str:
+def _size(names: list[str], small: list[str], last: str, round: bool) -> str:
     """Width and height of a box that holds these lines, a rectangle or an ellipse."""
     widths = [*(width(name, NAME, bold=True) for name in names), *(width(each, SMALL) for each in small)]
     widths.append(width(last, NAME))
@@ -133,40 +133,40 @@ def size(names: list[str], small: list[str], last: str, round: bool) -> str:
     return f"width={(wide + ASIDE) / INCH:.3f} height={high / INCH:.3f}"
 
 
-def line(arrow: Arrow, shown: Picture) -> str:
+def _line(arrow: Arrow, shown: Picture) -> str:
     """One arrow: thick between workers, dashed where no gradient returns."""
     look = [] if arrow.gradient else [NO_GRADIENT]
     if arrow.crosses:
-        look += [bridge(arrow, shown.by_name[arrow.source].colour.line)]
+        look += [_bridge(arrow, shown.by_name[arrow.source].colour.line)]
     attributes = f" [{' '.join(look)}]" if look else ""
     return f"{quoted(arrow.source)} -> {quoted(arrow.target)}{attributes}"
 
 
-def bridge(arrow: Arrow, colour: str) -> str:
+def _bridge(arrow: Arrow, colour: str) -> str:
     """The look of an arrow between workers: in the sender's colour, labelled with its bytes, a line for each way."""
     look = f'{BRIDGE} color="{colour}" fontcolor="{colour}"'
     label = "".join(f"  {way}{SPACE}\\l" for way in arrow.label.split("  "))
     return look if arrow.frame >= 0 else f'{look} label="{label}"'
 
 
-def legend(shown: Picture) -> Iterator[str]:
+def _legend(shown: Picture) -> Iterator[str]:
     """A little graph that shows what shapes and lines mean; nothing where every arrow is a plain one."""
     if not shown.legend:
         return
     yield "  subgraph cluster_legend {"
     yield '    label="" color="#aaaaaa" style=rounded margin=14 edge [fontsize=9]'
-    layer = f'"layer\\ntype\\nshape" {size(["layer"], ["type"], "shape", False)} fillcolor="#eeeeee"'
-    helper = f'"helper\\ntype\\nshape" {size(["helper"], ["type"], "shape", True)} shape=ellipse style=filled'
+    layer = f'"layer\\ntype\\nshape" {_size(["layer"], ["type"], "shape", False)} fillcolor="#eeeeee"'
+    helper = f'"helper\\ntype\\nshape" {_size(["helper"], ["type"], "shape", True)} shape=ellipse style=filled'
     end = f"{helper} fillcolor=white" if any(box.is_helper for box in shown.boxes) else layer
     yield f'    "legend 0" [label={layer} class={CLASSES[0]} color="#555555"]'
     for i, kind in enumerate(shown.legend):
         yield f'    "legend {i + 1}" [label={end} class={CLASSES[0]} color="#555555"]'
         yield f'    "legend {i}" -> "legend {i + 1}" [{SAMPLES[kind]}]'
-    yield from notes(shown)
+    yield from _notes(shown)
     yield "  }"
 
 
-def notes(shown: Picture) -> Iterator[str]:
+def _notes(shown: Picture) -> Iterator[str]:
     """What the legend says in words, below its samples."""
     last, look = (
         f"legend {len(shown.legend)}",

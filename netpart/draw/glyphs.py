@@ -33,13 +33,13 @@ def written(text: str, scale: int = 1) -> NDArray[np.bool_]:
     """
     found = np.zeros((8, ADVANCE * len(text)), np.bool_)
     for place, letter in enumerate(text):
-        columns = np.frombuffer(columns_of(letter), np.uint8)
+        columns = np.frombuffer(_columns_of(letter), np.uint8)
         bits = np.unpackbits(columns[:, None], axis=1, bitorder="little").T
         found[:, ADVANCE * place : ADVANCE * place + WIDE] = bits
     return found[:HIGH].repeat(scale, 0).repeat(scale, 1)
 
 
-def columns_of(letter: str) -> bytes:
+def _columns_of(letter: str) -> bytes:
     """The five columns of a letter."""
     start = WIDE * (ord(letter) - ord(FIRST))
     return COLUMNS[start : start + WIDE] if 0 <= start < len(COLUMNS) else UNKNOWN

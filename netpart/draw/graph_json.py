@@ -25,28 +25,28 @@ def to_json(drawn: Graph | Net, itemsize: int = 4) -> str:
     rows: dict[str, Iterable[object]] = {
         "nodes": ({"name": box.name, "shape": list(box.shape), "worker": box.worker} for box in shown.boxes),
         "edges": ([arrow.source, arrow.target] for arrow in shown.arrows),
-        "bridges": map(bridge, (arrow for arrow in shown.arrows if arrow.crosses)),
-        "collectives": (collective(frame, shown) for frame in shown.frames),
-        "reductions": map(reduction, shown.reductions),
+        "bridges": map(_bridge, (arrow for arrow in shown.arrows if arrow.crosses)),
+        "collectives": (_collective(frame, shown) for frame in shown.frames),
+        "reductions": map(_reduction, shown.reductions),
     }
     found = {name: list(values) for name, values in rows.items()}
     lists = (f' "{name}": {_rows(values)}' for name, values in found.items() if values or name in ALWAYS)
     return "{\n" + ",\n".join((f' "about": {_text(about)}', *lists)) + "\n}\n"
 
 
-def bridge(arrow: Arrow) -> dict[str, object]:
+def _bridge(arrow: Arrow) -> dict[str, object]:
     """One arrow between workers, and its bytes both ways."""
     return {"from": arrow.source, "to": arrow.target, "forward": arrow.forward, "backward": arrow.backward}
 
 
-def collective(frame: Frame, shown: Picture) -> dict[str, object]:
+def _collective(frame: Frame, shown: Picture) -> dict[str, object]:
     """One collective, and the bytes that all its members send together."""
     inside = [box.name for box in shown.boxes if box.frame == frame.number]
     both = {"forward": frame.forward, "backward": frame.backward}
     return {"name": frame.name, "members": list(frame.members), **both, "parts": inside}
 
 
-def reduction(each: Reduction) -> dict[str, object]:
+def _reduction(each: Reduction) -> dict[str, object]:
     """One sum of gradients, and the bytes that all its members send together."""
     of = {"parameters": list(each.parameters)} if each.parameters else {"parts": list(each.boxes)}
     return {"name": each.name, "members": list(each.members), "backward": each.nbytes, **of}

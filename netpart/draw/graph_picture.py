@@ -29,18 +29,18 @@ def picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
 
     ``itemsize`` is the bytes of one activation: 4, or 8 with ``dtype: FLOAT64``; labels always have 4.
     """
-    graph = uncut(drawn) if isinstance(drawn, Net) else drawn
-    pieces = framed(graph)
-    boxes = tuple(replace(box(graph, part), frame=pieces.get(part.index, -1)) for part in graph.parts)
-    frames = tuple(frame(number, found, itemsize) for number, found in enumerate(graph.collectives))
-    arrows = tuple(arrow(graph, part, feed, itemsize, pieces) for part in graph.parts for feed in part.feeds)
+    graph = _uncut(drawn) if isinstance(drawn, Net) else drawn
+    pieces = _framed(graph)
+    boxes = tuple(replace(_box(graph, part), frame=pieces.get(part.index, -1)) for part in graph.parts)
+    frames = tuple(_frame(number, found, itemsize) for number, found in enumerate(graph.collectives))
+    arrows = tuple(_arrow(graph, part, feed, itemsize, pieces) for part in graph.parts for feed in part.feeds)
     return Picture(
-        graph.net.name, graph.net.phase, graph.workers, boxes, tuple(shared(arrows, frames)), frames,
-        tuple(reductions(graph, itemsize)), graph.micro_batches,
+        graph.net.name, graph.net.phase, graph.workers, boxes, tuple(_shared(arrows, frames)), frames,
+        tuple(_reductions(graph, itemsize)), graph.micro_batches,
     )  # fmt: skip
 
 
-def framed(graph: Graph) -> dict[int, int]:
+def _framed(graph: Graph) -> dict[int, int]:
     """The number of the collective that each helper is a piece of, by its index; also of a Concate of what came."""
     numbers = {id(found): n for n, found in enumerate(graph.collectives)}
     pieces = {p.index: numbers[id(p.collective)] for p in graph.parts if p.collective is not None}
@@ -51,14 +51,14 @@ def framed(graph: Graph) -> dict[int, int]:
     return pieces
 
 
-def frame(number: int, found: Collective, itemsize: int) -> Frame:
+def _frame(number: int, found: Collective, itemsize: int) -> Frame:
     """The Frame of a collective."""
     item = LABEL_BYTES if found.dtype == INT else itemsize
     forward = found.elements * item
     return Frame(number, f"{found.kind} {found.name}", found.members, forward, forward * found.backward)
 
 
-def shared(arrows: Iterable[Arrow], frames: tuple[Frame, ...]) -> Iterator[Arrow]:
+def _shared(arrows: Iterable[Arrow], frames: tuple[Frame, ...]) -> Iterator[Arrow]:
     """``arrows``, with the bytes of every collective shared out over its ways, by what each way brings.
 
     Only of an all-reduce is that less than the way brings, N(N-1)|T| in all: it takes 2(N-1)|T|.
@@ -78,42 +78,42 @@ def shared(arrows: Iterable[Arrow], frames: tuple[Frame, ...]) -> Iterator[Arrow
         yield replace(each, forward=down, backward=up)
 
 
-def reductions(graph: Graph, itemsize: int) -> Iterator[Reduction]:
+def _reductions(graph: Graph, itemsize: int) -> Iterator[Reduction]:
     """The all-reduces of gradients: of the outputs of replicas, and of parameters."""
     for part in graph.parts:
         if part.live and part.members and part is part.members[0]:
             members = tuple(sorted(p.worker for p in part.members))
             name = f"all-reduce of the gradient of {graph.net.nodes[part.node].name}"
-            nbytes = moved(members, size(part.region)) * itemsize
+            nbytes = _moved(members, size(part.region)) * itemsize
             yield Reduction(name, members, nbytes, boxes=tuple(p.name for p in part.members))
     for bucket in graph.buckets:
         cells = tuple(f"{cell.parameter.name}[{_ranges(cell.box)}]" for cell in bucket.cells)
-        gradients = f"the gradient{'s' * (len(cells) > 1)} of {listed(bucket)}"
+        gradients = f"the gradient{'s' * (len(cells) > 1)} of {_listed(bucket)}"
         name = (
             f"reduce-scatter of {gradients}, all-gather of the values"
             if bucket.sharded
             else f"all-reduce of {gradients}"
         )
-        yield Reduction(name, bucket.workers, moved(bucket.workers, bucket.elements) * itemsize, parameters=cells)
+        yield Reduction(name, bucket.workers, _moved(bucket.workers, bucket.elements) * itemsize, parameters=cells)
 
 
-def moved(members: tuple[int, ...], elements: int) -> int:
+def _moved(members: tuple[int, ...], elements: int) -> int:
     """Elements that an all-reduce moves, however it is carried out."""
     return 2 * (len(members) - 1) * elements
 
 
-def listed(bucket: Bucket) -> str:
+def _listed(bucket: Bucket) -> str:
     """The parameters of a bucket in words."""
     names = list(dict.fromkeys(cell.parameter.name for cell in bucket.cells))
     return ", ".join(names) if len(names) <= NAMED else f"{names[0]} to {names[-1]}, {len(names)} parameters"
 
 
-def uncut(net: Net) -> Graph:
+def _uncut(net: Net) -> Graph:
     """``net`` as a Graph on one worker: the rewrite adds nothing to it."""
     return partition_net(net, [one(0, node.layer.output) for node in net.nodes], 1)
 
 
-def box(graph: Graph, part: Part) -> Box:
+def _box(graph: Graph, part: Part) -> Box:
     """The Box of one part."""
     layer = graph.net.nodes[part.node].layer
     spec, shape = layer.outputs[part.output], graph.shape(part)
@@ -123,7 +123,7 @@ def box(graph: Graph, part: Part) -> Box:
     )
 
 
-def arrow(graph: Graph, part: Part, feed: Feed, itemsize: int, pieces: dict[int, int]) -> Arrow:
+def _arrow(graph: Graph, part: Part, feed: Feed, itemsize: int, pieces: dict[int, int]) -> Arrow:
     """The Arrow of one feed of ``part``; a collective's carry what they bring."""
     source = feed.part
     if source.worker == part.worker:

@@ -29,7 +29,7 @@ def schedule_svg(played: Sequence[Played], teams: Sequence[Sequence[int]], title
     meaning = (
         f"{idle:.0%} of the time is idle; a bar marks backward, which takes twice as long; numbers are micro-batches"
     )
-    left = max(LEFT, 24 + widest([named(team) for team in teams], TEXT))
+    left = max(LEFT, 24 + widest([_named(team) for team in teams], TEXT))
     wide = max(left + lasts * UNIT + 20, width(title, TITLE, bold=True) + 24, LEAST)
     note, below = broken(meaning, TEXT, wide - 24), TOP + len(rows) * (ROW + GAP) + LINE
     height = below + LINE * len(note)
@@ -38,25 +38,25 @@ def schedule_svg(played: Sequence[Played], teams: Sequence[Sequence[int]], title
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {height}" style="max-width: {wide:g}px">',
             f"<title>{escape(title)}</title>", STYLE, '<rect width="100%" height="100%" fill="#fff"/>',
             f'<text x="12" y="24" class="title">{escape(title)}</text>',
-            *(label(team, row) for team, row in zip(teams, rows.values(), strict=True)),
-            *(line for each in played for line in turn(each, rows[each.turn.stage.team], left)),
+            *(_label(team, row) for team, row in zip(teams, rows.values(), strict=True)),
+            *(line for each in played for line in _turn(each, rows[each.turn.stage.team], left)),
             *(f'<text x="12" y="{below + LINE * i}" class="note">{line}</text>' for i, line in enumerate(note)),
             "</svg>\n",
         ]
     )  # fmt: skip
 
 
-def label(team: Sequence[int], row: int) -> str:
+def _label(team: Sequence[int], row: int) -> str:
     """What stands before a row."""
-    return f'<text x="12" y="{TOP + row * (ROW + GAP) + ROW / 2 + 5}">{named(team)}</text>'
+    return f'<text x="12" y="{TOP + row * (ROW + GAP) + ROW / 2 + 5}">{_named(team)}</text>'
 
 
-def named(team: Sequence[int]) -> str:
+def _named(team: Sequence[int]) -> str:
     """The workers of a team."""
     return f"worker {team[0]}" if len(team) == 1 else f"workers {', '.join(map(str, team))}"
 
 
-def turn(each: Played, row: int, left: float) -> Iterator[str]:
+def _turn(each: Played, row: int, left: float) -> Iterator[str]:
     """The box of one turn."""
     x, y, wide = left + each.start * UNIT, TOP + row * (ROW + GAP), (each.end - each.start) * UNIT
     backward, hue = each.turn.backward, colour(each.turn.stage.team)
@@ -64,9 +64,9 @@ def turn(each: Played, row: int, left: float) -> Iterator[str]:
     name = f'<text x="{x + wide / 2}" y="{y + ROW / 2 + 5}" class="turn">{each.turn.micro}</text>'
     told = f"{'backward' if backward else 'forward'} of micro-batch {each.turn.micro}, level {each.turn.stage.level}"
     yield f"<g><title>{told}</title>"
-    yield f'{box} fill="{hue.fill}" stroke="{hue.line}"/>{bar(x, y, wide, hue.line) if backward else ""}{name}</g>'
+    yield f'{box} fill="{hue.fill}" stroke="{hue.line}"/>{_bar(x, y, wide, hue.line) if backward else ""}{name}</g>'
 
 
-def bar(x: float, y: float, wide: float, line: str) -> str:
+def _bar(x: float, y: float, wide: float, line: str) -> str:
     """What marks a box as backward."""
     return f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="7" rx="3" fill="{line}"/>'

@@ -50,12 +50,12 @@ def picture(values: NDArray[Any], heat: NDArray[Any], title: str, spacing: Seque
     axial planes through the hottest voxel, as large as they are to each other, with their sides marked: L and R are the
     patient's left and right.
     """
-    shown = enlarged(list(seen(values, heat, spacing)))
-    body = beside(
-        [*map(marked, shown), scale(max(LEAST, *(len(plane.pixels) for plane in shown)))], gap=2 * ADVANCE * SCALE
+    shown = _enlarged(list(seen(values, heat, spacing)))
+    body = _beside(
+        [*map(_marked, shown), scale(max(LEAST, *(len(plane.pixels) for plane in shown)))], gap=2 * ADVANCE * SCALE
     )
     lines = wrap(title, max(8, body.shape[1] // (ADVANCE * SCALE)))
-    return framed(below([*map(line, lines), blank(LINE * SCALE // 2, 1), body]))
+    return _framed(_below([*map(line, lines), _blank(LINE * SCALE // 2, 1), body]))
 
 
 def overlay(values: NDArray[Any], heat: NDArray[Any]) -> NDArray[np.float64]:
@@ -74,10 +74,10 @@ def seen(values: NDArray[Any], heat: NDArray[Any], spacing: Sequence[float]) -> 
     for axis, k in enumerate(at):
         across, up = (step for other, step in enumerate(steps) if other != axis)
         plane: NDArray[np.float64] = np.take(painted, [k], axis).squeeze(axis).swapaxes(0, 1)[::-1]
-        yield Plane(stretched(plane, up / min(steps), across / min(steps)), f"{NAMES[axis]} {k}", SIDES[axis])
+        yield Plane(_stretched(plane, up / min(steps), across / min(steps)), f"{NAMES[axis]} {k}", SIDES[axis])
 
 
-def stretched(pixels: NDArray[np.float64], high: float, wide: float) -> NDArray[np.float64]:
+def _stretched(pixels: NDArray[np.float64], high: float, wide: float) -> NDArray[np.float64]:
     """``pixels``, each so many times as high and wide, by the nearest."""
     rows, columns = (
         np.minimum(np.arange(round(n * by)) / by, n - 1).astype(int)
@@ -86,7 +86,7 @@ def stretched(pixels: NDArray[np.float64], high: float, wide: float) -> NDArray[
     return np.asarray(pixels[rows][:, columns])
 
 
-def enlarged(planes: list[Plane]) -> list[Plane]:
+def _enlarged(planes: list[Plane]) -> list[Plane]:
     """``planes``, each pixel as many times as large as leaves all of them within WIDTH."""
     by = max(1, WIDTH // sum(plane.pixels.shape[1] for plane in planes))
     return [Plane(plane.pixels.repeat(by, 0).repeat(by, 1), plane.name, plane.sides) for plane in planes]
@@ -103,13 +103,13 @@ def hottest(heat: NDArray[Any]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(heat.argmax()), heat.shape))
 
 
-def marked(plane: Plane) -> Image:
+def _marked(plane: Plane) -> Image:
     """A plane with the letters of its sides around it, and its name below."""
     pixels = np.rint(255 * plane.pixels).astype(np.uint8)
     if not plane.name:
         return pixels
     left, right, top, bottom = map(line, plane.sides)
-    return below([top, beside([left, pixels, right]), bottom, line(plane.name)], middle=True)
+    return _below([top, _beside([left, pixels, right]), bottom, line(plane.name)], middle=True)
 
 
 def scale(height: int) -> Image:
@@ -119,27 +119,27 @@ def scale(height: int) -> Image:
     colour = np.stack([np.ones_like(heat), heat, np.zeros_like(heat)], axis=-1)
     cover = COVER * heat[..., None]
     bar = np.rint(255 * (grey[..., None] * (1 - cover) + colour * cover)).astype(np.uint8)
-    ticks = blank(height, max(len(f" {tick:g}") for tick in TICKS) * ADVANCE * SCALE)
+    ticks = _blank(height, max(len(f" {tick:g}") for tick in TICKS) * ADVANCE * SCALE)
     for tick in TICKS:
         text, top = line(f" {tick:g}"), round((1 - tick) * (height - HIGH * SCALE))
         ticks[top : top + HIGH * SCALE, : text.shape[1]] = text[: HIGH * SCALE]
-    return below([beside([bar, ticks]), blank(LINE, 1), line("of the"), line("largest")])
+    return _below([_beside([bar, ticks]), _blank(LINE, 1), line("of the"), line("largest")])
 
 
 def line(text: str) -> Image:
     """A line of text."""
     mask = written(text, SCALE)
-    found = blank(LINE * SCALE, mask.shape[1])
+    found = _blank(LINE * SCALE, mask.shape[1])
     found[: len(mask)][mask] = INK
     return found
 
 
-def blank(height: int, width: int) -> Image:
+def _blank(height: int, width: int) -> Image:
     """Empty paper."""
     return np.full((height, width, 3), PAPER, np.uint8)
 
 
-def below(images: Sequence[Image], middle: bool = False) -> Image:
+def _below(images: Sequence[Image], middle: bool = False) -> Image:
     """Images one below the other, at the left or in the middle."""
     width = max(image.shape[1] for image in images)
     lefts = [(width - image.shape[1]) // 2 if middle else 0 for image in images]
@@ -149,10 +149,10 @@ def below(images: Sequence[Image], middle: bool = False) -> Image:
     ])  # fmt: skip
 
 
-def beside(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> Image:
+def _beside(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> Image:
     """Images side by side, in the middle of the highest, with a gap between them."""
     height = max(len(image) for image in images)
-    apart = [part for image in images for part in (image, blank(len(image), gap))][:-1]
+    apart = [part for image in images for part in (image, _blank(len(image), gap))][:-1]
     tops = [(height - len(image)) // 2 for image in apart]
     return np.hstack([
         np.pad(image, ((top, height - top - len(image)), (0, 0), (0, 0)), constant_values=PAPER)
@@ -160,6 +160,6 @@ def beside(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> Image:
     ])  # fmt: skip
 
 
-def framed(image: Image) -> Image:
+def _framed(image: Image) -> Image:
     """An image with paper around it."""
     return np.pad(image, ((MARGIN, MARGIN), (MARGIN, MARGIN), (0, 0)), constant_values=PAPER)

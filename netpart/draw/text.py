@@ -19,10 +19,10 @@ MARKS = {BRIDGE_SRC: "⇒", BRIDGE_DST: "⇐"}
 
 def to_text(drawn: Graph | Net, itemsize: int = 4) -> str:
     """Writes every part with what it does, its shape and its sources; arrows in the margin mark bridges."""
-    return "\n".join(lines(picture(drawn, itemsize))) + "\n"
+    return "\n".join(_lines(picture(drawn, itemsize))) + "\n"
 
 
-def lines(shown: Picture) -> Iterator[str]:
+def _lines(shown: Picture) -> Iterator[str]:
     """The lines of the drawing."""
     yield shown.title
     if shown.traffic:
@@ -30,20 +30,20 @@ def lines(shown: Picture) -> Iterator[str]:
     moves: list[Frame | Reduction] = [*shown.frames, *shown.reductions]
     for each in moves:
         yield f"  {each.label}  among workers {', '.join(map(str, each.members))}"
-    columns = [max(map(len, column)) for column in zip(*(cells(box, shown) for box in shown.boxes), strict=True)]
+    columns = [max(map(len, column)) for column in zip(*(_cells(box, shown) for box in shown.boxes), strict=True)]
     for worker, boxes in shown.fields.items():
         yield f"\nworker {worker}"
         for box in boxes:
-            name, kind, extent = (c.ljust(n) for c, n in zip(cells(box, shown), columns, strict=True))
-            yield f"  {MARKS.get(box.kind, ' ')} {name}  {kind}  {extent}  {sources(box, shown)}".rstrip()
+            name, kind, extent = (c.ljust(n) for c, n in zip(_cells(box, shown), columns, strict=True))
+            yield f"  {MARKS.get(box.kind, ' ')} {name}  {kind}  {extent}  {_sources(box, shown)}".rstrip()
 
 
-def cells(box: Box, shown: Picture) -> tuple[str, str, str]:
+def _cells(box: Box, shown: Picture) -> tuple[str, str, str]:
     """The columns of a part's line that are aligned."""
     return box.name, box.type + ", Σ gradient" * (box.name in shown.reduced), box.extent
 
 
-def sources(box: Box, shown: Picture) -> str:
+def _sources(box: Box, shown: Picture) -> str:
     """What feeds a part; for the receiving end of a bridge also the bytes that cross it."""
     feeds = [arrow.source + (f"  {arrow.label}" if arrow.crosses else "") for arrow in shown.into[box.name]]
     return f"← {', '.join(feeds)}" if feeds else ""

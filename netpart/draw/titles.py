@@ -26,7 +26,7 @@ MARGIN, ROOM = 10, 4
 def placed(svg: str) -> str:
     """``svg`` as Graphviz writes it, each title at the leftmost place of its line where nothing crosses it."""
     crossing = [box for edge in EDGE.findall(svg) for box in boxes(edge)]
-    return FIELD.sub(lambda field: moved(field, crossing), svg)
+    return FIELD.sub(lambda field: _moved(field, crossing), svg)
 
 
 Box = tuple[float, float, float, float]
@@ -49,17 +49,17 @@ def points(path: str) -> Iterator[Point]:
     found = [(float(x), float(y)) for x, y in NUMBERS.findall(path)]
     yield from found[:1]
     for i in range(0, len(found) - 3, 3):
-        yield from (along(found[i : i + 4], (k + 1) / PIECES) for k in range(PIECES))
+        yield from (_along(found[i : i + 4], (k + 1) / PIECES) for k in range(PIECES))
 
 
-def along(curve: list[Point], t: float) -> Point:
+def _along(curve: list[Point], t: float) -> Point:
     """The point of a cubic curve at ``t``, from 0 to 1."""
     weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
     x, y = (sum(w * point[axis] for w, point in zip(weights, curve, strict=True)) for axis in (0, 1))
     return x, y
 
 
-def moved(field: re.Match[str], crossing: list[Box]) -> str:
+def _moved(field: re.Match[str], crossing: list[Box]) -> str:
     """A field whose title stands where nothing crosses it, or where it stood if there is no such place."""
     before, path, start, end, y, size, text = field.groups()
     line, xs = float(y), [x for x, _ in points(path)]

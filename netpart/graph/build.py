@@ -30,19 +30,19 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     Raises ConfigError for names missing, doubled or unknown, cycles, wrong ranks and sizes, missing and foreign confs:
     all that can be found at once. A layer is left out where a layer that it reads is at fault.
     """
-    entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, at_layer(i))]
+    entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, _at_layer(i))]
     if not entries:
         raise ConfigError("neuralnet", f"at least one layer in phase {phase}", "none", "add layers", at=("neuralnet",))
     faults, nodes = Faults(), list[Node]()
-    sound = sound_entries(entries, phase, faults, job.neuralnet.layer)
+    sound = _sound_entries(entries, phase, faults, job.neuralnet.layer)
     with faults.noted():
-        parts = SlicesRead(job.neuralnet.layer, phase, kind_of)
-        nodes = build_nodes(topological(sound), parts, faults, phase, folder, rows)
+        parts = SlicesRead(job.neuralnet.layer, phase, _kind_of)
+        nodes = _build_nodes(_topological(sound), parts, faults, phase, folder, rows)
     faults.refuse()
-    return Net(job.name or "net", phase, nodes, batch_rows(nodes))
+    return Net(job.name or "net", phase, nodes, _batch_rows(nodes))
 
 
-def build_nodes(
+def _build_nodes(
     ordered: Sequence[Entry], parts: SlicesRead, faults: Faults, phase: str, folder: Path | None, rows: int | None
 ) -> list[Node]:
     """The nodes of ``ordered``, but those that read what cannot be built; what is wrong with a node is noted."""
@@ -52,9 +52,9 @@ def build_nodes(
         if any(s not in built for s in conf.srclayers) or (faults.found and shares):
             continue
         read = list[Node]()
-        with faults.noted(), placed_at(at_layer(i), conf, read):
+        with faults.noted(), placed_at(_at_layer(i), conf, read):
             read += parts.sources(i, conf, built)
-            found = parts.of(build_node(len(nodes), conf, phase, read, shared, at_layer(i), folder, rows))
+            found = parts.of(_build_node(len(nodes), conf, phase, read, shared, _at_layer(i), folder, rows))
             nodes += found
             built |= {node.name: node for node in found}
     return nodes
@@ -70,22 +70,22 @@ def placed_at(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ()) -> 
         raise
     except DataError as error:
         reader = next(((s.conf, s.at) for s in sources if s.layer.output.dtype == RECORD), (conf, at))
-        field = (*at, *error.at) if error.at else path_field(*reader)
+        field = (*at, *error.at) if error.at else _path_field(*reader)
         raise error.of_layer(reader[0].name, field) from None
 
 
-def at_layer(i: int) -> FieldPath:
+def _at_layer(i: int) -> FieldPath:
     """Path of layer ``i`` in the JobProto."""
     return ("neuralnet", "layer", i)
 
 
-def path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
+def _path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
     named = (("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"), ("nifti_conf", "path"))
     return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
 
 
-def sound_entries(entries: Sequence[Entry], phase: str, faults: Faults, every: Sequence[LayerProto]) -> list[Entry]:
+def _sound_entries(entries: Sequence[Entry], phase: str, faults: Faults, every: Sequence[LayerProto]) -> list[Entry]:
     """The layers whose name, type and sources can be; what is wrong with the others, and with confs, is noted.
 
     Where names are wrong, sources are not looked for: any of them may mean one of those. ``every``: the layers of all
@@ -95,59 +95,61 @@ def sound_entries(entries: Sequence[Entry], phase: str, faults: Faults, every: S
     for i, conf in entries:
         first.setdefault(conf.name, i)
         with faults.noted():
-            check_name(i, conf, first)
+            _check_name(i, conf, first)
     named, sound = not faults.found, list[Entry]()
     for i, conf in entries:
         with faults.noted():
             faults.found += refused_fields(i, conf)
             if named:
-                check_sources(i, conf, first, phase, every)
+                _check_sources(i, conf, first, phase, every)
                 sound.append((i, conf))
     return sound
 
 
 def refused_fields(i: int, conf: LayerProto) -> list[ConfigError]:
     """What layer ``i`` says that its type does not read; raises ConfigError for a type that netpart does not have."""
-    kind = layer_class(type_name(conf), who=conf.name, at=(*at_layer(i), "type"))
+    kind = layer_class(type_name(conf), who=conf.name, at=(*_at_layer(i), "type"))
     found = list(foreign(kind, type_name(conf), conf))
     for error in found:
-        error.at = at_layer(i) + (error.at or ())
+        error.at = _at_layer(i) + (error.at or ())
     return found
 
 
-def check_name(i: int, conf: LayerProto, first: Mapping[str, int]) -> None:
+def _check_name(i: int, conf: LayerProto, first: Mapping[str, int]) -> None:
     """Raises ConfigError unless layer ``i`` has a name, of its own: ``first`` says where each is first given."""
     if not conf.name:
-        raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=at_layer(i))
+        raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=_at_layer(i))
     if first[conf.name] != i:
         hint = "rename one, or give them different phases with include"
         raise ConfigError(
-            conf.name, "a name of its own", "a second layer of that name", hint, at=(*at_layer(i), "name")
+            conf.name, "a name of its own", "a second layer of that name", hint, at=(*_at_layer(i), "name")
         )
 
 
-def check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str, every: Sequence[LayerProto]) -> None:
+def _check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str, every: Sequence[LayerProto]) -> None:
     """Raises ConfigError for a source that is not among the ``known`` layers."""
     for s, name in enumerate(conf.srclayers):
         if name not in known:
-            at = (*at_layer(i), "srclayers", s)
+            at = (*_at_layer(i), "srclayers", s)
             raise ConfigError(
                 conf.name,
                 f"srclayers that exist in phase {phase}",
                 repr(name),
-                listed(name) or in_other_phases(name, phase, every) or nearest(name, upstream(conf.name, known, every)),
+                _listed(name)
+                or _in_other_phases(name, phase, every)
+                or _nearest(name, _upstream(conf.name, known, every)),
                 at=at,
             )
 
 
-def listed(names: str) -> str:
+def _listed(names: str) -> str:
     """A hint if ``names`` are several in one string."""
     found = [name.strip(" \"'") for name in names.replace(";", ",").split(",")]
     written = " ".join(f'srclayers: "{name}"' for name in found)
     return f"write one name each: {written}" if len(found) > 1 else ""
 
 
-def in_other_phases(name: str, phase: str, every: Sequence[LayerProto]) -> str:
+def _in_other_phases(name: str, phase: str, every: Sequence[LayerProto]) -> str:
     """A hint if layers called ``name`` are in other phases than ``phase``."""
     value = Phase.Name(PHASES[phase])
     named = [conf for conf in every if conf.name == name]
@@ -159,7 +161,7 @@ def in_other_phases(name: str, phase: str, every: Sequence[LayerProto]) -> str:
     return f"{name} is only in phase {' and '.join(phases)}; drop its include, or add include: {value}"
 
 
-def upstream(name: str, known: Mapping[str, int], every: Sequence[LayerProto]) -> list[str]:
+def _upstream(name: str, known: Mapping[str, int], every: Sequence[LayerProto]) -> list[str]:
     """Those of ``known`` that layer ``name`` may read: neither itself nor what reads it, through others too."""
     below = {name}
     while more := {conf.name for conf in every if below.intersection(conf.srclayers)} - below:
@@ -167,7 +169,7 @@ def upstream(name: str, known: Mapping[str, int], every: Sequence[LayerProto]) -
     return [other for other in known if other not in below]
 
 
-def nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
+def _nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
     """A hint with the known names closest to ``name``."""
     close = difflib.get_close_matches(name, list(known), 3)
     if close or not known:
@@ -175,7 +177,7 @@ def nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
     return clipped(f"known: {', '.join(list(known)[:12])}")
 
 
-def topological(entries: Sequence[Entry]) -> list[Entry]:
+def _topological(entries: Sequence[Entry]) -> list[Entry]:
     """Orders layers after those of their sources that are there, else as written; raises ConfigError naming a cycle."""
     import networkx as nx
 
@@ -189,19 +191,19 @@ def topological(entries: Sequence[Entry]) -> list[Entry]:
         return [entries[position[n]] for n in nx.lexicographical_topological_sort(graph, key=position.__getitem__)]
     except nx.NetworkXUnfeasible:
         path = [a for a, *_ in nx.find_cycle(graph)]
-        at = (*at_layer(entries[position[path[0]]][0]), "srclayers", 0)
+        at = (*_at_layer(entries[position[path[0]]][0]), "srclayers", 0)
         cycle = " -> ".join([*path, path[0]])
         raise ConfigError(path[0], "layers without a cycle", cycle, "remove one of these srclayers", at=at) from None
 
 
-def build_node(
+def _build_node(
     n: int, conf: LayerProto, phase: str, read: Sequence[Node], shared: SharedParameters, at: FieldPath,
     folder: Path | None, rows: int | None,
 ) -> Node:  # fmt: skip
     """Makes the layer of ``conf`` with the specs of the nodes that it reads, and names its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
-    picked = [(source, pick_output(kind, source, k)) for k, source in enumerate(read)]
-    labels = [(source, label_of(source)) for source in read] if kind.carries_labels(conf) else []
+    picked = [(source, _pick_output(kind, source, k)) for k, source in enumerate(read)]
+    labels = [(source, _label_of(source)) for source in read] if kind.carries_labels(conf) else []
     picked += [(source, label) for source, label in labels if all(found is not None for _, found in labels) and label]
     specs: tuple[Spec, ...] = tuple(source.layer.outputs[s.output] for source, s in picked)
     layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder, training=phase == "train")
@@ -210,9 +212,9 @@ def build_node(
     return Node(n, layer, tuple(source for _, source in picked), params, at)
 
 
-def kind_of(i: int, conf: LayerProto) -> type[Layer]:
+def _kind_of(i: int, conf: LayerProto) -> type[Layer]:
     """The class of layer ``i`` of a job; raises ConfigError with the place of its type."""
-    return layer_class(type_name(conf), who=conf.name, at=(*at_layer(i), "type"))
+    return layer_class(type_name(conf), who=conf.name, at=(*_at_layer(i), "type"))
 
 
 def type_name(conf: LayerProto) -> str:
@@ -223,20 +225,20 @@ def type_name(conf: LayerProto) -> str:
     return conf.user_type if name == "kUserLayer" and conf.user_type else name
 
 
-def pick_output(kind: type[Layer], source: Node, k: int) -> Source:
+def _pick_output(kind: type[Layer], source: Node, k: int) -> Source:
     """The output of ``source`` that input ``k`` of a layer of ``kind`` reads: its label if it wants one."""
     names = source.layer.output_names[: len(source.layer.outputs)]
     wanted = kind.wants(k)
     return Source(source.index, names.index(wanted) if wanted in names else 0)
 
 
-def label_of(source: Node) -> Source | None:
+def _label_of(source: Node) -> Source | None:
     """The labels of ``source``; None if it has none."""
     names = source.layer.output_names[: len(source.layer.outputs)]
     return Source(source.index, names.index("label")) if "label" in names else None
 
 
-def batch_rows(nodes: Sequence[Node]) -> int:
+def _batch_rows(nodes: Sequence[Node]) -> int:
     """Rows of the (micro-)batch: extent of axis 0 behind the inputs."""
     return next((n.layer.output.shape[0] for n in nodes if n.layer.output.shape), 0)
 
@@ -263,7 +265,7 @@ class SharedParameters:
         found = self.by_name.get(wanted, [])
         if len(found) != 1:
             got = "no param of that name above" if not found else f"{len(found)} of them"
-            near = nearest(wanted, list(self.by_name)) or "no layer before it has a parameter"
+            near = _nearest(wanted, list(self.by_name)) or "no layer before it has a parameter"
             hint = near if not found else "write layer/param"
             raise ConfigError(layer.name, f"one param named {wanted!r} to share", got, hint, at=at)
         if found[0].spec.shape != spec.shape:

@@ -108,12 +108,12 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
     if servers and conf.nserver_groups > 1:
         allowed = f"0, 1, or {groups} with server_worker_separate: false" if groups > 1 else "0 or 1"
         hint = "all groups share one group of servers, or each keeps its own parameters"
-        refuse("nserver_groups", allowed, conf.nserver_groups, hint)
+        _refuse("nserver_groups", allowed, conf.nserver_groups, hint)
     if groups == 1 and not conf.server_worker_separate:
         servers = 0
     bound = conf.staleness if conf.HasField("staleness") else None
     if groups > 1 and not servers:
-        bound = averaging_bound(conf)
+        bound = _averaging_bound(conf)
     if servers and job.updater.ema_eval:
         where = ("updater", "ema_eval")
         hint = "servers keep the averages; test them in a run of one group, from its checkpoint with ema_start"
@@ -145,16 +145,16 @@ def alone(job: JobProto) -> JobProto:
     return copy
 
 
-def averaging_bound(conf: ClusterProto) -> int:
+def _averaging_bound(conf: ClusterProto) -> int:
     """Steps that a group may go on without the average that it has begun: at most to where the next one begins."""
     if conf.in_turns:
-        refuse("in_turns", "false, without servers", "true", "groups average at fixed steps anyway: leave it away")
+        _refuse("in_turns", "false, without servers", "true", "groups average at fixed steps anyway: leave it away")
     if conf.HasField("staleness") and conf.staleness > conf.sync_freq:
         hint = "one average is on its way at a time: raise sync_freq"
-        refuse("staleness", f"at most sync_freq, {conf.sync_freq}", conf.staleness, hint)
+        _refuse("staleness", f"at most sync_freq, {conf.sync_freq}", conf.staleness, hint)
     return conf.staleness if conf.HasField("staleness") else conf.sync_freq
 
 
-def refuse(field: str, expected: str, got: object, hint: str) -> None:
+def _refuse(field: str, expected: str, got: object, hint: str) -> None:
     """Raises ConfigError for a field of the cluster."""
     raise ConfigError(f"cluster.{field}", expected, str(got), hint, at=("cluster", field))

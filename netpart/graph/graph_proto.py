@@ -18,8 +18,8 @@ from netpart.spec import Region
 
 def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
     """The parts of one worker, in order."""
-    parts = [encode_part(part) for part in graph.parts if part.worker == worker]
-    shared = [encode_collective(c) for c in graph.collectives if worker in c.members]
+    parts = [_encode_part(part) for part in graph.parts if part.worker == worker]
+    shared = [_encode_collective(c) for c in graph.collectives if worker in c.members]
     net = graph.net
     return GraphProto(
         phase=phase, rows=net.rows, part=parts, total=net.totals, expanded=net.expanded, collective=shared,
@@ -27,7 +27,7 @@ def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
     )  # fmt: skip
 
 
-def encode_collective(found: Collective) -> CollectiveProto:
+def _encode_collective(found: Collective) -> CollectiveProto:
     """All of a collective."""
     return CollectiveProto(
         kind=found.kind, name=found.name, dtype=found.dtype, member=found.members,
@@ -36,15 +36,15 @@ def encode_collective(found: Collective) -> CollectiveProto:
     )  # fmt: skip
 
 
-def decode_collective(m: CollectiveProto) -> Collective:
-    """The inverse of ``encode_collective``."""
+def _decode_collective(m: CollectiveProto) -> Collective:
+    """The inverse of ``_encode_collective``."""
     blocks = tuple(region(b.region) or None for b in m.block)
     return Collective(
         m.kind, m.name, m.dtype, tuple(m.member), blocks, region(m.region), m.backward, m.first, m.last
     )  # fmt: skip
 
 
-def encode_part(part: Part) -> PartProto:
+def _encode_part(part: Part) -> PartProto:
     """All of a part; the others that it knows are named by index and worker."""
     message = PartProto(
         index=part.index, kind=part.kind, name=part.name, node=part.node, output=part.output, shard=part.shard,
@@ -67,15 +67,15 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, worker
     """The parts of the ``worker``, on the whole net; what they hear from elsewhere is a stub."""
     whole = build_net(job, message.phase, folder, rows=message.rows)
     net: Net = insert_totals(expand_nodes(whole, message.expanded), message.total)
-    graph = Graph(net, workers, [], collectives=[decode_collective(c) for c in message.collective])
+    graph = Graph(net, workers, [], collectives=[_decode_collective(c) for c in message.collective])
     graph.teams = Teams(tuple(message.team_of_worker), tuple(message.team_of_node))
     known: dict[int, Part] = {}
     collectives = {c.first: c for c in graph.collectives}
     for m in message.part:
-        part = decode_part(m, worker)
+        part = _decode_part(m, worker)
         part.collective = collectives[m.collective] if m.HasField("collective") else None
         part.feeds = [
-            Feed(known.get(f.part) or stub(f.part, m.peer.worker), region(f.region), f.k, f.output, f.gradient)
+            Feed(known.get(f.part) or _stub(f.part, m.peer.worker), region(f.region), f.k, f.output, f.gradient)
             for f in m.feed
         ]
         known[part.index] = part
@@ -83,18 +83,18 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, worker
     return graph
 
 
-def decode_part(m: PartProto, worker: int) -> Part:
+def _decode_part(m: PartProto, worker: int) -> Part:
     """One part without its feeds."""
     part = Part(m.kind, m.name, worker, m.node, region(m.region), m.output, m.shard)
     part.index, part.live, part.reports, part.trains = m.index, m.live, m.reports, tuple(m.trains)
     part.term = region(m.term) if m.has_term else None
-    part.owned = boxes(m.owned, len(part.region)) if m.has_owned else None
-    part.members = tuple(stub(p.index, p.worker) for p in m.members)
-    part.peer = stub(m.peer.index, m.peer.worker) if m.HasField("peer") else None
+    part.owned = _boxes(m.owned, len(part.region)) if m.has_owned else None
+    part.members = tuple(_stub(p.index, p.worker) for p in m.members)
+    part.peer = _stub(m.peer.index, m.peer.worker) if m.HasField("peer") else None
     return part
 
 
-def stub(index: int, worker: int) -> Part:
+def _stub(index: int, worker: int) -> Part:
     """A part of another worker: only its index and worker are known here."""
     part = Part("remote", f"part {index}", worker, -1, ())
     part.index = index
@@ -112,7 +112,7 @@ def region(numbers: Iterable[int]) -> Region:
     return tuple(zip(values[::2], values[1::2], strict=True))
 
 
-def boxes(numbers: Iterable[int], rank: int) -> tuple[Region, ...]:
+def _boxes(numbers: Iterable[int], rank: int) -> tuple[Region, ...]:
     """Regions of ``rank`` axes, one after the other."""
     pairs = region(numbers)
     return tuple(pairs[i : i + rank] for i in range(0, len(pairs), rank))

@@ -17,67 +17,67 @@ from netpart.spec import RECORD, Region, contains, intersect, remaining, size, w
 def check_graph(graph: Graph) -> None:
     """Raises AssertionError, naming the part, if ``graph`` breaks an invariant."""
     names = [part.name for part in graph.parts]
-    expect(len(set(names)) == len(names), str(graph), "unique names")
+    _expect(len(set(names)) == len(names), str(graph), "unique names")
     for index, part in enumerate(graph.parts):
-        expect(part.index == index, part.name, f"place {index} in the order")
+        _expect(part.index == index, part.name, f"place {index} in the order")
         for feed in part.feeds:
-            expect(feed.part.index < index, part.name, f"to stand behind {feed.part.name}")
+            _expect(feed.part.index < index, part.name, f"to stand behind {feed.part.name}")
             held = graph.held(feed.part, feed.output)
-            expect(contains(held, feed.region), part.name, f"to read {feed.region} within {held} of {feed.part.name}")
-            expect(not feed.gradient or (part.live and feed.part.live), part.name, "live ends of a gradient's way")
+            _expect(contains(held, feed.region), part.name, f"to read {feed.region} within {held} of {feed.part.name}")
+            _expect(not feed.gradient or (part.live and feed.part.live), part.name, "live ends of a gradient's way")
             crosses = feed.part.worker != part.worker
-            expect(crosses == (part.kind == BRIDGE_DST), part.name, "to cross workers as a bridge, and only then")
-        KINDS.get(part.kind, passes_on)(graph, part)
+            _expect(crosses == (part.kind == BRIDGE_DST), part.name, "to cross workers as a bridge, and only then")
+        KINDS.get(part.kind, _passes_on)(graph, part)
 
 
-def expect(holds: bool, who: str, what: str) -> None:
+def _expect(holds: bool, who: str, what: str) -> None:
     """Raises AssertionError unless ``holds``: an invariant is no user's mistake."""
     if not holds:
         raise AssertionError(f"{who}: expected {what}")
 
 
-def is_fed(graph: Graph, part: Part) -> None:
+def _is_fed(graph: Graph, part: Part) -> None:
     """A layer gets for every input exactly what it needs, once."""
     node = graph.net.nodes[part.node]
     needs = node.layer.needs(part.region, part.term).inputs
     wanted = {k: need for k, need in enumerate(needs) if need is not None and all(lo < hi for lo, hi in need)}
-    expect({f.k: f.region for f in part.feeds} == wanted, part.name, f"to be fed {wanted}")
-    expect(len(part.feeds) == len(wanted), part.name, "one feed for each input")
+    _expect({f.k: f.region for f in part.feeds} == wanted, part.name, f"to be fed {wanted}")
+    _expect(len(part.feeds) == len(wanted), part.name, "one feed for each input")
 
 
-def receives(graph: Graph, part: Part) -> None:
+def _receives(graph: Graph, part: Part) -> None:
     """The receiving half of a bridge holds what the sending half sends."""
     source = part.feeds[0].part
-    expect(len(part.feeds) == 1 and source.kind == BRIDGE_SRC and source.peer is part, part.name, "a sending half")
-    expect(part.peer is source and source.region == part.region == part.feeds[0].region, part.name, "what was sent")
-    expect(part.live == part.feeds[0].gradient == source.live, part.name, "one gradient back if it is live, else none")
+    _expect(len(part.feeds) == 1 and source.kind == BRIDGE_SRC and source.peer is part, part.name, "a sending half")
+    _expect(part.peer is source and source.region == part.region == part.feeds[0].region, part.name, "what was sent")
+    _expect(part.live == part.feeds[0].gradient == source.live, part.name, "one gradient back if it is live, else none")
 
 
-def assembles(graph: Graph, part: Part) -> None:
+def _assembles(graph: Graph, part: Part) -> None:
     """A Concate's boxes tile its region in order of position."""
     boxes = [feed.region for feed in part.feeds]
-    expect(boxes == sorted(boxes), part.name, "boxes in order of position")
-    expect(tiles(boxes, part.region), part.name, f"boxes that tile {part.region}")
+    _expect(boxes == sorted(boxes), part.name, "boxes in order of position")
+    _expect(_tiles(boxes, part.region), part.name, f"boxes that tile {part.region}")
 
 
-def adds_up(graph: Graph, part: Part) -> None:
+def _adds_up(graph: Graph, part: Part) -> None:
     """A Sum's boxes tile its region once for each term, one term after the other."""
     boxes = [feed.region for feed in part.feeds]
     while boxes:
         ends = [n for n in range(1, len(boxes) + 1) if sum(map(size, boxes[:n])) == size(part.region)]
-        expect(bool(ends) and tiles(boxes[: ends[0]], part.region), part.name, f"terms that tile {part.region}")
+        _expect(bool(ends) and _tiles(boxes[: ends[0]], part.region), part.name, f"terms that tile {part.region}")
         boxes = boxes[ends[0] :]
 
 
-def passes_on(graph: Graph, part: Part) -> None:
+def _passes_on(graph: Graph, part: Part) -> None:
     """A Slice, Split or sending half holds a box of its one source."""
-    expect(len(part.feeds) == 1 and part.feeds[0].region == part.region, part.name, "one source of all it holds")
+    _expect(len(part.feeds) == 1 and part.feeds[0].region == part.region, part.name, "one source of all it holds")
 
 
 KINDS: dict[str, Callable[[Graph, Part], None]] = {
-    LAYER: is_fed, BRIDGE_DST: receives, CONCATE: assembles, SUM: adds_up,
+    LAYER: _is_fed, BRIDGE_DST: _receives, CONCATE: _assembles, SUM: _adds_up,
 }  # fmt: skip
-"""What a part of each kind must be; of all others ``passes_on``."""
+"""What a part of each kind must be; of all others ``_passes_on``."""
 
 
 def check_uncut(graph: Graph) -> None:
@@ -85,16 +85,16 @@ def check_uncut(graph: Graph) -> None:
     out for it."""
     names = [node.name for node in graph.net.nodes]
     parts = [part for part in graph.parts if part.kind != SLICE]
-    expect([part.name for part in parts] == names, str(graph), "the layers of the net and nothing else")
+    _expect([part.name for part in parts] == names, str(graph), "the layers of the net and nothing else")
     for part, node in zip(parts, graph.net.nodes, strict=True):
         fed = [(feed.part.node, feed.part.output if feed.part.kind == SLICE else feed.output) for feed in part.feeds]
-        expect(fed == [(s.node, s.output) for s in node.sources], part.name, "the sources of its layer")
+        _expect(fed == [(s.node, s.output) for s in node.sources], part.name, "the sources of its layer")
         if isinstance(node.layer, Slice):
             continue
-        expect(all(feed.part.kind != SLICE for feed in part.feeds), part.name, "its sources whole")
+        _expect(all(feed.part.kind != SLICE for feed in part.feeds), part.name, "its sources whole")
         needs = node.layer.needs(node.layer.output.whole).inputs
         specs = [None if s.dtype == RECORD else s.whole for s in node.layer.inputs]
-        expect(all(s is None or s == n for s, n in zip(specs, needs, strict=True)), part.name, "to need the whole")
+        _expect(all(s is None or s == n for s, n in zip(specs, needs, strict=True)), part.name, "to need the whole")
 
 
 def check_parameters(
@@ -107,13 +107,13 @@ def check_parameters(
     for parameter in parameters:
         name, all_of_it = parameter.name, whole(parameter.spec.shape)
         held = [[box for p, box in of_worker if p.name == name] for of_worker in holdings]
-        expect(not remaining(all_of_it, [b for boxes in held for b in boxes]), name, "to be held, all of it")
-        expect(all(are_disjoint(boxes) for boxes in held), name, "no element twice on a worker")
+        _expect(not remaining(all_of_it, [b for boxes in held for b in boxes]), name, "to be held, all of it")
+        _expect(all(_are_disjoint(boxes) for boxes in held), name, "no element twice on a worker")
         summed = [(workers, box) for workers, p, box in cells if p.name == name]
-        expect(are_disjoint([box for _, box in summed]), name, "cells that are summed once")
+        _expect(_are_disjoint([box for _, box in summed]), name, "cells that are summed once")
         for workers, cell in summed:
             holders = tuple(w for w, boxes in enumerate(held) if any(intersect(b, cell) is not None for b in boxes))
-            expect(holders == workers, name, f"the sum of {cell} over its holders {holders}")
+            _expect(holders == workers, name, f"the sum of {cell} over its holders {holders}")
 
 
 def check_norm(
@@ -125,20 +125,20 @@ def check_norm(
     for parameter in (p for p in parameters if p.spec.running is None):
         mine = [[c.box for c in cells if c.parameter.name == parameter.name] for cells in counted]
         boxes = [box for of_worker in mine for box in of_worker]
-        expect(tiles(boxes, whole(parameter.spec.shape)), parameter.name, "every element counted once")
+        _expect(_tiles(boxes, whole(parameter.spec.shape)), parameter.name, "every element counted once")
         for held, of_worker in zip(holdings, mine, strict=True):
             own = [box for p, box in held if p.name == parameter.name]
-            expect(
+            _expect(
                 all(any(contains(b, box) for b in own) for box in of_worker), parameter.name, "to be counted where held"
             )
 
 
-def are_disjoint(boxes: Sequence[Region]) -> bool:
+def _are_disjoint(boxes: Sequence[Region]) -> bool:
     """True if no two boxes share an element."""
     return not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-def tiles(boxes: Sequence[Region], region: Region) -> bool:
+def _tiles(boxes: Sequence[Region], region: Region) -> bool:
     """True if the boxes cover ``region``, each element once."""
     inside = all(contains(region, box) for box in boxes)
-    return inside and sum(map(size, boxes)) == size(region) and are_disjoint(boxes)
+    return inside and sum(map(size, boxes)) == size(region) and _are_disjoint(boxes)

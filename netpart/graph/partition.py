@@ -149,7 +149,7 @@ def partition_job(
         refuse_scheme(job)
     for phase in (each for each in phases if runs_phase(job, each)):
         with faults.noted():
-            result.phases[phase] = micro_batches(job, phase, workers, folder, placer, result.fallbacks)
+            result.phases[phase] = _micro_batches(job, phase, workers, folder, placer, result.fallbacks)
     faults.found += refused_elsewhere(job)
     faults.refuse()
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
@@ -172,7 +172,7 @@ def refused_elsewhere(job: JobProto) -> list[ConfigError]:
     return found
 
 
-def micro_batches(
+def _micro_batches(
     job: JobProto, phase: str, workers: int, folder: Path | None, placer: Placer | None, fallbacks: list[Fallback]
 ) -> list[Micro]:
     """Cuts the mini-batch into micro-batches and builds one graph for each distinct size."""
@@ -181,13 +181,13 @@ def micro_batches(
     if whole.rows < count:
         hint = f"use at most {whole.rows} micro-batches"
         raise ConfigError("neuralnet", f"a batch of at least {count} rows", str(whole.rows), hint, at=("neuralnet",))
-    check_rows(whole, count)
+    _check_rows(whole, count)
     graphs: dict[int, Graph] = {}
     micros = []
     for lo, hi in ranges(whole.rows, count, spread=True):
         if hi - lo not in graphs:
             net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
-            graphs[hi - lo] = cut_net(net, job, workers, whole.rows, placer, fallbacks)
+            graphs[hi - lo] = _cut_net(net, job, workers, whole.rows, placer, fallbacks)
             graphs[hi - lo].micro_batches = count
         micros.append(Micro(graphs[hi - lo], (lo, hi)))
     if count > 1 or (phase == "train" and job.neuralnet.schedule == Schedule.DELAYED):
@@ -195,7 +195,7 @@ def micro_batches(
     return micros
 
 
-def check_rows(net: Net, count: int) -> None:
+def _check_rows(net: Net, count: int) -> None:
     """Raises ConfigError for micro-batches of a net that makes other rows of its batch: those of a part would be others
     than those of the whole."""
     node = next((node for node in net.nodes if node.layer.makes_rows), None)
@@ -204,7 +204,7 @@ def check_rows(net: Net, count: int) -> None:
         raise ConfigError(node.name, "the rows of a whole mini-batch, to slice or join", f"{count} pieces", hint, at=at)
 
 
-def cut_net(
+def _cut_net(
     net: Net, job: JobProto, workers: int, rows: int, placer: Placer | None, fallbacks: list[Fallback]
 ) -> Graph:
     """Places one net and rewrites it; notes the inherited cuts that fell back."""

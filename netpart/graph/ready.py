@@ -41,8 +41,8 @@ def faults(partition: Partition, held: Collection[str] = ()) -> list[JobError]:
         net = micros[0].graph.net
         for node in net.nodes:
             with found.noted(), placed_at(node.at, node.conf):
-                check_data(net, node)
-            check_parameters(node, held, found)
+                _check_data(net, node)
+            _check_parameters(node, held, found)
     return found.found
 
 
@@ -57,14 +57,14 @@ def untrained(partition: Partition) -> Iterator[ConfigError]:
         yield ConfigError("neuralnet", "a loss to train by", "none", hint, at=("neuralnet",))
 
 
-def check_data(net: Net, node: Node) -> None:
+def _check_data(net: Net, node: Node) -> None:
     """Opens what a layer of ``net`` reads; raises ConfigError or DataError."""
     node.layer.check_data(PHASES[net.phase])
-    for classes in classes_of(net, node):
+    for classes in _classes_of(net, node):
         node.layer.check_labels(classes)
 
 
-def check_parameters(node: Node, held: Collection[str], found: Faults) -> None:
+def _check_parameters(node: Node, held: Collection[str], found: Faults) -> None:
     """Notes each parameter of a layer, but those ``held``, that cannot be filled."""
     for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
         own = parameter.owner == node.index and not spec.proto.share_from
@@ -73,7 +73,7 @@ def check_parameters(node: Node, held: Collection[str], found: Faults) -> None:
                 initialisers.check(spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init"))
 
 
-def classes_of(net: Net, node: Node) -> list[int]:
+def _classes_of(net: Net, node: Node) -> list[int]:
     """How many classes the layers that read labels of ``node`` know."""
     return [
         reader.layer.classes

@@ -43,23 +43,23 @@ def known_scheme(text: str, who: str = "--scheme") -> str:
     """
     name = text.upper().replace("-", "_")
     if name not in (AS_WRITTEN, *NAMES.names()):
-        raise ConfigError(who, "a known scheme", repr(text) if text else "none", near(text))
+        raise ConfigError(who, "a known scheme", repr(text) if text else "none", _near(text))
     return name
 
 
-def typed_name(name: str) -> str:
+def _typed_name(name: str) -> str:
     """A scheme as the command line has it: ``column-row``."""
     return name.lower().replace("_", "-")
 
 
-def near(text: str) -> str:
+def _near(text: str) -> str:
     """A hint to the scheme that ``text`` means, here or in other frameworks."""
-    typed = sorted(map(typed_name, NAMES.names()))
+    typed = sorted(map(_typed_name, NAMES.names()))
     every = f"all {len(typed)}: {', '.join(typed)}"
     foreign = VALUES["Scheme"].get(plain(text), "")
     if foreign:
-        return f"it is {typed_name(foreign.rpartition(' ')[2])} ({every})"
-    close = get_close_matches(typed_name(text), typed, 2)
+        return f"it is {_typed_name(foreign.rpartition(' ')[2])} ({every})"
+    close = get_close_matches(_typed_name(text), typed, 2)
     return f"did you mean {' or '.join(close)}? ({every})" if close else every
 
 

@@ -52,7 +52,7 @@ class SlicesRead:
     def readings(self, i: int, conf: LayerProto) -> list[Reading]:
         """What layer ``i`` of the job reads, in the order of its srclayers."""
         kind = partial(self.kind_of, i)
-        return [Reading(name, conf.name, k, wanted(conf, k, kind)) for k, name in enumerate(conf.srclayers)]
+        return [Reading(name, conf.name, k, _wanted(conf, k, kind)) for k, name in enumerate(conf.srclayers)]
 
     def of(self, node: Node) -> list[Node]:
         """The nodes that ``node`` is: itself, and behind it the other parts of a kSlice that the phase reads.
@@ -63,7 +63,7 @@ class SlicesRead:
         numbers = self.deal(node)
         read = {n for reading, n in numbers.items() if self.phase in self.phases[node.name][reading]}
         self.numbers |= numbers
-        self.parts[node.name] = [node, *(part(node, j, n) for j, n in enumerate(sorted(read - {0}), 1))]
+        self.parts[node.name] = [node, *(_part(node, j, n) for j, n in enumerate(sorted(read - {0}), 1))]
         return self.parts[node.name]
 
     def deal(self, node: Node) -> dict[Reading, int]:
@@ -83,7 +83,7 @@ class SlicesRead:
             hint = f"write num_slices: {most}, or let a kSplit read a part for several"
             at = ("slice_conf", "num_slices")
             raise ConfigError(node.name, f"a reader for each of {parts} slices", f"{most} readers", hint, at=at)
-        names = {part_name(node.name, n) for n in range(1, most)}
+        names = {_part_name(node.name, n) for n in range(1, most)}
         for i, conf in enumerate(self.layers):
             if conf.name in names:
                 got, hint = f"that of a part of kSlice {node.name}", "rename one of them"
@@ -94,11 +94,11 @@ class SlicesRead:
 
         Raises ConfigError where it wants the labels of a kSlice and its other sources do not say of which part."""
         readings = self.readings(i, conf)
-        read = [built[part_name(reading.source, self.numbers.get(reading, 0))] for reading in readings]
+        read = [built[_part_name(reading.source, self.numbers.get(reading, 0))] for reading in readings]
         scores = [read[reading.k] for reading in readings if reading.wanted != "label"]
         for reading in readings:
             if reading.source in self.parts and reading not in self.numbers:
-                read[reading.k] = self.labelled(reading, above(scores, built.values()))
+                read[reading.k] = self.labelled(reading, _above(scores, built.values()))
         return read
 
     def labelled(self, reading: Reading, ancestors: set[int]) -> Node:
@@ -113,7 +113,7 @@ class SlicesRead:
         raise ConfigError(reading.reader, expected, got, hint, at=("srclayers", reading.k))
 
 
-def wanted(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]]) -> str:
+def _wanted(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]]) -> str:
     """The output that a layer wants of source ``k``; that of a type that there is not is refused where it is built."""
     try:
         return kind_of(conf).wants(k)
@@ -121,7 +121,7 @@ def wanted(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]
         return "data"
 
 
-def above(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
+def _above(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
     """The indices of ``nodes`` and of all that they are computed from, labels aside."""
     by_index, found, left = {node.index: node for node in built}, set[int](), [node.index for node in nodes]
     while left:
@@ -132,13 +132,13 @@ def above(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
     return found
 
 
-def part_name(name: str, number: int) -> str:
+def _part_name(name: str, number: int) -> str:
     """What part ``number`` of kSlice ``name`` is called: the first like the kSlice."""
     return f"{name}[{number}]" if number else name
 
 
-def part(node: Node, behind: int, number: int) -> Node:
+def _part(node: Node, behind: int, number: int) -> Node:
     """Part ``number`` of the kSlice whose first part is ``node``, as the node so many ``behind`` that."""
     assert isinstance(node.layer, Slice)
-    layer = node.layer.part(part_name(node.name, number), number)
+    layer = node.layer.part(_part_name(node.name, number), number)
     return replace(node, index=node.index + behind, layer=layer, inserted=True)

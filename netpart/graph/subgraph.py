@@ -34,15 +34,15 @@ def encode(partition: Partition, worker: int) -> bytes:
     for h in partition.holdings[worker]:
         plan.holding.add(parameter=h.parameter.name, box=flat(h.box), part=flat(h.part or ()))
     for bucket in partition.buckets:
-        cells = [encode_box(c.parameter, c.box) for c in bucket.cells]
+        cells = [_encode_box(c.parameter, c.box) for c in bucket.cells]
         plan.bucket.add(worker=bucket.workers, cell=cells, sharded=bucket.sharded)
     plan.trained.extend(sorted(partition.trained))
     if partition.norm:
         plan.norm.extend(partition.norm.workers)
         mine = partition.norm.counted[worker : worker + 1]
-        plan.counted.extend(encode_box(c.parameter, c.box) for cells in mine for c in cells)
+        plan.counted.extend(_encode_box(c.parameter, c.box) for cells in mine for c in cells)
     plan.servers = partition.servers
-    plan.piece.extend(encode_piece(p) for p in partition.pieces if worker in (p.server, p.pusher, *p.pullers))
+    plan.piece.extend(_encode_piece(p) for p in partition.pieces if worker in (p.server, p.pusher, *p.pullers))
     return plan.SerializeToString()
 
 
@@ -55,13 +55,13 @@ def decode(data: bytes, folder: Path | None = None) -> tuple[Partition, int]:
         plan = PlanProto.FromString(data)
         if not 0 <= plan.worker < plan.workers <= MOST_WORKERS:
             raise ValueError(f"worker {plan.worker} of {plan.workers}")
-        return restored(plan, folder)
+        return _restored(plan, folder)
     except (DecodeError, ValueError, KeyError, IndexError, TypeError) as error:
         got = f"{type(error).__name__}: {error}"
         raise NetpartError(f"plan: expected one that this netpart has written, got {got}; check versions") from error
 
 
-def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
+def _restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     """What ``decode`` returns, from a plan that was parsed."""
     job = JobProto.FromString(plan.job)
     graphs = [decode_graph(g, job, folder, plan.workers, plan.worker) for g in plan.graph]
@@ -87,12 +87,12 @@ def restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     return found, plan.worker
 
 
-def encode_piece(piece: Piece) -> PieceProto:
+def _encode_piece(piece: Piece) -> PieceProto:
     """All of a piece."""
-    box = encode_box(piece.parameter, piece.box)
+    box = _encode_box(piece.parameter, piece.box)
     return PieceProto(box=box, number=piece.number, server=piece.server, pusher=piece.pusher, puller=piece.pullers)
 
 
-def encode_box(parameter: Parameter, box: Region) -> BoxProto:
+def _encode_box(parameter: Parameter, box: Region) -> BoxProto:
     """A box of a parameter, named."""
     return BoxProto(parameter=parameter.name, box=flat(box))

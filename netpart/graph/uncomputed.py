@@ -20,7 +20,7 @@ def uncomputed(job: Job) -> Iterator[str]:
     """A warning, with its place, for each layer that no phase computes now and none can."""
     for i, layer in enumerate(job.proto.neuralnet.layer):
         idle = [STEPS[phase] for phase in PHASES if in_phase(layer, phase)]
-        if not runs(job.proto, layer) and not is_computed(layer):
+        if not _runs(job.proto, layer) and not _is_computed(layer):
             place = job.explain(ConfigError("", "", "", at=("neuralnet", "layer", i, "type"))).position
             unset = f"as it has no {' or '.join(idle)}" if idle else "as the layer is in no phase"
             from netpart.graph.build import type_name
@@ -28,12 +28,12 @@ def uncomputed(job: Job) -> Iterator[str]:
             yield f"{place}: {layer.name}: netpart does not compute {type_name(layer)}; the job runs {unset}"
 
 
-def runs(job: JobProto, layer: LayerProto) -> bool:
+def _runs(job: JobProto, layer: LayerProto) -> bool:
     """True if ``layer`` is in a phase that the job runs."""
     return any(runs_phase(job, phase) and in_phase(layer, phase) for phase in PHASES)
 
 
-def is_computed(layer: LayerProto) -> bool:
+def _is_computed(layer: LayerProto) -> bool:
     """True if netpart, or a package that it found, has the type of ``layer``: NumPy is loaded for one that is asked."""
     from netpart.graph.build import type_name
     from netpart.layers import layer_class

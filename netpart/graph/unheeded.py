@@ -22,11 +22,11 @@ def unheeded(job: JobProto) -> Iterator[str]:
         yield f"nworkers_per_procs shares no parameters in memory: every worker is a process of its own, and {kept}"
     if net.schedule == Schedule.GPIPE and net.micro_batches <= 1:
         yield "schedule GPIPE orders micro-batches, and there is one; cut the mini-batch with --micro-batches 4, say"
-    yield from untested(job)
-    yield from map(cut_twice, filter(is_cut_twice, net.layer))
+    yield from _untested(job)
+    yield from map(_cut_twice, filter(_is_cut_twice, net.layer))
 
 
-def untested(job: JobProto) -> Iterator[str]:
+def _untested(job: JobProto) -> Iterator[str]:
     """Evaluations that have a frequency and no number of steps; 0 steps that are written are meant."""
     tests = "test", job.test_freq, job.HasField("test_steps")
     validations = "validate", job.validate_freq, job.HasField("validate_steps")
@@ -37,12 +37,12 @@ def untested(job: JobProto) -> Iterator[str]:
             yield f"{phase}_freq: {freq} has no effect, as there is no {steps}; {hint}"
 
 
-def is_cut_twice(layer: LayerProto) -> bool:
+def _is_cut_twice(layer: LayerProto) -> bool:
     """True if ``cut`` replaces the partition_dim of ``layer`` in every phase that it is in."""
     phases = [phase for phase in PHASES if in_phase(layer, phase)] if layer.HasField("partition_dim") else []
     return bool(phases) and all(any(is_for(cut, phase) for cut in layer.cut) for phase in phases)
 
 
-def cut_twice(layer: LayerProto) -> str:
-    """The warning of a layer for which ``is_cut_twice``."""
+def _cut_twice(layer: LayerProto) -> str:
+    """The warning of a layer for which ``_is_cut_twice``."""
     return f"{layer.name}: partition_dim: {layer.partition_dim} is not read, as cut is written; remove one"

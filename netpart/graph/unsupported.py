@@ -21,24 +21,24 @@ class Limit(NamedTuple):
 UNSET = "unset"
 
 
-def algorithm(job: JobProto) -> str:
+def _algorithm(job: JobProto) -> str:
     """The name of the training algorithm, or UNSET."""
     return AlgType.Name(job.train_one_batch.alg) if job.train_one_batch.HasField("alg") else UNSET
 
 
 LIMITS = (
-    Limit(("train_one_batch", "alg"), ("kBP", UNSET), algorithm, "only back-propagation is there; write alg: kBP"),
+    Limit(("train_one_batch", "alg"), ("kBP", UNSET), _algorithm, "only back-propagation is there; write alg: kBP"),
     Limit(("neuralnet", "unroll_len"), (1,), lambda job: job.neuralnet.unroll_len, "recurrent nets are not there yet"),
 )  # fmt: skip
 
 
 def refuse_unsupported(job: JobProto) -> None:
     """Raises ConfigError for all settings that netpart does not carry out, each with its place."""
-    if found := list(unsupported(job)):
+    if found := list(_unsupported(job)):
         raise together(found)
 
 
-def unsupported(job: JobProto) -> Iterator[ConfigError]:
+def _unsupported(job: JobProto) -> Iterator[ConfigError]:
     """The settings that netpart does not carry out."""
     for limit in LIMITS:
         value = limit.read(job)

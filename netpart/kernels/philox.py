@@ -56,7 +56,7 @@ def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[
     return [c0, c1, c2, c3]
 
 
-def elements(box: Region, shape: Shape, start: int, stop: int) -> Array:
+def _elements(box: Region, shape: Shape, start: int, stop: int) -> Array:
     """Row-major indices in a tensor of ``shape`` of the elements ``start`` to ``stop`` of ``box``."""
     rest, stride = np.arange(start, stop, dtype=np.int64), 1
     found = np.zeros_like(rest)
@@ -67,7 +67,7 @@ def elements(box: Region, shape: Shape, start: int, stop: int) -> Array:
     return found
 
 
-def blocks(found: Array) -> tuple[Array, Array]:
+def _blocks(found: Array) -> tuple[Array, Array]:
     """The block numbers that ascending element indices need, and each element's place among their words."""
     quads = found >> 2
     fresh = np.ones(len(quads), dtype=bool)
@@ -84,7 +84,7 @@ class Draw:
 
     def __init__(self, xp: Any, key: Key, rows: tuple[int, int], box: Region, shape: Shape, phase: int) -> None:
         self.xp, self.key, self.phase, self.box, self.shape, self.first = xp, key, phase, box, shape, rows[0]
-        quads, pick = blocks(elements(box, shape, 0, size(box)))
+        quads, pick = _blocks(_elements(box, shape, 0, size(box)))
         self.quads, self.pick = xp.asarray(quads), xp.asarray(pick)
         self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)
         self.chunk = max(1, min(len(self.rows), BLOCKS // max(1, len(quads))))
@@ -153,7 +153,7 @@ def _values(key: Key, box: Region, shape: Shape, transform: Callable[[Sequence[A
     out = np.empty(size(box))
     for start in range(0, len(out), 4 * BLOCKS):
         stop = min(start + 4 * BLOCKS, len(out))
-        quads, pick = blocks(elements(box, shape, start, stop))
+        quads, pick = _blocks(_elements(box, shape, start, stop))
         words = philox4x32(np, _counters(0, 0, 0, quads), np.empty_like(quads), key)
         out[start:stop] = np.stack(transform(words), axis=-1).reshape(-1)[pick]
     return out.reshape(extent(box))

@@ -16,7 +16,7 @@ class Softmax(Verbs):
         if not y.size:
             return NOTHING
         xp, x_gf, y_gf = self.xp, grouped(x, groups), grouped(y, groups)
-        return Op(lambda peak: probabilities(xp, x_gf, y_gf, peak), [((len(x_gf), 1), self.dtype)])
+        return Op(lambda peak: _probabilities(xp, x_gf, y_gf, peak), [((len(x_gf), 1), self.dtype)])
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
         """Overwrites dx = y · (dy - Σ dy·y)."""
@@ -33,7 +33,7 @@ class Softmax(Verbs):
         return Op(run, [((len(y_gf), 1), self.dtype)])
 
 
-def probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
+def _probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
     """Writes the softmax of each row of ``x_gf`` to ``y_gf``; ``peak`` (rows, 1) is scratch."""
     xp.max(x_gf, axis=1, keepdims=True, out=peak)
     xp.subtract(x_gf, peak, out=y_gf)

@@ -70,7 +70,7 @@ def run(
     workers that would wait for each other for ever, WorkerFailed when one fails, Diverged, and Interrupted, with the
     step, for a signal that would end this process: a KeyboardInterrupt.
     """
-    check_launcher(launcher, meeting, hosts)
+    _check_launcher(launcher, meeting, hosts)
     count = default_workers(job.proto) if workers is None else workers
     check_limits(cluster_of(job.proto, count).size)
     if launcher in ("local", "threads"):
@@ -96,7 +96,7 @@ def run(
         notes.close()
 
 
-def check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
+def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
     """Raises ConfigError for a launcher that is none, or that lacks or has no use for a meeting or a host file."""
     if launcher not in LAUNCHERS:
         raise ConfigError("--launcher", f"one of {', '.join(LAUNCHERS)}", repr(launcher))
@@ -144,7 +144,7 @@ def make_options(job: Job, workspace: Path | None) -> Options:
     resumed = bool(proto.resume and restore is not None and restore == latest(folder / "checkpoint"))
     averages = proto.updater.ema_start and not resumed
     if averages:
-        check_averages(restore)
+        _check_averages(restore)
     return Options(
         job.folder,
         folder,
@@ -164,7 +164,7 @@ def places_of(options: Options, partition: Partition, launcher: str) -> list[str
     return placed(dealt(options.device.split(","), partition.cluster)) if launcher == "local" else []
 
 
-def check_averages(restore: Path | None) -> None:
+def _check_averages(restore: Path | None) -> None:
     """Raises ConfigError without a checkpoint to start from, DataError for one without averages of parameters."""
     if restore is None:
         where = ("updater", "ema_start")
@@ -183,10 +183,10 @@ def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int
         return None, proto.step
     with open_checkpoint(chosen) if newest else open_named(proto, chosen) as saved:
         said = saved.metadata.get("step")
-    return chosen, proto.step if newest is None else resumed_step(proto, chosen, said)
+    return chosen, proto.step if newest is None else _resumed_step(proto, chosen, said)
 
 
-def resumed_step(proto: JobProto, path: Path, said: str | None) -> int:
+def _resumed_step(proto: JobProto, path: Path, said: str | None) -> int:
     """The step of the checkpoint that a run goes on from: that of its name, and of its metadata, which have ``said``.
 
     Raises DataError where these differ, and for a step that the job does not come to.

@@ -33,12 +33,12 @@ def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -
         hint = "add type: kReLU, say, or user_type for a type of your own"
         raise ConfigError(who or "layer", "a type", "none", hint, at=at)
     if type_name in LayerType.DESCRIPTOR.values_by_name and type_name not in names():
-        hint = f"the language has its name, netpart does not compute it; {instead(type_name)}{PAGE} lists what it does"
+        hint = f"the language has its name, netpart does not compute it; {_instead(type_name)}{PAGE} lists what it does"
         raise ConfigError(who or "layer", "a layer type of netpart", type_name, hint, at=at)
     return _registry().get(type_name, who=who, at=at)
 
 
-def instead(type_name: str) -> str:
+def _instead(type_name: str) -> str:
     """A hint at the type that may take the place of one that netpart does not compute."""
     return f"try {INSTEAD[type_name]}; " if type_name in INSTEAD else ""
 

@@ -70,11 +70,11 @@ class Confusion(Layer):
     def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
         classes = self.inputs[0].shape[1]
         table, histograms = np.split(np.array(sums), [classes * classes])
-        found = {"accuracy": ratio(np.trace(table.reshape(classes, classes)), table.sum())}
+        found = {"accuracy": _ratio(np.trace(table.reshape(classes, classes)), table.sum())}
         if classes == 2:
             (tn, fp), (fn, tp) = table.reshape(2, 2)
-            found |= {"sensitivity": ratio(tp, tp + fn), "specificity": ratio(tn, tn + fp)}
-            found["auc"] = area(*histograms.reshape(2, BINS))
+            found |= {"sensitivity": _ratio(tp, tp + fn), "specificity": _ratio(tn, tn + fp)}
+            found["auc"] = _area(*histograms.reshape(2, BINS))
         return {name: value for name, value in found.items() if not isnan(value)}
 
     def tables(self, sums: Sequence[float]) -> dict[str, list[list[int]]]:
@@ -83,13 +83,13 @@ class Confusion(Layer):
         return {"confusion": rows.astype(int).tolist()}
 
 
-def area(negatives: NDArray[Any], positives: NDArray[Any]) -> float:
+def _area(negatives: NDArray[Any], positives: NDArray[Any]) -> float:
     """The share of pairs whose positive has the higher score, half of those with equal ones (Hanley and McNeil, 1982);
     NaN if there is no pair."""
     below = np.cumsum(negatives) - negatives / 2
-    return ratio(positives @ below, positives.sum() * negatives.sum())
+    return _ratio(positives @ below, positives.sum() * negatives.sum())
 
 
-def ratio(part: Any, whole: Any) -> float:
+def _ratio(part: Any, whole: Any) -> float:
     """``part`` of ``whole``; NaN of nothing."""
     return float(part / whole) if whole else float("nan")

@@ -22,8 +22,8 @@ def foreign(kind: type[Layer], type_name: str, conf: LayerProto) -> Iterator[Con
     ``at`` is the path below the LayerProto.
     """
     for field, _ in conf.ListFields():
-        if is_conf(field) and written(field) not in kind.confs:
-            yield ConfigError(conf.name, wanted(kind, type_name), written(field), advice(kind, field), at=at(field))
+        if _is_conf(field) and _written(field) not in kind.confs:
+            yield ConfigError(conf.name, _wanted(kind, type_name), _written(field), _advice(kind, field), at=_at(field))
     if conf.param and kind.parameters is Layer.parameters:
         expected = f"no param, as {type_name} has no parameters"
         yield ConfigError(conf.name, expected, f"{len(conf.param)}", "remove it", at=("param", 0))
@@ -37,22 +37,22 @@ def refuse_surplus(layer: Layer, type_name: str) -> None:
         raise ConfigError(layer.name, expected, f"{given}", "remove the last", at=("param", known))
 
 
-def is_conf(field: FieldDescriptor) -> bool:
+def _is_conf(field: FieldDescriptor) -> bool:
     """True for a field of LayerProto that says how a type computes: a block of its own, or what a package adds."""
     return bool(field.is_extension or (field.message_type and not is_repeated(field)))
 
 
-def written(field: FieldDescriptor) -> str:
+def _written(field: FieldDescriptor) -> str:
     """A field as a job writes it."""
     return f"[{field.full_name}]" if field.is_extension else field.name
 
 
-def at(field: FieldDescriptor) -> tuple[str]:
+def _at(field: FieldDescriptor) -> tuple[str]:
     """The path of a field below its LayerProto."""
-    return (written(field),)
+    return (_written(field),)
 
 
-def wanted(kind: type[Layer], type_name: str) -> str:
+def _wanted(kind: type[Layer], type_name: str) -> str:
     """Which confs a type reads."""
     return (
         f"{' and '.join(kind.confs)} only, as {type_name} reads no other conf"
@@ -61,9 +61,9 @@ def wanted(kind: type[Layer], type_name: str) -> str:
     )
 
 
-def advice(kind: type[Layer], field: FieldDescriptor) -> str:
+def _advice(kind: type[Layer], field: FieldDescriptor) -> str:
     """The next step: where the fields belong, or how a type of a package says that it reads them."""
-    name = written(field)
+    name = _written(field)
     if not kind.__module__.startswith("netpart."):
         return f'remove it, or declare confs = ("{name}",) in the class {kind.__qualname__}, if that reads it'
     owners = dict.fromkeys(layer_class(other).types[0] for other in names() if name in layer_class(other).confs)

@@ -83,7 +83,7 @@ class Expansion:
     share: Callable[[Region], tuple[Region, Region | None]]
 
 
-def refuse_large(who: str, kind: str, tensors: Sequence[Spec | ParamSpec]) -> None:
+def _refuse_large(who: str, kind: str, tensors: Sequence[Spec | ParamSpec]) -> None:
     """Raises ConfigError for a tensor beyond the limits of the language."""
     for shape in (tensor.shape for tensor in tensors):
         if len(shape) > AXES or max(shape, default=0) > EXTENT or prod(shape) > ELEMENTS:
@@ -139,9 +139,9 @@ class Layer(ABC):
         self.conf, self.name, self.inputs = conf, conf.name, inputs
         self.rows_override, self.folder, self.training = rows, folder or Path(), training
         self.outputs: tuple[Spec, ...] = self.infer()
-        refuse_large(self.name, "output", self.outputs)
+        _refuse_large(self.name, "output", self.outputs)
         self.params: tuple[ParamSpec, ...] = self.parameters()
-        refuse_large(self.name, "parameter", self.params)
+        _refuse_large(self.name, "parameter", self.params)
 
     @property
     def output(self) -> Spec:

@@ -46,13 +46,13 @@ class Reshape(Layer):
         return (Spec(shape),)
 
     def cuts(self) -> tuple[int | str, ...]:
-        return tuple(leading(self.output.shape, axes) for _, axes in self.groups)
+        return tuple(_leading(self.output.shape, axes) for _, axes in self.groups)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         box = list(self.inputs[0].whole)
         for theirs, ours in self.groups:
             lo, hi = run(self.output.shape, ours, region)
-            axis = leading(self.inputs[0].shape, theirs)
+            axis = _leading(self.inputs[0].shape, theirs)
             row = prod(self.inputs[0].shape[axis + 1 : theirs.stop])
             box[axis] = lo // row, -(-hi // row)
         return Needs((tuple(box),))
@@ -96,13 +96,13 @@ def groups(a: Shape, b: Shape) -> list[tuple[range, range]]:
     return [(range(i, k), range(j, m)) for (i, j), (k, m) in pairwise([(0, 0), (1, 1), *common])]
 
 
-def leading(shape: Shape, axes: range) -> int:
+def _leading(shape: Shape, axes: range) -> int:
     """The first axis that is longer than 1: its ranges are runs of the group's elements."""
     return next((a for a in axes if shape[a] > 1), axes.start)
 
 
 def run(shape: Shape, axes: range, region: Region) -> tuple[int, int]:
     """The elements of the group ``axes`` that ``region``, cut on its leading axis at most, holds."""
-    axis = leading(shape, axes)
+    axis = _leading(shape, axes)
     row = prod(shape[axis + 1 : axes.stop])
     return region[axis][0] * row, region[axis][1] * row

@@ -21,13 +21,13 @@ Json = dict[str, Any]
 def to_chrome(timeline: Timeline) -> str:
     """Writes ``timeline`` as JSON; its first event begins at 0 µs."""
     began = min((event.start for event in timeline.events), default=0.0)
-    found = [*names(timeline.workers), *(span(event, began) for event in timeline.events)]
+    found = [*_names(timeline.workers), *(_span(event, began) for event in timeline.events)]
     for number, message in enumerate(timeline.messages):
-        found += [flow("s", number, message.sent, began), flow("f", number, message.taken, began)]
+        found += [_flow("s", number, message.sent, began), _flow("f", number, message.taken, began)]
     return json.dumps({"traceEvents": found, "displayTimeUnit": "ms"}) + "\n"
 
 
-def names(workers: int) -> Iterator[Json]:
+def _names(workers: int) -> Iterator[Json]:
     """What processes and threads are called."""
     for worker in range(workers):
         yield {"ph": "M", "name": "process_name", "pid": worker, "args": {"name": f"worker {worker}"}}
@@ -35,28 +35,28 @@ def names(workers: int) -> Iterator[Json]:
             yield {"ph": "M", "name": "thread_name", "pid": worker, "tid": thread, "args": {"name": name}}
 
 
-def span(event: Event, began: float) -> Json:
+def _span(event: Event, began: float) -> Json:
     """One event."""
     name = f"step {event.step}" if event.text == "step" else event.text
     args = {"step": event.step} | ({"channel": event.channel} if event.channel else {})
-    return place(event) | {
-        "ph": "X", "name": name, "cat": event.kind, "ts": micros(event.start - began), "dur": micros(event.seconds),
+    return _place(event) | {
+        "ph": "X", "name": name, "cat": event.kind, "ts": _micros(event.start - began), "dur": _micros(event.seconds),
         "args": args,
     }  # fmt: skip
 
 
-def flow(phase: str, number: int, event: Event, began: float) -> Json:
+def _flow(phase: str, number: int, event: Event, began: float) -> Json:
     """One end of an arrow, in the middle of its event."""
-    at = micros((event.start + event.end) / 2 - began)
+    at = _micros((event.start + event.end) / 2 - began)
     binding = {"bp": "e"} if phase == "f" else {}
-    return place(event) | {"ph": phase, "id": number, "name": "message", "cat": "message", "ts": at} | binding
+    return _place(event) | {"ph": phase, "id": number, "name": "message", "cat": "message", "ts": at} | binding
 
 
-def place(event: Event) -> Json:
+def _place(event: Event) -> Json:
     """Process and thread of an event."""
     return {"pid": event.worker, "tid": COMMUNICATING if event.kind in (TALK, WAIT) else COMPUTING}
 
 
-def micros(seconds: float) -> float:
+def _micros(seconds: float) -> float:
     """Microseconds, as the format has them, to the nanosecond."""
     return round(seconds * 1e6, 3)

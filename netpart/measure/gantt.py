@@ -91,16 +91,16 @@ def to_svg(timeline: Timeline, title: str) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<title>{escape(title)}</title>", STYLE,
             '<rect width="100%" height="100%" fill="#fff"/>',
             f'<text x="8" y="18" class="title">{escape(fitting(title, TITLE, WIDTH - 16, bold=True))}</text>',
-            f'<text x="8" y="36" class="note">{chart.note}</text>', *legend(chart), *lanes(chart), *axis(chart),
-            *(line for worker in range(timeline.workers) for line in turns(chart, worker)),
-            *(bar(chart, event) for event in events if wide(chart, event) >= LEAST),
-            *(arrow(chart, message) for message in timeline.messages if message.sent.worker != message.taken.worker),
-            *(bracket(chart, event) for event in timeline.events if event.kind == STEP), "</svg>\n",
+            f'<text x="8" y="36" class="note">{chart.note}</text>', *_legend(chart), *_lanes(chart), *_axis(chart),
+            *(line for worker in range(timeline.workers) for line in _turns(chart, worker)),
+            *(_bar(chart, event) for event in events if _wide(chart, event) >= LEAST),
+            *(_arrow(chart, message) for message in timeline.messages if message.sent.worker != message.taken.worker),
+            *(_bracket(chart, event) for event in timeline.events if event.kind == STEP), "</svg>\n",
         ]
     )  # fmt: skip
 
 
-def legend(chart: Chart) -> Iterator[str]:
+def _legend(chart: Chart) -> Iterator[str]:
     """What the colours mean."""
     x = 8.0
     for kind, word in WORDS.items():
@@ -113,7 +113,7 @@ def legend(chart: Chart) -> Iterator[str]:
         yield f'<text x="{x:.0f}" y="56.5">above the bars: numbers of micro-batches</text>'
 
 
-def turns(chart: Chart, worker: int) -> Iterator[str]:
+def _turns(chart: Chart, worker: int) -> Iterator[str]:
     """The numbers of the micro-batches of a worker, each above all that it computes of one in a row."""
     events = [event for event in chart.timeline.of_worker(worker) if event.micro >= 0]
     for (kind, micro), found in groupby(events, key=lambda event: (event.kind, event.micro)):
@@ -126,14 +126,14 @@ def turns(chart: Chart, worker: int) -> Iterator[str]:
             yield f'<text x="{(x + end) / 2:.1f}" y="{y + TURN - 4}" class="name middle">{micro}</text>'
 
 
-def bracket(chart: Chart, event: Event) -> str:
+def _bracket(chart: Chart, event: Event) -> str:
     """The step of one worker, below its lanes."""
     y, start, end = chart.top(event.worker) + chart.turn + 2 * LANE, chart.x(event.start), chart.x(event.end)
     told = f"<title>step of worker {event.worker}, {seconds_text(event.seconds)}</title>"
     return f'<path d="M{start:.1f} {y} v5 H{end:.1f} v-5" class="step">{told}</path>'
 
 
-def lanes(chart: Chart) -> Iterator[str]:
+def _lanes(chart: Chart) -> Iterator[str]:
     """The field of every worker, with its name."""
     for worker in range(chart.timeline.workers):
         y = chart.top(worker) + chart.turn
@@ -143,7 +143,7 @@ def lanes(chart: Chart) -> Iterator[str]:
             yield f'<text x="{LEFT - 8}" y="{y + lane * LANE + 16}" class="end">{word}</text>'
 
 
-def axis(chart: Chart) -> Iterator[str]:
+def _axis(chart: Chart) -> Iterator[str]:
     """Ticks at round times."""
     bottom, every = chart.height - AXIS, spacing(chart.lasts / TICKS)
     for tick in range(int(chart.lasts / every) + 1):
@@ -158,14 +158,14 @@ def spacing(least: float) -> float:
     return min(step for step in (power / 5, power / 2, power) if step >= least * (1 - 1e-9))
 
 
-def wide(chart: Chart, event: Event) -> float:
+def _wide(chart: Chart, event: Event) -> float:
     """Pixels of a bar."""
     return chart.x(event.end) - chart.x(event.start)
 
 
-def bar(chart: Chart, event: Event) -> str:
+def _bar(chart: Chart, event: Event) -> str:
     """One event."""
-    x, y, room = chart.x(event.start), chart.y(event), wide(chart, event)
+    x, y, room = chart.x(event.start), chart.y(event), _wide(chart, event)
     of = f" of micro-batch {event.micro}" if event.micro >= 0 else ""
     told = f"<title>{escape(event.text)}{of}, {seconds_text(event.seconds)}</title>"
     fill = COLOURS[event.kind]
@@ -178,7 +178,7 @@ def bar(chart: Chart, event: Event) -> str:
     return f'{drawn}<text x="{x + 3:.1f}" y="{y + 15.5}" class="name{dark}">{escape(name)}</text>'
 
 
-def arrow(chart: Chart, message: Message) -> str:
+def _arrow(chart: Chart, message: Message) -> str:
     """A message, from where it was sent to where it was taken in."""
     (start, end), half = (message.sent, message.taken), LANE / 2
     ends = chart.x(start.start), chart.y(start) + half, chart.x(end.end), chart.y(end) + half

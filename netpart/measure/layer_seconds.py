@@ -34,9 +34,9 @@ def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS)
             way, _, name = action.partition("+")[0].partition(" ")
             times[way, name].append(end - start)
     names = [node.name for node in partition.graph.net.nodes]
-    return {name: (taken(times[WAYS[0], name]), taken(times[WAYS[1], name])) for name in names}
+    return {name: (_taken(times[WAYS[0], name]), _taken(times[WAYS[1], name])) for name in names}
 
 
-def taken(seconds: list[float]) -> float:
+def _taken(seconds: list[float]) -> float:
     """The median; 0 of what is never done."""
     return median(seconds) if seconds else 0.0

@@ -19,14 +19,14 @@ ITEM = 4
 
 def measure_link(transport: str = "auto") -> Link:
     """The link between two processes of this host, over ``transport``; takes some seconds."""
-    small, large = (profile(ping_pong(n), 2, STEPS, transport=transport).timeline for n in (SMALL, LARGE))
-    overhead = median(m.sent.seconds for m in hops(small))
-    sending = median(m.sent.seconds for m in hops(large))
+    small, large = (profile(_ping_pong(n), 2, STEPS, transport=transport).timeline for n in (SMALL, LARGE))
+    overhead = median(m.sent.seconds for m in _hops(small))
+    sending = median(m.sent.seconds for m in _hops(large))
     bandwidth = LARGE**2 * ITEM / max(sending - overhead, 1e-9)
-    return Link(max(0.0, latency(small) - overhead), overhead, bandwidth)
+    return Link(max(0.0, _latency(small) - overhead), overhead, bandwidth)
 
 
-def ping_pong(side: int) -> Job:
+def _ping_pong(side: int) -> Job:
     """A job that passes ``side`` x ``side`` floats back and forth between two workers."""
     data = 'layer { name: "data" type: kSyntheticInput location: 0 '
     layers = [
@@ -40,21 +40,21 @@ def ping_pong(side: int) -> Job:
     return loads(f"train_one_batch {{ alg: kBP }} {rule} neuralnet {{ {' '.join(layers)} }}")
 
 
-def hops(timeline: Timeline) -> list[Message]:
+def _hops(timeline: Timeline) -> list[Message]:
     """The messages of the net itself."""
     return [message for message in timeline.messages if "hop" in message.sent.text]
 
 
-def latency(timeline: Timeline) -> float:
+def _latency(timeline: Timeline) -> float:
     """Seconds from the end of a sending to the end of the wait for it. The mean of both directions: what the clocks of
     the two workers differ by cancels."""
-    return sum(median(waits_of(timeline, worker)) for worker in range(2)) / 2
+    return sum(median(_waits_of(timeline, worker)) for worker in range(2)) / 2
 
 
-def waits_of(timeline: Timeline, worker: int) -> Iterator[float]:
+def _waits_of(timeline: Timeline, worker: int) -> Iterator[float]:
     """What each message to ``worker`` took to wake it."""
     waits = [event for event in timeline.events if event.worker == worker and event.kind == WAIT]
     ends = {(wait.step, wait.text.removeprefix("wait ")): wait.end for wait in waits}
-    for message in hops(timeline):
+    for message in _hops(timeline):
         if message.taken.worker == worker:
             yield ends[message.taken.step, message.taken.text] - message.sent.end

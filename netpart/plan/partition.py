@@ -36,12 +36,12 @@ def partition(
         return partition_job(job, workers, folder, phases)
     found, share = SCHEMES.get(name, at=("neuralnet", "scheme")), workers
     if found is pipeline:  # in all phases as the training net is cut
-        stages, share = stages_and_replicas(job, workers)
+        stages, share = _stages_and_replicas(job, workers)
         found = staged(balanced(build_net(job, "train", folder), stages), share)
     return partition_by(found, job, workers, folder, name, phases, share)
 
 
-def stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
+def _stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
     """Of the pipeline that ``job`` asks for; raises ConfigError if they do not make up the workers."""
     conf = job.neuralnet
     given = max(1, conf.stages), max(1, conf.replicas)

@@ -44,7 +44,7 @@ class Exchanges:
         """How a collective of a graph, or the way back of its gradient, is carried out."""
         kind, blocks = found.kind, found.blocks
         if backward:
-            kind, blocks = GRADIENT[kind], transposed(blocks) if kind == ALL_TO_ALL else blocks
+            kind, blocks = GRADIENT[kind], _transposed(blocks) if kind == ALL_TO_ALL else blocks
         return exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
 
     def summed(self, members: tuple[int, ...], region: Region, dtype: str = FLOAT) -> Exchange:
@@ -90,7 +90,7 @@ class Exchanges:
         return self.start(found, worker, held, held, memory, buffer.dtype, channel, name, buffer.order)
 
 
-def transposed(blocks: Blocks) -> Blocks:
+def _transposed(blocks: Blocks) -> Blocks:
     """Blocks of an all-to-all on their way back: what place i sent to j, j sends to i."""
     n = isqrt(len(blocks))
     return tuple(blocks[j * n + i] for i in range(n) for j in range(n))

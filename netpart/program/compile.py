@@ -91,7 +91,7 @@ class PhaseCompiler:
         program.instructions = self.listed(passes)
         if keep:
             program.copies = self.copies(program.instructions, {})
-            program.offsets, program.arena = side_by_side(memory, program.instructions, self.width, program.copies)
+            program.offsets, program.arena = _side_by_side(memory, program.instructions, self.width, program.copies)
         else:
             places, program.offsets, program.arena = self.planned(program.instructions)
             program.copies = self.copies(program.instructions, places)
@@ -111,7 +111,7 @@ class PhaseCompiler:
             self.parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
             self.before = self.updates.start(self.code)
         found = [Pass(t, (backwards if t.backward else forwards)[t.micro].run(t.stage)) for t in turns]
-        found = [Pass(t, late(i, stages[t.micro].delay(t.stage)) if t.backward else i) for t, i in found]
+        found = [Pass(t, _late(i, stages[t.micro].delay(t.stage)) if t.backward else i) for t, i in found]
         if self.trains:
             self.behind = self.updates.finish(self.code)
         return found
@@ -151,12 +151,12 @@ class PhaseCompiler:
         return copies(self.memory.buffers, instructions, self.parameters.read_by_updates(), places)
 
 
-def late(instructions: list[Instruction], delay: int) -> list[Instruction]:
+def _late(instructions: list[Instruction], delay: int) -> list[Instruction]:
     """``instructions`` for the mini-batch ``delay`` steps earlier, but for what is later still."""
     return [replace(i, delay=max(i.delay, delay)) for i in instructions] if delay else instructions
 
 
-def side_by_side(
+def _side_by_side(
     memory: Memory, instructions: list[Instruction], width: int, copies: Copies
 ) -> tuple[dict[int, int], int]:
     """A memory plan in which nothing shares memory."""

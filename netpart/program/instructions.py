@@ -56,10 +56,10 @@ class Told:
     def views(self) -> tuple[View, ...]:
         """Every view that it reads or writes: found once, as each pass of the compiler asks for them."""
         names: tuple[str, ...] = self.__match_args__
-        return tuple(chain.from_iterable(views_in(getattr(self, name)) for name in names))
+        return tuple(chain.from_iterable(_views_in(getattr(self, name)) for name in names))
 
 
-def views_in(value: object) -> Iterator[View]:
+def _views_in(value: object) -> Iterator[View]:
     """The views in a field of an instruction, and those of instructions in it that are played in its place."""
     for each in value if isinstance(value, tuple) else (value,):
         if isinstance(each, View):

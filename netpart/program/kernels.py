@@ -12,8 +12,8 @@ from netpart.proto.job_pb2 import JobProto, KernelSet, Products
 def choice(job: JobProto) -> Choice:
     """The kernels of ``job`` on this host. Raises NetpartError for those that it wants and that are missing here, and
     for a precision that they do not have."""
-    found = choose(wanted(job), dtype_of(job), device_of(job))
-    check_precision(precision_of(job), dtype_of(job), found.name)
+    found = choose(_wanted(job), _dtype_of(job), _device_of(job))
+    check_precision(precision_of(job), _dtype_of(job), found.name)
     return found
 
 
@@ -22,9 +22,9 @@ def kernels_of(job: JobProto, device: str = "") -> type[Kernels]:
     fastest kernels it has for tensors that lie as theirs do."""
     if not device:
         return named(choice(job).name)
-    if device != "cpu" or wanted(job) != CUDA:
-        return named(choose(wanted(job), dtype_of(job), device).name)
-    found = choose(AUTO, dtype_of(job), device).name
+    if device != "cpu" or _wanted(job) != CUDA:
+        return named(choose(_wanted(job), _dtype_of(job), device).name)
+    found = choose(AUTO, _dtype_of(job), device).name
     return beside.Kernels if found == REFERENCE else named(found)
 
 
@@ -35,17 +35,17 @@ def settle(job: JobProto) -> Choice:
     return found
 
 
-def wanted(job: JobProto) -> str:
+def _wanted(job: JobProto) -> str:
     """The kernels that the job names."""
     return KernelSet.Name.Name(job.kernels).lower()
 
 
-def device_of(job: JobProto) -> str:
+def _device_of(job: JobProto) -> str:
     """Where it is to be played: "auto", "cpu" or "cuda"."""
     return JobProto.Device.Name(job.device).lower()
 
 
-def dtype_of(job: JobProto) -> str:
+def _dtype_of(job: JobProto) -> str:
     """Its element type."""
     return f"float{8 * float_size(job)}"
 

@@ -14,17 +14,17 @@ Tables = dict[str, list[list[int]]]
 def figures(micros: list[Micro], sums: Sequence[float], rows: int) -> dict[str, float]:
     """What the sums of a phase over ``rows`` rows say: LAYER/FIGURE -> value."""
     net = micros[0].graph.net
-    said = ((layer, layer.figures(own, net.rows_of(layer, rows))) for layer, own in reporting(micros, sums))
+    said = ((layer, layer.figures(own, net.rows_of(layer, rows))) for layer, own in _reporting(micros, sums))
     return {f"{layer.name}/{name}": value for layer, found in said for name, value in found.items()}
 
 
 def tables(micros: list[Micro], sums: Sequence[float]) -> Tables:
     """What the sums of a phase say in tables: LAYER/TABLE -> its rows."""
-    said = ((layer, layer.tables(own)) for layer, own in reporting(micros, sums))
+    said = ((layer, layer.tables(own)) for layer, own in _reporting(micros, sums))
     return {f"{layer.name}/{name}": table for layer, found in said for name, table in found.items()}
 
 
-def reporting(micros: list[Micro], sums: Sequence[float]) -> Iterator[tuple[Layer, Sequence[float]]]:
+def _reporting(micros: list[Micro], sums: Sequence[float]) -> Iterator[tuple[Layer, Sequence[float]]]:
     """The layers of a phase that report sums, with their own ones."""
     layers = micros[0].graph.net.by_name
     for slot in plan_metrics(micros):

@@ -19,13 +19,13 @@ def orders(net: Net, kernels: type[Kernels]) -> Orders:
     """The order that each node gives its tensors: that of its layer's wish if ``kernels`` like channels last."""
     found: Orders = []
     for node in net.nodes:
-        found.append(wished(net, node, found) if kernels.channels_last else ())
+        found.append(_wished(net, node, found) if kernels.channels_last else ())
     return found
 
 
-def wished(net: Net, node: Node, before: Orders) -> Order:
+def _wished(net: Net, node: Node, before: Orders) -> Order:
     """The order of one node, given those of its sources; rows are put where those that read them want them."""
-    if node.layer.memory_order == MemoryOrder.CHANNELS_LAST or (node.layer.is_input and read_last(net, node)):
+    if node.layer.memory_order == MemoryOrder.CHANNELS_LAST or (node.layer.is_input and _read_last(net, node)):
         return channels_last(node.layer.output.rank)
     if node.layer.memory_order == MemoryOrder.PLAIN or not node.sources:
         return ()
@@ -34,7 +34,7 @@ def wished(net: Net, node: Node, before: Orders) -> Order:
     return ordered(before[first.node], net.spec(first).shape)
 
 
-def read_last(net: Net, node: Node) -> bool:
+def _read_last(net: Net, node: Node) -> bool:
     """True if all that read the rows of an input want them with the channels last."""
     rank = node.layer.output.rank
     readers = [

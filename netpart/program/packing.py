@@ -33,7 +33,7 @@ def pack(pieces: Ints) -> tuple[Ints, int]:
     """
     offsets, top = np.zeros(len(pieces), np.int64), np.iinfo(np.int64).max
     needed = load(pieces)
-    order = promising(pieces, int(needed.argmax()))
+    order = _promising(pieces, int(needed.argmax()))
     for _ in range(min(TRIES, 1 + EFFORT // len(order)) if order else 0):
         ends = stacked(pieces[order], top)
         highest = int(ends.argmax())
@@ -53,7 +53,7 @@ def load(pieces: Ints) -> Ints:
     return change.cumsum()
 
 
-def promising(pieces: Ints, fullest: int) -> list[int]:
+def _promising(pieces: Ints, fullest: int) -> list[int]:
     """The pieces in the order in which they come first."""
     first, last, size = pieces.T
     there = (first <= fullest) & (fullest <= last)

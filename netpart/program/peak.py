@@ -36,14 +36,14 @@ class Tenant:
 
 def peak(program: WorkerProgram, phase: str = "train") -> Peak:
     """The high-water mark of ``phase``; of several equal ones the first."""
-    found = tenants(program, phase)
+    found = _tenants(program, phase)
     pieces = [(tenant.first, tenant.last, tenant.nbytes) for tenant in found]
     time = int(load(np.array(pieces, np.int64).reshape(-1, 3)).argmax())
     alive = [(t.name, t.nbytes) for t in found if t.first <= time <= t.last]
     return Peak(time, tuple(sorted(alive, key=lambda held: -held[1])))
 
 
-def tenants(program: WorkerProgram, phase: str) -> list[Tenant]:
+def _tenants(program: WorkerProgram, phase: str) -> list[Tenant]:
     """Everything that the arena holds in a step. Of buffers that share their place, the first gives its name."""
     offsets, buffers = program.phases[phase].offsets, program.buffers
     copies = program.phases[phase].copies

@@ -76,7 +76,7 @@ def diagnose(error: ParseError, text: str, file: str) -> ConfigError:
     if _UNCLOSED.match(message):
         place = surroundings(text, inf, inf)
         line, column = place.inner.line, place.inner.column
-    made = explain(place, message)
+    made = _explain(place, message)
     made.position = Position(file, line, column)
     return made
 
@@ -87,15 +87,15 @@ def surroundings(text: str, line: float, column: float) -> Place:
     known = tokens(text)
     for place.token in known:
         if (place.token.line, place.token.column) >= (line, column):
-            place.token = dotted(place, known)
+            place.token = _dotted(place, known)
             return place
-        advance(place, place.token)
+        _advance(place, place.token)
         place.previous = place.token
     place.token = END
     return place
 
 
-def dotted(place: Place, rest: Iterator[Token]) -> Token:
+def _dotted(place: Place, rest: Iterator[Token]) -> Token:
     """The token of ``place``; of a value with points in it, as nn.Linear, all of it."""
     token = place.token
     while place.previous.text == ":" and token.text[:1].isalpha() and next(rest, END).text == ".":
@@ -103,7 +103,7 @@ def dotted(place: Place, rest: Iterator[Token]) -> Token:
     return token
 
 
-def advance(place: Place, token: Token) -> None:
+def _advance(place: Place, token: Token) -> None:
     """Follows one token: names, brackets and the names of layers."""
     if token.text in (":", "{", "<") and place.previous.text.isidentifier():
         place.name = place.previous
@@ -120,12 +120,12 @@ def advance(place: Place, token: Token) -> None:
         place.inner.label = token.text.strip("\"'")
 
 
-def explain(place: Place, message: str) -> ConfigError:
+def _explain(place: Place, message: str) -> ConfigError:
     """Picks the words for a mistake at ``place`` about which protobuf said ``message``."""
     if found := _UNKNOWN_FIELD.search(message):
-        return unknown_field(place, found[1])
+        return _unknown_field(place, found[1])
     if found := _EXTENSION.match(message):
-        return unknown_extension(place, found[1])
+        return _unknown_extension(place, found[1])
     if found := _TWICE.search(message):
         return ConfigError(place.who(), f"one {found[1]}", "a second one", "remove one of them")
     if found := _BOTH.search(message):
@@ -133,11 +133,11 @@ def explain(place: Place, message: str) -> ConfigError:
     if _UNCLOSED.match(message):
         return ConfigError(place.who(), "} or > that closes the block opened here", "the end of the file", "add it")
     if place.inner.bracket is not END and place.previous.text not in ("[", ","):
-        return unclosed_list(place)
+        return _unclosed_list(place)
     if place.token.text in ("}", ">"):
-        return wrong_bracket(place)
+        return _wrong_bracket(place)
     if place.field and place.previous.text in (":", "[", ","):
-        return wrong_value(place, place.field, message)
+        return _wrong_value(place, place.field, message)
     if place.token.text == "{" and place.previous.text == "device" and len(place.blocks) == 1:
         hint = "devices stand in cluster: cluster { device { ... } }"
         return ConfigError("device", "a string, where kernels run", "a block", hint)
@@ -149,18 +149,18 @@ def explain(place: Place, message: str) -> ConfigError:
     return ConfigError(place.who(), expected[1] if expected else "protobuf text", got, hint)
 
 
-def unknown_field(place: Place, name: str) -> ConfigError:
+def _unknown_field(place: Place, name: str) -> ConfigError:
     """A field that its block does not have: perhaps an outer or an inner one has it."""
     block, known = place.inner, place.inner.descriptor.fields_by_name if place.inner.descriptor else {}
     expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
     if name.isdigit() and place.previous.text == ",":
         hint = f"numbers have a point, not a comma: {place.name.text}: 0.{name}"
         return ConfigError(place.who(), expected, repr(name), hint)
-    hint = belongs_outside(place, name) or belongs_inside(place, name) or nearest_field(name, known)
+    hint = belongs_outside(place, name) or _belongs_inside(place, name) or nearest_field(name, known)
     return ConfigError(place.who(), expected, repr(name), hint)
 
 
-def unknown_extension(place: Place, name: str) -> ConfigError:
+def _unknown_extension(place: Place, name: str) -> ConfigError:
     """An extension, ``[package.name]``, that no package has registered: the conf of a layer of somebody else."""
     hint = "install the package whose layer it is for (docs/writing-a-layer.md), or remove it"
     return ConfigError(place.who(), "a field, or an extension that a package has registered", f"[{name}]", hint)
@@ -176,14 +176,14 @@ def belongs_outside(place: Place, name: str) -> str:
     return ""
 
 
-def belongs_inside(place: Place, name: str) -> str:
+def _belongs_inside(place: Place, name: str) -> str:
     """A hint if blocks that may stand here have field ``name``."""
     owners = blocks_with(place.inner.descriptor, name) if place.inner.descriptor else []
     where = f"{owners[0]} {{ {name} ... }}" if len(owners) == 1 else "it in that block"
     return f"{name!r} is a field of {' or '.join(owners)}: write {where}" if owners else ""
 
 
-def unclosed_list(place: Place) -> ConfigError:
+def _unclosed_list(place: Place) -> ConfigError:
     """A list whose elements are followed by neither a comma nor its end."""
     got = "the end of the file" if place.token is END else repr(place.token.text)
     hint = f"a list is written {place.name.text}: [1, 2]"
@@ -192,7 +192,7 @@ def unclosed_list(place: Place) -> ConfigError:
     )
 
 
-def wrong_bracket(place: Place) -> ConfigError:
+def _wrong_bracket(place: Place) -> ConfigError:
     """A closing bracket that nothing waits for."""
     if len(place.blocks) == 1:
         return ConfigError("job", "a field or the end of the file", repr(place.token.text), "remove this bracket")
@@ -200,7 +200,7 @@ def wrong_bracket(place: Place) -> ConfigError:
     return ConfigError(place.who(), "a field, or the bracket that closes the block", got, "{ closes with }, < with >")
 
 
-def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigError:
+def _wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigError:
     """A value that its field cannot have."""
     got, who = place.token.text, place.who(field.name)
     if place.token is END:
@@ -212,17 +212,17 @@ def wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigErr
     if field.enum_type:
         return ConfigError(who, kind(field), got, nearest_value(field, got.rpartition(".")[2]))
     if field.cpp_type in WHOLE and not _DIGITS.fullmatch(got):
-        return ConfigError(who, kind(field), got, "; ".join(filter(None, (digits(field), explained(field)))))
+        return ConfigError(who, kind(field), got, "; ".join(filter(None, (_digits(field), explained(field)))))
     if field.message_type:
-        return ConfigError(who, kind(field), got, block_hint(field))
+        return ConfigError(who, kind(field), got, _block_hint(field))
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] in TYPOGRAPHIC:
         return ConfigError(who, kind(field), got, f'write it with straight quotes: {field.name}: "..."')
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] not in ('"', "'"):
         return ConfigError(who, kind(field), got, f'put it in quotes: {field.name}: "{got}"')
-    return ConfigError(who, kind(field), got, other_hint(field, got))
+    return ConfigError(who, kind(field), got, _other_hint(field, got))
 
 
-def other_hint(field: FieldDescriptor, got: str) -> str:
+def _other_hint(field: FieldDescriptor, got: str) -> str:
     """How a value is written that is no number, no truth value or no text, or is too large."""
     if field.cpp_type in WHOLE:
         return explained(field)
@@ -242,7 +242,7 @@ def number_hint(name: str, got: str, equals: str = ": ") -> str:
     return f"a number has no unit: write {value}"
 
 
-def digits(field: FieldDescriptor) -> str:
+def _digits(field: FieldDescriptor) -> str:
     """How a whole number is written."""
     return f"write it in digits, as in {field.name}: 10" if field.name != "partition_dim" else ""
 
@@ -252,7 +252,7 @@ def explained(field: FieldDescriptor) -> str:
     return f"{field.name} is: {text}" if (text := meaning(field)) else ""
 
 
-def block_hint(field: FieldDescriptor) -> str:
+def _block_hint(field: FieldDescriptor) -> str:
     """How a block is written, where a value came."""
     examples = {
         "learning_rate": "type: kFixed base_lr: 0.05",
@@ -269,23 +269,23 @@ def is_extension(error: ParseError) -> bool:
 
 def missing_fields(job: JobProto) -> list[ConfigError]:
     """The errors for the required fields that ``job`` does not set."""
-    return [absent(job, field_path(path)) for path in cast(Any, job).FindInitializationErrors()]
+    return [_absent(job, _field_path(path)) for path in cast(Any, job).FindInitializationErrors()]
 
 
-def absent(job: JobProto, path: FieldPath) -> ConfigError:
+def _absent(job: JobProto, path: FieldPath) -> ConfigError:
     """The error for required field ``path``: where it belongs is the block around it."""
     block = ".".join(str(step) for step in path[:-1] if isinstance(step, str))
-    who = layer_label(job, path) if path[:2] == ("neuralnet", "layer") else block
+    who = _layer_label(job, path) if path[:2] == ("neuralnet", "layer") else block
     return ConfigError(who, f"{path[-1]} in {block}", "none", f"add {path[-1]}: ...", at=path)
 
 
-def layer_label(job: JobProto, path: FieldPath) -> str:
+def _layer_label(job: JobProto, path: FieldPath) -> str:
     """The name of the layer on ``path``, or its number while it has none."""
     index = int(path[2])
     return job.neuralnet.layer[index].name or f"layer {index}"
 
 
-def field_path(text: str) -> FieldPath:
+def _field_path(text: str) -> FieldPath:
     """Reads protobuf's ``neuralnet.layer[3].(package.name).x`` as a FieldPath."""
     steps = re.findall(r"\([^)]*\)|\w+", text)
     return tuple(int(s) if s.isdigit() else s.replace("(", "[").replace(")", "]") for s in steps)

@@ -62,7 +62,7 @@ def apply(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, Position]:
     return changed
 
 
-def inside(message: Message, name: str) -> str:
+def _inside(message: Message, name: str) -> str:
     """A hint if blocks of ``message`` have field ``name``: those that it has, or else those that it may have."""
     known = fields_of(message)
     owners = [owner for owner in blocks_with(descriptor(message), name) if not is_repeated(known[owner])]
@@ -70,17 +70,17 @@ def inside(message: Message, name: str) -> str:
     return f"did you mean {' or '.join(f'{owner}.{name}' for owner in owners[:3])}?" if owners else ""
 
 
-def meant(message: Message, name: str) -> str:
+def _meant(message: Message, name: str) -> str:
     """A hint to the field of ``message``, or of a block in it, that other frameworks call ``name``."""
     place = FIELDS.get(plain(name), ("", ""))[0].rpartition(".")[2]
-    return (inside(message, place) if place else "") or nearest_field(name, fields_of(message))
+    return (_inside(message, place) if place else "") or nearest_field(name, fields_of(message))
 
 
-def elsewhere(job: JobProto, name: str) -> str:
+def _elsewhere(job: JobProto, name: str) -> str:
     """A hint to fields called ``name``, here or in other frameworks, further down in ``job``."""
     place, hint = FIELDS.get(plain(name), ("", ""))
     wanted = {name, place.rpartition(".")[2] or name}
-    paths = list(dict.fromkeys(path for path in fields_below(job) if path.rpartition(".")[2] in wanted))
+    paths = list(dict.fromkeys(path for path in _fields_below(job) if path.rpartition(".")[2] in wanted))
     if not paths and place and "data." not in place:
         paths = [place]
     if not paths:
@@ -88,7 +88,7 @@ def elsewhere(job: JobProto, name: str) -> str:
     return f"did you mean {' or '.join(paths[:3])}?"
 
 
-def fields_below(job: JobProto) -> Iterator[str]:
+def _fields_below(job: JobProto) -> Iterator[str]:
     """Every field of the blocks that ``job`` has, as --set names it."""
     blocks: list[tuple[str, Message]] = [("", job)]
     for prefix, block in blocks:
@@ -119,7 +119,7 @@ class Override:
 
     def resolve(self, job: JobProto) -> tuple[list[Target], list[str]]:
         """The layers the override starts with, or else the job; and the steps from there to the field."""
-        layers = layers_by_key(job)
+        layers = _layers_by_key(job)
         named = [key for key in layers if self.target.startswith(f"{key}.")]
         first = re.split(r"[.\[]", self.target)[0]
         if named:
@@ -140,7 +140,7 @@ class Override:
         if self.target in layers:
             return self.wrong("a field of the layer", "none", f"write {self.target}.FIELD=VALUE")
         keys = [key for key in layers if ("@" in key) == ("@" in first)]
-        hint = elsewhere(job, first) or nearest(first, [*keys, *fields_of(JobProto)])
+        hint = _elsewhere(job, first) or nearest(first, [*keys, *fields_of(JobProto)])
         return self.wrong("a layer or a field of the job", repr(first), hint)
 
     def set(self, target: Target, steps: list[str]) -> list[FieldPath]:
@@ -164,7 +164,7 @@ class Override:
         name = found[1] if found else step
         if not found or name not in known:
             expected = f"a field of {descriptor(target.message).name}"
-            raise self.wrong(expected, repr(step), inside(target.message, name) or meant(target.message, name))
+            raise self.wrong(expected, repr(step), _inside(target.message, name) or _meant(target.message, name))
         index = int(found[2]) if found[2] else None
         if index is not None:
             self.check_index(target, known[name], index)
@@ -225,7 +225,7 @@ class Override:
             raise self.wrong(kind(field), repr(value), value_hint(field, value)) from None
 
 
-def layers_by_key(job: JobProto) -> dict[str, list[Target]]:
+def _layers_by_key(job: JobProto) -> dict[str, list[Target]]:
     """Layers by name, and by ``name@phase`` for the phases each is in."""
     found: dict[str, list[Target]] = {}
     for i, layer in enumerate(job.neuralnet.layer):

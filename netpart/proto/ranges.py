@@ -25,34 +25,34 @@ Value = tuple[FieldDescriptor, FieldPath, Any]
 
 def out_of_range(job: JobProto) -> Iterator[ConfigError]:
     """The errors for all values of ``job`` beyond their limits (``limits.py``), with their paths."""
-    for field, at, value in values(job, ()):
+    for field, at, value in _values(job, ()):
         if isinstance(value, Long):
-            yield ConfigError(label(job, at), f"at most {VALUES} values", str(value.values), "name fewer", at=at)
+            yield ConfigError(_label(job, at), f"at most {VALUES} values", str(value.values), "name fewer", at=at)
         elif isinstance(value, str):
-            yield from wrong_text(label(job, at), at, value)
+            yield from _wrong_text(_label(job, at), at, value)
         elif not isinstance(value, bool | bytes):
-            yield from wrong_number(label(job, at), field, at, value)
+            yield from _wrong_number(_label(job, at), field, at, value)
 
 
-def values(block: Message, at: FieldPath) -> Iterator[Value]:
+def _values(block: Message, at: FieldPath) -> Iterator[Value]:
     """Every value that is set in ``block`` and in the blocks below it, with its field and its path."""
     for field, value in block.ListFields():
         here = (*at, f"[{field.full_name}]" if field.is_extension else field.name)
         if not is_repeated(field):
-            yield from below(field, here, value)
+            yield from _below(field, here, value)
         elif not field.message_type and len(value) > VALUES:
             yield field, here, Long(len(value))
         else:
             for i, element in enumerate(value):
-                yield from below(field, (*here, i), element)
+                yield from _below(field, (*here, i), element)
 
 
-def below(field: FieldDescriptor, at: FieldPath, value: Any) -> Iterator[Value]:
+def _below(field: FieldDescriptor, at: FieldPath, value: Any) -> Iterator[Value]:
     """The value itself, or those of the block that it is."""
-    return values(value, at) if field.message_type else iter([(field, at, value)])
+    return _values(value, at) if field.message_type else iter([(field, at, value)])
 
 
-def wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float) -> Iterator[ConfigError]:
+def _wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float) -> Iterator[ConfigError]:
     """The error for a number that its field cannot be; its hint says what the field means."""
     block = cast(Descriptor, field.containing_type)
     allowed = RANGES.get(block.name, {}).get(field.name, ANY)
@@ -62,7 +62,7 @@ def wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float) 
         yield ConfigError(who, str(allowed), f"{value:.15g}", hint, at=at)
 
 
-def wrong_text(who: str, at: FieldPath, text: str) -> Iterator[ConfigError]:
+def _wrong_text(who: str, at: FieldPath, text: str) -> Iterator[ConfigError]:
     """The error for a string that is no name and no path."""
     if len(text) > CHARACTERS:
         yield ConfigError(who, f"at most {CHARACTERS} characters", f"{len(text)}", "write less", at=at)
@@ -71,7 +71,7 @@ def wrong_text(who: str, at: FieldPath, text: str) -> Iterator[ConfigError]:
         yield ConfigError(who, "text", "a character of value 0", hint, at=at)
 
 
-def label(job: JobProto, at: FieldPath) -> str:
+def _label(job: JobProto, at: FieldPath) -> str:
     """A path as --set writes it: ``ip.innerproduct_conf.num_output``."""
     steps: Sequence[str | int] = at
     if at[:2] == ("neuralnet", "layer") and len(at) > 3:

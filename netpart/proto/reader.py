@@ -107,7 +107,7 @@ def _read(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> 
     job = Job(proto, path, name, text)
     try:
         job = Job(proto, path, name, text, apply(proto, overrides))
-        check(proto)
+        _check(proto)
     except ConfigError as error:
         raise job.explain(error) from None
     return job
@@ -123,18 +123,18 @@ def parse(text: str) -> JobProto:
     except text_format.ParseError as error:
         if not is_extension(error):
             raise
-        import_packages()
+        _import_packages()
         return text_format.Parse(text, JobProto())
 
 
-def import_packages() -> None:
+def _import_packages() -> None:
     """Imports the packages that bring layer types, for these register the extensions that they read."""
     for entry in metadata.entry_points(group="netpart.layers"):
         with suppress(Exception):  # one that cannot be imported is reported where its layer is built
             entry.load()
 
 
-def check(proto: JobProto) -> None:
+def _check(proto: JobProto) -> None:
     """Raises ConfigError for what the schema demands and the text parser lets pass."""
     faults = Faults()
     faults.found += missing_fields(proto)
@@ -149,12 +149,12 @@ def read_bytes(path: Path, kind: str = "a job configuration file") -> bytes:
     try:
         return read_file(path, JOB)
     except FileNotFoundError:
-        raise ConfigError(str(path), kind, "none", neighbours(path)) from None
+        raise ConfigError(str(path), kind, "none", _neighbours(path)) from None
     except OSError as error:
         raise ConfigError(str(path), kind, came(error)) from None
 
 
-def neighbours(path: Path) -> str:
+def _neighbours(path: Path) -> str:
     """A hint for a file that does not exist: what does exist there."""
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"

@@ -42,13 +42,13 @@ def value_hint(field: FieldDescriptor, text: str) -> str:
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return f"write {field.name}=true or {field.name}=false"
     if field.cpp_type in WHOLE:
-        return whole_hint(field, text)
+        return _whole_hint(field, text)
     if _DECIMAL_COMMA.fullmatch(text):
         return f"numbers have a point, not a comma: {field.name}={text.replace(',', '.')}"
     return number_hint(field.name, text, "=")
 
 
-def whole_hint(field: FieldDescriptor, text: str) -> str:
+def _whole_hint(field: FieldDescriptor, text: str) -> str:
     """How a whole number is written."""
     if _ROUND.fullmatch(text):
         return f"write it in digits: {field.name}={float(text):.0f}"

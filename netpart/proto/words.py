@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 
-def read(text: str) -> dict[str, tuple[str, str]]:
+def _read(text: str) -> dict[str, tuple[str, str]]:
     """A table: by each word how --set names what it means, or "", and the hint. A line that begins with spaces goes on
     with the one above."""
     found: dict[str, tuple[str, str]] = {}
@@ -21,12 +21,12 @@ def read(text: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def hints(text: str) -> dict[str, str]:
+def _hints(text: str) -> dict[str, str]:
     """A table of hints alone."""
-    return {word: hint for word, (_, hint) in read(text).items()}
+    return {word: hint for word, (_, hint) in _read(text).items()}
 
 
-LAYER_TYPES: dict[str, str] = hints("""
+LAYER_TYPES: dict[str, str] = _hints("""
 linear dense fc fullyconnected ip affine: a fully connected layer is kInnerProduct
 conv conv2d cnn: a convolution is kConvolution
 depthwiseconv2d separableconv2d: a depthwise convolution is kConvolution with as many groups as channels
@@ -72,7 +72,7 @@ lstm rnn gru bilstm simplernn: recurrent layers are not there yet
 """)
 """Types of layers. What is netpart's name but for the k, as ReLU, needs no line here."""
 
-FIELDS: dict[str, tuple[str, str]] = read("""
+FIELDS: dict[str, tuple[str, str]] = _read("""
 lr baselr learningrate = updater.learning_rate.base_lr: the rate is written learning_rate { type: kFixed base_lr:
     0.05 } in updater
 lrpolicy = updater.learning_rate.type: the rate is written learning_rate { type: kFixed base_lr: 0.05 } in updater
@@ -140,7 +140,7 @@ delimiter sep = data.store_conf.separator: it is store_conf { separator: ";" }
 
 VALUES: dict[str, dict[str, str]] = {
     "LayerType": LAYER_TYPES,
-    "InitMethod": hints("""
+    "InitMethod": _hints("""
 xavier glorot xavieruniform glorotuniform kaiming he kaiminguniform heuniform msra lecun: kUniformSqrtFanIn and
     kGaussianSqrtFanIn scale by the inputs, kUniformSqrtFanInOut by inputs and outputs
 zeros zero: zeros are kConstant with value: 0
@@ -148,12 +148,12 @@ ones one: ones are kConstant with value: 1
 normal randomnormal truncatednormal: it is kGaussian
 random randomuniform: it is kUniform
 """),
-    "UpdaterType": hints("""
+    "UpdaterType": _hints("""
 momentum: it is kSGD with momentum: 0.9
 adamax: it is kAdamMax
 nag: it is kNesterov
 """),
-    "ChangeMethod": hints("""
+    "ChangeMethod": _hints("""
 constant const: it is kFixed
 exp exponentiallr: it is kExponential
 multistep multisteplr piecewise: it is kFixedStep
@@ -161,15 +161,15 @@ steplr: it is kStep
 cosineannealing cosineannealinglr: it is kCosine
 poly polynomial: kLinear falls in a straight line, kCosine along half a cosine
 """),
-    "AlgType": hints("""
+    "AlgType": _hints("""
 backprop backpropagation sgd: it is kBP
 """),
-    "Scheme": hints("""
+    "Scheme": _hints("""
 dataparallel ddp dp: it is DATA
 tensorparallel tp megatron modelparallel: it is COLUMN_ROW
 pp gpipe: it is PIPELINE
 """),
-    "DType": hints("""
+    "DType": _hints("""
 float fp32 single f32: it is FLOAT32
 double fp64 f64: it is FLOAT64
 float16 half fp16 bfloat16 bf16: products alone can be rounded: precision: BFLOAT16
@@ -177,7 +177,7 @@ float16 half fp16 bfloat16 bf16: products alone can be rounded: precision: BFLOA
 }
 """Values of enums, by the name of the enum."""
 
-VERBS: dict[str, str] = hints("""
+VERBS: dict[str, str] = _hints("""
 train fit start launch exec: run
 join node: worker
 generate write: sample
@@ -193,14 +193,14 @@ heatmap cam saliency: gradcam
 """)
 """Verbs of the command line."""
 
-VERB_NOTES: dict[str, str] = hints("""
+VERB_NOTES: dict[str, str] = _hints("""
 test eval evaluate score: run tests as it trains; `netpart run JOB --resume --steps 0` tests a checkpoint
 predict infer inference: `netpart gradcam` says what a trained net sees in a sample, `netpart sample` lets one write
     text
 """)
 """What no verb does by itself."""
 
-OPTIONS: dict[str, str] = hints("""
+OPTIONS: dict[str, str] = _hints("""
 lr baselr learningrate: write --set updater.learning_rate.base_lr=0.1
 epochs epoch numepochs maxiter iterations numsteps maxsteps: write --steps N; an epoch is the samples / batchsize
 np n numworkers nworkers nproc nprocpernode gpus: write --workers 3
@@ -208,7 +208,7 @@ batchsize batch b: write --set data.store_conf.batchsize=64, where data is the i
 """)
 """Options of the command line."""
 
-ZOO: dict[str, str] = hints("""
+ZOO: dict[str, str] = _hints("""
 lenet lenet5 mnist cnn convnet digits: mnist/conv
 mlp perceptron: mlp/column-row
 gpt nanogpt transformer llm: gpt/tiny

@@ -55,14 +55,14 @@ class Writer:
 
     def __init__(self, proto: JobProto, text: str, found: Mapping[FieldPath, Position], notes: Notes) -> None:
         self.proto, self.found, self.notes = proto, found, notes
-        self.comments = read_comments(text, {e.path: found[e.path] for e in walk(proto, ()) if e.path in found})
+        self.comments = read_comments(text, {e.path: found[e.path] for e in _walk(proto, ()) if e.path in found})
         said = {*self.comments.above, *self.comments.beside, *notes}
         self.told = {path[:n] for path in said for n in range(len(path))}
 
     def lines(self) -> Iterator[str]:
         """The whole text, line by line."""
         if () in self.notes:
-            yield from owned(self.notes[()])
+            yield from _owned(self.notes[()])
             yield ""
         yield from self.block(self.proto, (), "")
         yield from self.comments.above.get((), [])
@@ -70,9 +70,9 @@ class Writer:
     def block(self, message: Message, path: FieldPath, indent: str) -> Iterator[str]:
         """The fields of a block, each with the comments above it; an empty line between layers."""
         for n, entry in enumerate(self.sorted(message, path)):
-            if n and is_layer(entry):
+            if n and _is_layer(entry):
                 yield ""
-            for line in [*self.comments.above.get(entry.path, []), *owned(self.notes.get(entry.path, []))]:
+            for line in [*self.comments.above.get(entry.path, []), *_owned(self.notes.get(entry.path, []))]:
                 yield f"{indent}{line}".rstrip()
             beside = self.comments.beside.get(entry.path)
             first, *rest = self.entry(entry, indent)
@@ -82,7 +82,7 @@ class Writer:
     def entry(self, entry: Entry, indent: str) -> Iterator[str]:
         """One field: on one line if it fits and no comment stands inside, else with a block's fields below it."""
         line = indent + self.one_line(entry)
-        fits = len(line) < WIDTH and not is_layer(entry) and entry.path not in self.told
+        fits = len(line) < WIDTH and not _is_layer(entry) and entry.path not in self.told
         if fits or not isinstance(entry.value, Message):
             yield line
             return
@@ -96,13 +96,13 @@ class Writer:
             inside = " ".join(self.one_line(e) for e in self.sorted(entry.value, entry.path))
             return f"{entry.key} {{ {inside} }}" if inside else f"{entry.key} {{}}"
         if not is_repeated(entry.field):
-            return f"{entry.key}: {scalar(entry.field, entry.value)}"
-        values = [scalar(entry.field, value) for value in entry.value]
+            return f"{entry.key}: {_scalar(entry.field, entry.value)}"
+        values = [_scalar(entry.field, value) for value in entry.value]
         return f"{entry.key}: {values[0]}" if len(values) == 1 else f"{entry.key}: [{', '.join(values)}]"
 
     def sorted(self, message: Message, path: FieldPath) -> list[Entry]:
         """The fields of a block as they are written."""
-        return sorted(entries(message, path), key=self.order)
+        return sorted(_entries(message, path), key=self.order)
 
     def order(self, entry: Entry) -> tuple[int, bool, int, int]:
         """Where a field stands among its neighbours: a layer's head, its cut, the rest; as written, then new ones."""
@@ -114,7 +114,7 @@ class Writer:
         return (rank, False, place.line, place.column) if place else (rank, True, entry.field.number, index)
 
 
-def entries(message: Message, path: FieldPath) -> Iterator[Entry]:
+def _entries(message: Message, path: FieldPath) -> Iterator[Entry]:
     """The fields of ``message`` that are set; of repeated blocks each one."""
     for field, value in message.ListFields():
         entry = Entry((), field, value)
@@ -124,26 +124,26 @@ def entries(message: Message, path: FieldPath) -> Iterator[Entry]:
             yield Entry((*path, entry.key), field, value)
 
 
-def walk(message: Message, path: FieldPath) -> Iterator[Entry]:
+def _walk(message: Message, path: FieldPath) -> Iterator[Entry]:
     """All fields that are set, of all blocks."""
-    for entry in entries(message, path):
+    for entry in _entries(message, path):
         yield entry
         if isinstance(entry.value, Message):
-            yield from walk(entry.value, entry.path)
+            yield from _walk(entry.value, entry.path)
 
 
-def is_layer(entry: Entry) -> bool:
+def _is_layer(entry: Entry) -> bool:
     """True for a layer: it has a paragraph of its own."""
     return entry.field.message_type is descriptor(LayerProto)
 
 
-def scalar(field: FieldDescriptor, value: Any) -> str:
+def _scalar(field: FieldDescriptor, value: Any) -> str:
     """One value as text."""
     out = StringIO()
     text_format.PrintFieldValue(field, value, out, as_utf8=True)
     return out.getvalue()
 
 
-def owned(lines: Iterable[str]) -> Iterator[str]:
+def _owned(lines: Iterable[str]) -> Iterator[str]:
     """Lines of netpart's own, marked as such."""
     return (f"{OWN} {line}".rstrip() for line in lines)

@@ -35,20 +35,20 @@ def random_cut(layer: Layer, random: Random) -> Cut:
     """A legal cut: uneven, on any set of the layer's axes, perhaps overlapping, perhaps on its inputs."""
     axes = [a for a in layer.cuts() if isinstance(a, int) and random.randrange(2)]
     widen = random.choice([0, 0, 1, 2])
-    spans = [random_ranges(n, random) if a in axes else [(0, n)] for a, n in enumerate(layer.output.shape)]
-    cells = tuple((tuple(widened(layer, box, widen, random)), box) for box in product(*spans))
+    spans = [_random_ranges(n, random) if a in axes else [(0, n)] for a, n in enumerate(layer.output.shape)]
+    cells = tuple((tuple(_widened(layer, box, widen, random)), box) for box in product(*spans))
     space = layer.contraction() if INPUT in layer.cuts() and random.randrange(2) else None
-    terms = (None,) if space is None else tuple(product(*(random_ranges(n, random) for n in space)))
+    terms = (None,) if space is None else tuple(product(*(_random_ranges(n, random) for n in space)))
     return Cut(cells, terms)
 
 
-def random_ranges(n: int, random: Random) -> list[Span]:
+def _random_ranges(n: int, random: Random) -> list[Span]:
     """1 to 4 uneven ranges that tile ``range(n)``."""
     inner = {random.randrange(1, n) for _ in range(random.randrange(4))} if n > 1 else set()
     return list(pairwise([0, *sorted(inner), n]))
 
 
-def widened(layer: Layer, box: Region, most: int, random: Random) -> Iterator[Span]:
+def _widened(layer: Layer, box: Region, most: int, random: Random) -> Iterator[Span]:
     """``box`` with up to ``most`` elements more on each side of every axis that may be cut."""
     for axis, (lo, hi) in enumerate(box):
         if axis in layer.cuts() and most:

@@ -25,7 +25,7 @@ class LawBroken(AssertionError):
     """A layer type does not do what it says. The message names the layer, the part, and where to look."""
 
 
-def hold(truth: object, layer: Layer, trouble: str, hint: str) -> None:
+def _hold(truth: object, layer: Layer, trouble: str, hint: str) -> None:
     """Raises LawBroken unless ``truth``."""
     if not truth:
         raise LawBroken(f"{layer!r} on {[spec.shape for spec in layer.inputs]}: {trouble}; {hint}")
@@ -40,9 +40,9 @@ def shape_law(layer: Layer, data: Data, kernels: Kernels = KERNELS) -> None:
     """Law 1: forward and backward write every element of what they promise, and the whole needs all there is."""
     needs_law(layer)
     played = play(layer, data, backward=has_gradient(layer), kernels=kernels)
-    hold(played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer says {layer.output.shape}")
+    _hold(played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer says {layer.output.shape}")
     unwritten = layer.output.dtype == INT and played.y.max(initial=0) == np.iinfo("int32").max
-    hold(
+    _hold(
         finite([played.y]) and not unwritten,
         layer,
         "forward leaves elements of y unwritten, or makes them NaN",
@@ -50,7 +50,7 @@ def shape_law(layer: Layer, data: Data, kernels: Kernels = KERNELS) -> None:
     )
     for name, gradients in (("dx", played.dx), ("dw", played.dw)):
         for k, gradient in enumerate(gradients):
-            hold(
+            _hold(
                 finite([gradient]),
                 layer,
                 f"backward leaves elements of {name}[{k}] unwritten",
@@ -61,9 +61,9 @@ def shape_law(layer: Layer, data: Data, kernels: Kernels = KERNELS) -> None:
 def needs_law(layer: Layer) -> None:
     """Law 1, in part: the whole output needs all of every input and parameter."""
     needs, inputs = layer.needs(layer.output.whole), tuple(spec.whole for spec in layer.inputs)
-    hold(needs.inputs == inputs, layer, f"the whole output needs {needs.inputs} of its inputs", f"expected {inputs}")
+    _hold(needs.inputs == inputs, layer, f"the whole output needs {needs.inputs} of its inputs", f"expected {inputs}")
     params = tuple(whole(param.shape) for param in layer.params)
-    hold(
+    _hold(
         needs.params == params, layer, f"the whole output needs {needs.params} of its parameters", f"expected {params}"
     )
 
@@ -76,7 +76,7 @@ def cost_law(layer: Layer, data: Data, cut: Cut) -> None:
         play(layer, data, region, term, backward=has_gradient(layer), kernels=both)
         said, counted = (cost.forward, cost.backward), (forward.flops, both.flops - forward.flops)
         hint = "correct cost(); what an Op of your own computes is not counted"
-        hold(said == counted, layer, f"{region} costs {said} FLOPs and {counted} were counted", hint)
+        _hold(said == counted, layer, f"{region} costs {said} FLOPs and {counted} were counted", hint)
 
 
 def gradient_law(layer: Layer, data: Data, seed: int, objective: float = 1.0, kernels: Kernels = KERNELS) -> None:
@@ -94,12 +94,12 @@ def gradient_law(layer: Layer, data: Data, seed: int, objective: float = 1.0, ke
         if gradient is None:
             continue
         direction = rng.uniform(-1, 1, array.shape)
-        expected, found = slope(layer, data, array, direction, objective), float((gradient * direction).sum())
+        expected, found = _slope(layer, data, array, direction, objective), float((gradient * direction).sum())
         trouble = f"{name} says {found:.9g} along a direction in which forward changes by {expected:.9g}"
-        hold(abs(found - expected) <= tolerance * (1 + abs(expected)), layer, trouble, "see backward")
+        _hold(abs(found - expected) <= tolerance * (1 + abs(expected)), layer, trouble, "see backward")
 
 
-def slope(layer: Layer, data: Data, array: Any, direction: Any, objective: float) -> float:
+def _slope(layer: Layer, data: Data, array: Any, direction: Any, objective: float) -> float:
     """How the objective changes as ``array``, one of ``data``, moves along ``direction``."""
     array += STEP * direction
     above = value(layer, data, objective)
@@ -131,36 +131,36 @@ def cut_law(layer: Layer, data: Data, cut: Cut, kernels: Kernels = KERNELS) -> N
             for term in cut.terms
         ]
         read = all(finite([part.y, *part.dx, *part.dw]) for part in terms)
-        hold(read, layer, f"the part {region} reads more than needs() names", "name it in needs()")
+        _hold(read, layer, f"the part {region} reads more than needs() names", "name it in needs()")
         same = close(sum(part.y for part in terms), take(expected.y, region), tolerance)
-        hold(same, layer, f"the part {region} is not that of the whole, in {cut}", "see needs and forward")
-        statistics_law(layer, terms, expected, tolerance)
+        _hold(same, layer, f"the part {region} is not that of the whole, in {cut}", "see needs and forward")
+        _statistics_law(layer, terms, expected, tolerance)
         played += terms
     same = close(sum(part.metrics for part in played), expected.metrics, tolerance)
-    hold(same, layer, f"the metrics of {cut} do not add up", "report those of the owned rows")
+    _hold(same, layer, f"the metrics of {cut} do not add up", "report those of the owned rows")
     for k, gradient in enumerate(expected.dx):
         pieces = [(p.dx[k], p.needs.inputs[k]) for p in played]
-        hold(adds_up(gradient, pieces, tolerance), layer, *gradients(f"dx[{k}]", cut))
+        _hold(_adds_up(gradient, pieces, tolerance), layer, *_gradients(f"dx[{k}]", cut))
     trained = [None if spec.running else dw for spec, dw in zip(layer.params, expected.dw, strict=True)]
     for k, gradient in enumerate(trained):
         pieces = [(p.dw[k], p.needs.params[k]) for p in played]
-        hold(adds_up(gradient, pieces, tolerance), layer, *gradients(f"dw[{k}]", cut))
+        _hold(_adds_up(gradient, pieces, tolerance), layer, *_gradients(f"dw[{k}]", cut))
 
 
-def statistics_law(layer: Layer, terms: list[Played], expected: Played, tolerance: float) -> None:
+def _statistics_law(layer: Layer, terms: list[Played], expected: Played, tolerance: float) -> None:
     """Law 4, in part: what a batch adds to running statistics is computed whole by the terms of every cell."""
     for k, share in enumerate(expected.dw):
         if layer.params[k].running and share is not None:
             found, wanted = sum(part.dw[k] for part in terms), take(share, terms[0].needs.params[k])
-            hold(close(found, wanted, tolerance), layer, f"the terms of a cell do not make dw[{k}]", "see backward")
+            _hold(close(found, wanted, tolerance), layer, f"the terms of a cell do not make dw[{k}]", "see backward")
 
 
-def gradients(name: str, cut: Cut) -> tuple[str, str]:
+def _gradients(name: str, cut: Cut) -> tuple[str, str]:
     """What is wrong and where to look if gradients do not add up."""
     return f"{name} of {cut} do not add up to that of the whole", "see needs and backward"
 
 
-def adds_up(gradient: Any, pieces: list[tuple[Any, Any]], tolerance: float) -> bool:
+def _adds_up(gradient: Any, pieces: list[tuple[Any, Any]], tolerance: float) -> bool:
     """True if the gradients of all parts, scattered over the regions they came from, make ``gradient``."""
     if gradient is None:
         return True

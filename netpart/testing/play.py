@@ -93,45 +93,45 @@ def play(
     """
     region = layer.output.whole if region is None else region
     own = region if own is None else own
-    needs, lay = layer.needs(region, term), partial(lying, layer, kernels)
+    needs, lay = layer.needs(region, term), partial(_lying, layer, kernels)
     call = Call(
         region, needs, term,
         x=[lay(take(x, need)) for x, need in zip(data.x, needs.inputs, strict=True)],
-        w=[computed(take(w, need), kernels) for w, need in zip(data.w, needs.params, strict=True)],
+        w=[_computed(take(w, need), kernels) for w, need in zip(data.w, needs.params, strict=True)],
         y=[lay(poison(extent(r), s.dtype)) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)],
         aux=[lay(poison(*aux, kernels.dtype)) for aux in layer.aux(type(kernels), region)],
-        metrics=np.zeros(len(layer.metrics)), owned=owned_elements(region, own),
+        metrics=np.zeros(len(layer.metrics)), owned=_owned_elements(region, own),
         rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
     )  # fmt: skip
     run(layer.forward(kernels, call))
     y = call.y[0].copy()
     if backward:
-        forget(layer, call)
-        call.dy = [lay(own_gradient(data.dy, region, own))]
+        _forget(layer, call)
+        call.dy = [lay(_own_gradient(data.dy, region, own))]
         call.dx = [None if x is None or x.dtype != kernels.dtype else lay(poison(x.shape)) for x in call.x]
         call.dw = [
-            None if w is None or spec.read_only else computed(poison(w.shape), kernels)
+            None if w is None or spec.read_only else _computed(poison(w.shape), kernels)
             for w, spec in zip(call.w, layer.params, strict=True)
         ]
         run(layer.backward(kernels, call))
     return Played(needs, y, call.metrics, call.dx, call.dw)
 
 
-def computed(array: Any, kernels: Kernels) -> Any:
+def _computed(array: Any, kernels: Kernels) -> Any:
     """``array`` in the compute dtype of ``kernels`` if it holds float64, else itself."""
     return array.astype(kernels.dtype) if array is not None and array.dtype == np.float64 else array
 
 
-def lying(layer: Layer, kernels: Kernels, array: Any) -> Any:
+def _lying(layer: Layer, kernels: Kernels, array: Any) -> Any:
     """A tensor of ``layer`` as ``kernels`` are given it in a run: their dtype, and channels last if both like that."""
-    found = computed(array, kernels)
+    found = _computed(array, kernels)
     last = kernels.channels_last and layer.memory_order != MemoryOrder.PLAIN
     if found is None or not last or not found.ndim == layer.output.rank > 2:
         return found
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(found, 1, -1)), -1, 1)
 
 
-def forget(layer: Layer, call: Call) -> None:
+def _forget(layer: Layer, call: Call) -> None:
     """Poisons what backward, as the layer says, does not read again."""
     for name, arrays in (("x", call.x), ("y", call.y)):
         for array in arrays if name not in layer.rereads else ():
@@ -139,14 +139,14 @@ def forget(layer: Layer, call: Call) -> None:
                 array[...] = poison(array.shape, array.dtype)
 
 
-def owned_elements(region: Region, own: Region) -> Any:
+def _owned_elements(region: Region, own: Region) -> Any:
     """Mask of the elements of ``region`` that lie in ``own``, None if all do."""
     mask = np.zeros(extent(region), bool)
     mask[relative(own, region)] = True
     return None if mask.all() else mask
 
 
-def own_gradient(dy: Any, region: Region, own: Region) -> Any:
+def _own_gradient(dy: Any, region: Region, own: Region) -> Any:
     """The gradient of ``region``, 0 outside ``own``: what a part returns that computed more than it owns."""
     part = np.zeros(extent(region))
     part[relative(own, region)] = take(dy, own)

@@ -73,13 +73,13 @@ class Method:
     room: int
 
 
-def averaged(gradient: Values) -> Values:
+def _averaged(gradient: Values) -> Values:
     """The mean over space, (channels, 1, ...)."""
     return np.asarray(gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True))
 
 
 GRADCAM = "gradcam"
-METHODS = {GRADCAM: Method(averaged, 4), "hirescam": Method(np.asarray, 16)}
+METHODS = {GRADCAM: Method(_averaged, 4), "hirescam": Method(np.asarray, 16)}
 """Grad-CAM wants a late layer, for a mean gradient says little of an early one, HiResCAM one that shows places well."""
 
 
@@ -92,11 +92,11 @@ class Explainer:
     """
 
     def __init__(self, job: Job, checkpoint: Path | None, layer: str = "", method: str = GRADCAM) -> None:
-        ends = self._ends = classifying(job.proto)
+        ends = self._ends = _classifying(job.proto)
         session = self._session = Session(job, [ends.scores], checkpoint, score=ends.scores)
         self._seed, self.method = job.proto.seed, METHODS[method]
-        self.layer = layer or last_with_space(session, self.method.room)
-        check_space(session, self.layer)
+        self.layer = layer or _last_with_space(session, self.method.room)
+        _check_space(session, self.layer)
         self._lattice = lattice(session.nodes, ends.samples, self.layer)
 
     @property
@@ -110,7 +110,7 @@ class Explainer:
         Raises ConfigError for a class or a sample that is none; DataError for data that cannot be read.
         """
         session, source = self._session, self.source
-        sample, label = read_sample(source, number, self._seed)
+        sample, label = _read_sample(source, number, self._seed)
         session.run({self._ends.samples: sample})
         scores = session.value(self._ends.scores)[0].astype(np.float64)
         target = int(scores.argmax()) if target is None else target
@@ -122,8 +122,8 @@ class Explainer:
         shape = sample.shape[-found.ndim :]
         odds = np.exp(scores - scores.max())
         return Explanation(
-            scaled(spread(found, self._lattice, shape)), sample[0], self.layer, target, label,
-            tuple((odds / odds.sum()).tolist()), scan_of(source, number),
+            _scaled(spread(found, self._lattice, shape)), sample[0], self.layer, target, label,
+            tuple((odds / odds.sum()).tolist()), _scan_of(source, number),
         )  # fmt: skip
 
 
@@ -140,12 +140,12 @@ def class_map(values: Values, gradient: Values, method: Method = METHODS[GRADCAM
     return np.asarray(np.maximum((method.weigh(gradient) * values).sum(axis=0), 0))
 
 
-def scaled(values: Values) -> Values:
+def _scaled(values: Values) -> Values:
     """``values`` of 0 or more, the largest made 1 unless it is 0."""
     return np.asarray(values / max(float(values.max()), float(np.finfo(values.dtype).tiny)))
 
 
-def classifying(job: JobProto) -> Ends:
+def _classifying(job: JobProto) -> Ends:
     """Finds the one kSoftmaxLoss of the test net. Raises ConfigError."""
     confs = [conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)]
     found = [Ends(c.srclayers[1], c.srclayers[0]) for c in confs if c.type in LOSSES and len(c.srclayers) == 2]
@@ -154,9 +154,9 @@ def classifying(job: JobProto) -> Ends:
     return found[0]
 
 
-def last_with_space(session: Session, room: int) -> str:
+def _last_with_space(session: Session, room: int) -> str:
     """The last layer whose output has ``room`` places along each axis, or as many as any has. Raises ConfigError."""
-    shapes = with_space(session)
+    shapes = _with_space(session)
     places = {name: min(shape[2:]) for name, shape in shapes.items() if not session.nodes[name].layer.is_input}
     if not places:
         raise ConfigError("gradcam", "a layer with channels and space", "none", "only a net of images can be explained")
@@ -164,25 +164,25 @@ def last_with_space(session: Session, room: int) -> str:
     return [name for name, found in places.items() if found >= enough][-1]
 
 
-def check_space(session: Session, name: str) -> None:
+def _check_space(session: Session, name: str) -> None:
     """Raises ConfigError unless ``name`` is a layer of the net that has channels and space."""
-    known = with_space(session)
+    known = _with_space(session)
     if name not in known:
         raise ConfigError("--layer", f"a layer with channels and space: {', '.join(known)}", repr(name))
 
 
-def with_space(session: Session) -> dict[str, Shape]:
+def _with_space(session: Session) -> dict[str, Shape]:
     """The layers whose outputs are (batch, channels, *space), with space of two or three axes."""
     shapes = {name: node.layer.output.shape for name, node in session.nodes.items()}
     return {name: shape for name, shape in shapes.items() if len(shape) in (4, 5)}
 
 
-def scan_of(source: Layer, number: int) -> Scan | None:
+def _scan_of(source: Layer, number: int) -> Scan | None:
     """The file of sample ``number``, if it comes from one."""
     return Scan(source.table()[number].path) if isinstance(source, NiftiInput) else None
 
 
-def read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:
+def _read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:
     """Sample ``number`` of the test data (1, ...) and its class."""
     if not isinstance(source, RowInput):
         raise ConfigError("gradcam", "an input layer of labelled rows", type(source).__name__)

@@ -57,18 +57,18 @@ def lattice(nodes: Mapping[str, Node], samples: str, name: str) -> Lattice:
     for node in nodes.values():
         source = next((s.node for s in node.sources if s.node in found), None)
         if source is not None and node.layer.output.rank == rank:
-            found[node.index] = through(found[source], node.layer, by_index[source].layer.output.shape[-axes:])
+            found[node.index] = _through(found[source], node.layer, by_index[source].layer.output.shape[-axes:])
     blocks = fill(nodes[samples].layer.output.shape[-axes:], nodes[name].layer.output.shape[-axes:])
     return found.get(nodes[name].index, blocks)
 
 
-def through(source: Lattice, layer: Layer, extents: Shape) -> Lattice:
+def _through(source: Lattice, layer: Layer, extents: Shape) -> Lattice:
     """Where the elements of ``layer`` lie, of which the first input lies at ``source``."""
-    seen = windows(layer) if isinstance(layer, Convolution | Pooling) else fill(extents, layer.output.shape[2:])
+    seen = _windows(layer) if isinstance(layer, Convolution | Pooling) else fill(extents, layer.output.shape[2:])
     return tuple(axis.through(window) for axis, window in zip(source, seen, strict=True))
 
 
-def windows(layer: Convolution | Pooling) -> Lattice:
+def _windows(layer: Convolution | Pooling) -> Lattice:
     """The middles of sliding windows."""
     fields = zip(layer.sliding.reach, layer.sliding.pad, layer.sliding.stride, strict=True)
     return tuple(Axis((reach - 1) / 2 - pad, stride) for reach, pad, stride in fields)

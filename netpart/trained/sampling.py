@@ -78,14 +78,14 @@ def choose(logits: Values, style: Style, uniform: float) -> int:
 def ends(job: JobProto) -> Ends:
     """Finds the one kSoftmaxLoss of the test net that judges predictions of a kTextInput. Raises ConfigError."""
     confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
-    found = [Ends(conf.srclayers[1], conf.srclayers[0]) for conf in confs.values() if judges_text(conf, confs)]
+    found = [Ends(conf.srclayers[1], conf.srclayers[0]) for conf in confs.values() if _judges_text(conf, confs)]
     if len(found) != 1:
         got, hint = f"{len(found)} of them", "only a net that predicts text can write some"
         raise ConfigError("sample", "a job with one kSoftmaxLoss whose labels are those of a kTextInput", got, hint)
     return found[0]
 
 
-def judges_text(conf: LayerProto, confs: dict[str, LayerProto]) -> bool:
+def _judges_text(conf: LayerProto, confs: dict[str, LayerProto]) -> bool:
     """True if ``conf`` is a softmax loss over the labels of a text input."""
     losses = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
     if conf.type not in losses or len(conf.srclayers) != 2:

@@ -50,10 +50,10 @@ class Session:
         score: str = "",
     ) -> None:  # fmt: skip
         build_net(job.proto, PHASE, job.folder)  # what is wrong is told with its place in the whole job
-        net = given(build_net(upstream(job.proto, outputs), PHASE, job.folder, rows))
-        net = scored(net, score) if score else net
+        net = _given(build_net(upstream(job.proto, outputs), PHASE, job.folder, rows))
+        net = _scored(net, score) if score else net
         self.nodes = net.by_name
-        self.partition = whole_partition(job.proto, net)
+        self.partition = _whole_partition(job.proto, net)
         xp, device = array_module(device)
         program = compile_worker(self.partition, 0, keep=True, kernels=kernels_of(job.proto, device))
         self.player = Player(program, None, xp, seed=job.proto.seed)
@@ -115,7 +115,7 @@ class Session:
         return found
 
 
-def scored(net: Net, name: str) -> Net:
+def _scored(net: Net, name: str) -> Net:
     """``net`` with a Score of layer ``name`` at its end, and a backward pass from there."""
     source = net.by_name[name]
     score = Score(name, source.layer.output)
@@ -146,7 +146,7 @@ def upstream(job: JobProto, outputs: Iterable[str]) -> JobProto:
     return part
 
 
-def given(net: Net) -> Net:
+def _given(net: Net) -> Net:
     """``net`` with its input layers given by the caller."""
     nodes = [replace(n, layer=Given(n.layer)) if n.layer.is_input else n for n in net.nodes]
     for node in nodes:
@@ -156,7 +156,7 @@ def given(net: Net) -> Net:
     return replace(net, nodes=nodes)
 
 
-def whole_partition(job: JobProto, net: Net) -> Partition:
+def _whole_partition(job: JobProto, net: Net) -> Partition:
     """The partition of one net that stays whole on one worker."""
     graph = partition_net(net, whole_on_worker_0(net), 1)
     plan = synchronise([graph], 1, float_size(job), job.bucket_bytes)

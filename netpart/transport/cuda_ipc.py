@@ -79,8 +79,8 @@ class CudaIpcTransport(ShmTransport):
         for number, block in enumerate(self._exports.blocks):
             if place is not None and block is not None and 0 <= address(place) - address(block) < block.nbytes:
                 return NOWHERE - 1 - number, address(place) - address(block)
-        self._slot_bytes += ahead * distance(header)
-        return NOWHERE - 1 - SLOTS, self._slot_bytes - ahead * distance(header)
+        self._slot_bytes += ahead * _distance(header)
+        return NOWHERE - 1 - SLOTS, self._slot_bytes - ahead * _distance(header)
 
     def bind(self, address: str = "") -> str:
         if self._slot_bytes:
@@ -103,13 +103,13 @@ class CudaIpcTransport(ShmTransport):
     def _own_places(self, promise: Promise) -> Sequence[Any]:
         if promise.descriptor > NOWHERE:
             return super()._own_places(promise)
-        return places(self._exports.blocks[NOWHERE - 1 - promise.descriptor], promise, promise.header.source)
+        return _places(self._exports.blocks[NOWHERE - 1 - promise.descriptor], promise, promise.header.source)
 
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
         if promise.descriptor > NOWHERE:
             return super()._places_of(peer, descriptors, promise)
         with self.told(f"to open device memory of rank {peer}"):
-            return places(self._imports[peer].block(NOWHERE - 1 - promise.descriptor), promise, peer)
+            return _places(self._imports[peer].block(NOWHERE - 1 - promise.descriptor), promise, peer)
 
     @property
     def _stream(self) -> Any:
@@ -143,18 +143,18 @@ class CudaIpcTransport(ShmTransport):
         self._imports.clear()
 
 
-def places(block: Any, promise: Promise, peer: int) -> list[Slot]:
+def _places(block: Any, promise: Promise, peer: int) -> list[Slot]:
     """The slots of a channel between this rank and ``peer``, one behind the other from the promise's offset on; the one
     place in memory of ``allocate``."""
     header, found = promise.header, []
     for i in range(promise.ahead if promise.descriptor == NOWHERE - 1 - SLOTS else 1):
-        start = promise.offset + i * distance(header)
+        start = promise.offset + i * _distance(header)
         array = block[start : start + header.nbytes].view(header.dtype).reshape(header.shape)
         found.append(Slot(array, start // LINE % EVENTS, peer))
     return found
 
 
-def distance(header: Header) -> int:
+def _distance(header: Header) -> int:
     """Bytes from a slot to the next; even empty ones lie apart, as their events do."""
     return up(max(header.nbytes, 1), LINE)
 

@@ -36,7 +36,7 @@ class Exports:
         Raises the array module's CUDARuntimeError if there are not as many.
         """
         size = up(nbytes, CHUNK)
-        block = mapped(self.xp, self.xp.cuda.runtime.malloc(size), size)[:nbytes]
+        block = _mapped(self.xp, self.xp.cuda.runtime.malloc(size), size)[:nbytes]
         block.fill(0)
         return block
 
@@ -63,7 +63,7 @@ class Imports:
         if number not in self._open:
             handle, nbytes = self._blocks[number].split(":")
             pointer = self.xp.cuda.runtime.ipcOpenMemHandle(bytes.fromhex(handle))
-            self._open[number] = mapped(self.xp, pointer, int(nbytes))
+            self._open[number] = _mapped(self.xp, pointer, int(nbytes))
         return self._open[number]
 
     def event(self, number: int) -> int:
@@ -82,7 +82,7 @@ class Imports:
         self._heard.clear()
 
 
-def mapped(xp: Any, pointer: int, nbytes: int) -> Any:
+def _mapped(xp: Any, pointer: int, nbytes: int) -> Any:
     """Device memory at ``pointer`` as an array of bytes.
 
     It is said to be the current device's, even where it is a peer's: kernels and copies of this device reach it by its

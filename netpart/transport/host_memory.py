@@ -68,7 +68,7 @@ def lay_out(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, mmap.m
 
     Raises TransportError if there is not as much.
     """
-    first = front_bytes(len(sizes))
+    first = _front_bytes(len(sizes))
     descriptor = share(rank, first + sum(sizes))
     front, lanes = mmap.mmap(descriptor, first), []
     front[RUN_ID] = run_id
@@ -85,13 +85,13 @@ def look_up(path: Path, run_id: bytes, ranks: int, rank: int) -> tuple[mmap.mmap
     Raises OSError if it cannot be opened or is of another run.
     """
     with path.open("r+b") as file:
-        front = mapped(file, 0, front_bytes(ranks))
+        front = _mapped(file, 0, _front_bytes(ranks))
         if front[RUN_ID] != run_id:
             raise OSError("memory of another run")
-        return front, mapped(file, *ROW.unpack_from(front, TABLE + rank * ROW.size))
+        return front, _mapped(file, *ROW.unpack_from(front, TABLE + rank * ROW.size))
 
 
-def mapped(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
+def _mapped(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
     """``nbytes`` of shared memory from ``start`` on. Raises OSError where a peer promised more than it shares."""
     room = os.fstat(file.fileno()).st_size - start
     if (start | nbytes) % mmap.ALLOCATIONGRANULARITY or not 0 < nbytes <= room:
@@ -112,6 +112,6 @@ def address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def front_bytes(ranks: int) -> int:
+def _front_bytes(ranks: int) -> int:
     """Bytes in front of the lanes, in whole pages."""
     return up(TABLE + ranks * ROW.size, mmap.ALLOCATIONGRANULARITY)

@@ -49,7 +49,7 @@ Place = Callable[[Promise], Sequence[Any]]
 """Finds the places that the messages of a channel have in turn: as its header announces them."""
 
 
-def nowhere(promise: Promise) -> Sequence[Any]:
+def _nowhere(promise: Promise) -> Sequence[Any]:
     """The places of messages where none has any."""
     raise TransportError(f"{promise.header}: expected a channel with slots, got one whose message has a place")
 
@@ -59,19 +59,19 @@ def capacity(promises: Sequence[Promise]) -> int:
     return SPARE + sum(promise.ahead + 1 for promise in promises)
 
 
-def ring_start(promises: Sequence[Promise]) -> int:
+def _ring_start(promises: Sequence[Promise]) -> int:
     """Where the ring of entries begins."""
     return PROMISES + len(promises) * PROMISE.size
 
 
-def slots_start(promises: Sequence[Promise]) -> int:
+def _slots_start(promises: Sequence[Promise]) -> int:
     """Where the first slot begins."""
-    return up(ring_start(promises) + capacity(promises) * ENTRY)
+    return up(_ring_start(promises) + capacity(promises) * ENTRY)
 
 
 def lane_bytes(promises: Sequence[Promise]) -> int:
     """Bytes of a lane for ``promises``, in whole pages."""
-    return up(slots_start(promises) + sum(promise.nbytes for promise in promises), mmap.ALLOCATIONGRANULARITY)
+    return up(_slots_start(promises) + sum(promise.nbytes for promise in promises), mmap.ALLOCATIONGRANULARITY)
 
 
 class Stream:
@@ -95,14 +95,14 @@ class Lane:
         self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place, sends: bool
     ) -> None:
         self._memory, self._words = memory, memoryview(memory).cast("q")
-        self._ring, self._capacity = ring_start(promises) // WORD, capacity(promises)
+        self._ring, self._capacity = _ring_start(promises) // WORD, capacity(promises)
         self._run_id, self._sent, self._taken, self._complained = run_id, 0, 0, False
         self.streams: list[Stream] = []
         self.kept: dict[Channel, Stream] = {}
         self.staying: dict[Channel, Stream] = {}
-        at = slots_start(promises)
+        at = _slots_start(promises)
         for number, promise in enumerate(promises):
-            places = place(promise) if promise.placed else slots(memory, at, promise, sends != bool(promise.kept))
+            places = place(promise) if promise.placed else _slots(memory, at, promise, sends != bool(promise.kept))
             stream = Stream(number, promise.header, places)
             if promise.kept:
                 self.kept[stream.channel] = stream
@@ -114,7 +114,7 @@ class Lane:
         self.by_channel = {stream.channel: stream for stream in self.streams}
 
     @classmethod
-    def make(cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place = nowhere) -> Lane:
+    def make(cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place = _nowhere) -> Lane:
         """Writes the receiver's promises into fresh memory, those of what it keeps last; the receiver's end."""
         memoryview(memory).cast("q")[COUNT // WORD] = len(promises)
         for i, promise in enumerate(promises):
@@ -123,7 +123,7 @@ class Lane:
         return cls(memory, promises, run_id, place, sends=False)
 
     @classmethod
-    def open(cls, memory: mmap.mmap, run_id: bytes, place: Place = nowhere) -> Lane:
+    def open(cls, memory: mmap.mmap, run_id: bytes, place: Place = _nowhere) -> Lane:
         """Reads the promises from the receiver's memory; the sender's end."""
         count, most = memoryview(memory).cast("q")[COUNT // WORD], (len(memory) - PROMISES) // PROMISE.size
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(min(count, most)))
@@ -190,7 +190,7 @@ class Lane:
         words[TAKEN // WORD] = self._taken
 
 
-def slots(memory: mmap.mmap, at: int, promise: Promise, writable: bool) -> list[Array]:
+def _slots(memory: mmap.mmap, at: int, promise: Promise, writable: bool) -> list[Array]:
     """The slots of a channel, the first at ``at``."""
     flat, step = np.frombuffer(memory, np.uint8), up(promise.header.nbytes)
     return [shaped(flat[at + i * step :], promise.header, writable) for i in range(promise.ahead)]

@@ -45,13 +45,13 @@ def end(world: MPI.Intracomm) -> None:
     others = [place for place in range(world.size) if place != world.rank]
     farewells = [world.Isend(b"", place, place) for place in others]
     for place in others:
-        while receive_any(world, place):
+        while _receive_any(world, place):
             pass
     MPI.Request.Waitall(farewells)
     MPI.Finalize()
 
 
-def receive_any(world: MPI.Intracomm, source: int) -> int:
+def _receive_any(world: MPI.Intracomm, source: int) -> int:
     """Waits for the next message of a rank and drops it; returns its bytes."""
     from mpi4py import MPI
 

@@ -67,18 +67,18 @@ def compare(cut: Partition, whole: Partition, steps: int = 3) -> Report:
     """
     check_ready(cut, held_by(cut.job))
     kernels = choice(cut.job).name
-    exact = None if cut.job.dtype == JobProto.FLOAT64 else played(widened(whole))
-    bench = Bench(played(cut, named(kernels)), played(whole), exact)
+    exact = None if cut.job.dtype == JobProto.FLOAT64 else _played(_widened(whole))
+    bench = Bench(_played(cut, named(kernels)), _played(whole), exact)
     comparisons = tuple(bench.play(steps))
     return Report(cut.graph.net.name, cut.workers, steps, bench.dtype, len(cut.phases["train"]), comparisons, kernels)
 
 
-def played(cut: Partition, kernels: type[Kernels] = Kernels) -> Ensemble:
+def _played(cut: Partition, kernels: type[Kernels] = Kernels) -> Ensemble:
     """An ensemble that can be looked into, in whose memory what nobody wrote is no number: it cannot look right."""
     return Ensemble(cut, keep=True, poison=True, kernels=kernels)
 
 
-def widened(whole: Partition) -> Partition:
+def _widened(whole: Partition) -> Partition:
     """The same in float64."""
     job = JobProto()
     job.CopyFrom(whole.job)

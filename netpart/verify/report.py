@@ -76,7 +76,7 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as values of JSON; a figure that is no number is None."""
-        row = {**asdict(self), **finite(self.difference)}
+        row = {**asdict(self), **_finite(self.difference)}
         del row["difference"]
         return {**row, "bound": self.bound, "class": self.category, "holds": self.holds}
 
@@ -96,7 +96,7 @@ class Summary:
     def to_json(self) -> dict[str, Any]:
         """The summary as values of JSON."""
         worst = {"class": self.worst.category, "terms": self.worst.terms, "bound": self.worst.bound}
-        return {**worst, **finite(self.difference)}
+        return {**worst, **_finite(self.difference)}
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Report:
     @cached_property
     def whole(self) -> Summary:
         """All comparisons in one."""
-        return summary(self.comparisons)
+        return _summary(self.comparisons)
 
     @cached_property
     def layers(self) -> dict[str, Summary]:
@@ -137,7 +137,7 @@ class Report:
         found: dict[str, list[Comparison]] = {}
         for c in self.comparisons:
             found.setdefault(c.layer, []).append(c)
-        return {layer: summary(comparisons) for layer, comparisons in found.items()}
+        return {layer: _summary(comparisons) for layer, comparisons in found.items()}
 
     @cached_property
     def kinds(self) -> dict[tuple[str, str], Summary]:
@@ -145,7 +145,7 @@ class Report:
         found: dict[tuple[str, str], list[Comparison]] = {}
         for c in self.comparisons:
             found.setdefault((c.layer, c.kind), []).append(c)
-        return {key: summary(comparisons) for key, comparisons in found.items()}
+        return {key: _summary(comparisons) for key, comparisons in found.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The report as values of JSON: its head, its layers kind by kind, every comparison."""
@@ -160,12 +160,12 @@ class Report:
         }
 
 
-def summary(comparisons: Sequence[Comparison]) -> Summary:
+def _summary(comparisons: Sequence[Comparison]) -> Summary:
     """The summary of at least one comparison."""
     worst = max(comparisons, key=lambda c: (CLASSES.index(c.category), c.difference.relative))
     return Summary(largest([c.difference for c in comparisons]), worst)
 
 
-def finite(difference: Difference) -> dict[str, float | None]:
+def _finite(difference: Difference) -> dict[str, float | None]:
     """The figures of a difference; None for what is no number."""
     return {name: value if isfinite(value) else None for name, value in asdict(difference).items()}

@@ -139,7 +139,7 @@ class Progress:
 
     def _begin(self) -> Iterator[Send]:
         """What others wait for goes first; then this place's own blocks go where they belong."""
-        yield from map(departure, self._released[0])
+        yield from map(_departure, self._released[0])
         for copy in self._own:
             copy()
 
@@ -163,22 +163,22 @@ class Progress:
                 f"Progress: expected {arrival.shape} for message {arrival.index} from place {arrival.source}, got "
                 f"{array.shape}; all members must play the same schedule"
             )
-        take(arrival, array)
+        _take(arrival, array)
         self._at += 1
-        return map(departure, self._released[self._at])
+        return map(_departure, self._released[self._at])
 
     def __repr__(self) -> str:
         return f"Progress({self._at} of {len(self._arrivals)} messages)"
 
 
-def take(arrival: Arrival, array: Array) -> None:
+def _take(arrival: Arrival, array: Array) -> None:
     """Brings each block of a message to where it belongs, unless a transport has written it there."""
     if arrival.place is None or not same(arrival.place, array):
         for block in arrival.takes:
             block(array)
 
 
-def departure(d: Departure) -> Send:
+def _departure(d: Departure) -> Send:
     """What to send, packed if it is several blocks."""
     for copy in d.copies:
         copy()

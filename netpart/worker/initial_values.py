@@ -77,12 +77,12 @@ def check_start(cut: Partition, restore: Path | None, averages: bool) -> None:
     slots = updater(cut.job.updater).states
     if slots and os.path.exists(beside):
         with open_checkpoint(beside) as state:
-            check_step(saved, state)
+            _check_step(saved, state)
             for slot in slots:
                 state.verify(shapes(holdings, f".{slot}"))
 
 
-def check_step(saved: Checkpoint, state: Checkpoint) -> None:
+def _check_step(saved: Checkpoint, state: Checkpoint) -> None:
     """Raises DataError if ``state`` is of another step than the parameters; other tools may say none."""
     step, other = saved.metadata.get("step"), state.metadata.get("step")
     if None not in (step, other) and step != other:

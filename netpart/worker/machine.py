@@ -66,7 +66,7 @@ class Machine:
         starts = [0, *accumulate(-(-nbytes // ALIGN) * ALIGN for nbytes in sizes)]
         memory = transport.allocate(starts[-1])
         return {
-            b: ordered(memory[start : start + nbytes].view(self.element(buffer.dtype)), buffer.shape, buffer.order)
+            b: _ordered(memory[start : start + nbytes].view(self.element(buffer.dtype)), buffer.shape, buffer.order)
             for (b, buffer), start, nbytes in zip(buffers.items(), starts, sizes, strict=False)
         }
 
@@ -84,7 +84,7 @@ class Machine:
         """Memory for a buffer, or of another ``shape`` that lies like it."""
         buffer = self.program.buffers[b]
         shape = buffer.shape if shape is None else shape
-        return ordered(self.xp.zeros(prod(shape), self.element(buffer.dtype)), shape, buffer.order)
+        return _ordered(self.xp.zeros(prod(shape), self.element(buffer.dtype)), shape, buffer.order)
 
     @property
     def memory_bytes(self) -> int:
@@ -142,7 +142,7 @@ def boxed(view: View) -> tuple[slice, ...]:
     return tuple(slice(lo, hi) for lo, hi in view.box)
 
 
-def ordered(flat: Array, shape: Shape, order: Order) -> Array:
+def _ordered(flat: Array, shape: Shape, order: Order) -> Array:
     """Memory as an array of ``shape`` that lies in ``order``."""
     order = order or tuple(range(len(shape)))
     return flat.reshape([shape[axis] for axis in order]).transpose([order.index(axis) for axis in range(len(order))])
@@ -179,7 +179,7 @@ class PhaseArrays:
             return [None]
         if buffer.kind == FIXED:
             return self.machine.versions[b][self.mini % self.copies.get(b, 1)]
-        return ordered(self.flat(b, buffer), buffer.shape, buffer.order)
+        return _ordered(self.flat(b, buffer), buffer.shape, buffer.order)
 
     def flat(self, b: int, buffer: Buffer) -> Array:
         """The elements of a buffer in the order of memory."""

@@ -68,10 +68,10 @@ class Table:
         """The owners of what has a byte in common with ``one``, where one of both writes."""
         low, high, written, owner = self.rows[: len(self.spans)].T
         for i in np.flatnonzero((low < one.high) & (one.low < high) & (written | one.written > 0)):
-            if not apart(self.spans[i].view, one.view):
+            if not _apart(self.spans[i].view, one.view):
                 yield int(owner[i])
 
 
-def apart(a: View | None, b: View | None) -> bool:
+def _apart(a: View | None, b: View | None) -> bool:
     """True if both are boxes of one buffer that have no element in common, though they may lie interleaved."""
     return a is not None and b is not None and a.buffer == b.buffer and intersect(a.box, b.box) is None

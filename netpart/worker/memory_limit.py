@@ -37,11 +37,11 @@ def address_space() -> int | None:
 def host_memory() -> int | None:
     """Bytes that all processes of this host may have together, used or free: what is installed, and what a container
     that this may be allows of it. None if nobody says."""
-    limits = installed_memory(), container_memory()
+    limits = _installed_memory(), _container_memory()
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def installed_memory() -> int | None:
+def _installed_memory() -> int | None:
     """Bytes of this host's memory and swap."""
     try:
         rows = dict(line.split(":") for line in MEMINFO.read_text().splitlines())
@@ -50,7 +50,7 @@ def installed_memory() -> int | None:
         return None
 
 
-def container_memory() -> int | None:
+def _container_memory() -> int | None:
     """Bytes that the container, if this is one with a limit, may have in all."""
     for path in CONTAINER:
         with suppress(OSError, ValueError):  # "max" is none

@@ -22,15 +22,15 @@ def nbytes(op: Op) -> int:
 def allot(machine: Machine, phases: Collection[Bound]) -> None:
     """Gives all Ops of a lane one workspace, as large as the hungriest of them needs. Raises MemoryRefused, before
     allocating anything."""
-    needs = scratch_bytes(action for bound in phases for action in bound.actions)
+    needs = _scratch_bytes(action for bound in phases for action in bound.actions)
     machine.workspace_bytes = sum(needs.values())
     machine.refuse_unless_fits(machine.workspace_bytes)
-    memory = {lane: workspace(machine.xp, need) for lane, need in needs.items()}
+    memory = {lane: _workspace(machine.xp, need) for lane, need in needs.items()}
     for action, op in (each for bound in phases for each in bound.scratch):
         action.run = partial(op.run, *_slices(op, memory[action.lane]))
 
 
-def scratch_bytes(actions: Iterable[Action]) -> dict[int, int]:
+def _scratch_bytes(actions: Iterable[Action]) -> dict[int, int]:
     """By lane, the size of the workspace that ``actions`` can share, one after another."""
     found: dict[int, int] = {}
     for action in actions:
@@ -38,7 +38,7 @@ def scratch_bytes(actions: Iterable[Action]) -> dict[int, int]:
     return found
 
 
-def workspace(xp: Any, need: int) -> Array:
+def _workspace(xp: Any, need: int) -> Array:
     """Memory of ``need`` bytes."""
     memory = xp.empty(need + ALIGN, np.uint8)
     return memory[-memory.__array_interface__["data"][0] % ALIGN if xp is np else 0 :]

@@ -55,7 +55,7 @@ class Anatomy:
     """
 
     def __init__(self, spacing: int) -> None:
-        image = library("nilearn.datasets").load_mni152_template(resolution=spacing)
+        image = _library("nilearn.datasets").load_mni152_template(resolution=spacing)
         self.affine: NDArray[np.float64] = image.affine
         self.template: Volume = np.asarray(image.get_fdata(), np.float32)
         self.shape: Shape = self.template.shape
@@ -76,7 +76,7 @@ class Anatomy:
         x, y, z = self._place
         inside = [(lo < v) & (v < hi) for v, (lo, hi) in zip((np.abs(x), y, z), VENTRICLES, strict=True)]
         fluid = self.brain & (self.template < FLUID) & np.logical_and.reduce(inside)
-        labels, _ = library("scipy.ndimage").label(fluid)
+        labels, _ = _library("scipy.ndimage").label(fluid)
         large = np.bincount(labels[fluid]) * self.spacing**3 > LEAST
         return np.asarray(fluid & large[labels])
 
@@ -117,55 +117,55 @@ class Anatomy:
 
     def _sampled(self, volume: Volume, places: Volume) -> Volume:
         """``volume`` at ``places`` (3, ...) in voxels; 0 outside."""
-        return np.asarray(library("scipy.ndimage").map_coordinates(volume, places, order=1), np.float32)
+        return np.asarray(_library("scipy.ndimage").map_coordinates(volume, places, order=1), np.float32)
 
     @cached_property
     def _distance(self) -> Volume:
         """From the ventricles' walls, mm; negative within."""
-        away = library("scipy.ndimage").distance_transform_edt
+        away = _library("scipy.ndimage").distance_transform_edt
         found = away(~self.ventricles, self.spacing) - away(self.ventricles, self.spacing)
         return np.asarray(found, np.float32)
 
     @cached_property
     def _wall(self) -> Volume:
         """How much of the walls' push is felt, 0 to 1."""
-        return felt(self._distance / np.float32(MARGIN))
+        return _felt(self._distance / np.float32(MARGIN))
 
     @cached_property
     def _outwards(self) -> Volume:
         """The direction away from the ventricles."""
-        smooth = library("scipy.ndimage").gaussian_filter(self._distance, 3.0 / self.spacing)
+        smooth = _library("scipy.ndimage").gaussian_filter(self._distance, 3.0 / self.spacing)
         slope = np.stack(np.gradient(smooth))
         return np.asarray(slope / np.maximum(np.sqrt((slope * slope).sum(axis=0)), 1e-3), np.float32)
 
     @cached_property
     def _lobe(self) -> Volume:
         """How much a voxel belongs to a medial temporal lobe, 0 to 1."""
-        return np.asarray(sum(felt(self._radius(centre)) for centre in HIPPOCAMPI), np.float32)
+        return np.asarray(sum(_felt(self._radius(centre)) for centre in HIPPOCAMPI), np.float32)
 
     @cached_property
     def _inwards(self) -> Volume:
         """The way from the nearer lobe's centre, mm, fading at its border: what lies there comes nearer."""
-        ways = (felt(self._radius(c)) * (self._place - column(c)) for c in HIPPOCAMPI)
+        ways = (_felt(self._radius(c)) * (self._place - _column(c)) for c in HIPPOCAMPI)
         return np.asarray(sum(ways), np.float32)
 
     def _radius(self, centre: tuple[float, ...]) -> Volume:
         """Distance from a lobe's centre; 1 at its border."""
-        scaled = (self._place - column(centre)) / column(LOBE)
+        scaled = (self._place - _column(centre)) / _column(LOBE)
         return np.asarray(np.sqrt((scaled * scaled).sum(axis=0)), np.float32)
 
 
-def felt(radius: Volume) -> Volume:
+def _felt(radius: Volume) -> Volume:
     """A bump: 1 at 0, 0 from 1 on, smooth."""
     return np.asarray(np.maximum(1 - radius * radius, 0) ** 2, np.float32)
 
 
-def column(values: tuple[float, ...]) -> Volume:
+def _column(values: tuple[float, ...]) -> Volume:
     """One number per axis, to be used with places (3, ...)."""
     return np.array(values, np.float32).reshape(3, 1, 1, 1)
 
 
-def library(name: str) -> Any:
+def _library(name: str) -> Any:
     """A module of nilearn or SciPy; raises NetpartError where it is missing."""
     try:
         return import_module(name)

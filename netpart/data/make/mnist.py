@@ -39,7 +39,7 @@ def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
 def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
     """Reads an IDX file of unsigned bytes with so many axes. Raises DataError if it is anything else."""
     header = 4 * (1 + axes)
-    with unpacked(path) as file:
+    with _unpacked(path) as file:
         head = file.read(header) if file_length(path) else b""
         if len(head) < header or head[:4] != bytes((0, 0, _UINT8, axes)):
             magic = head[:4].hex() or "an empty file"
@@ -56,7 +56,7 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[BinaryIO]:
+def _unpacked(path: Path) -> Iterator[BinaryIO]:
     """The file at ``path``, as it was before gzip if its name ends in .gz. Raises DataError."""
     try:
         with open_file(path) as file:

@@ -69,14 +69,14 @@ def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -
     people = list(cohort(subjects, seed))
     for person in people:
         brain = anatomy.ill(Disease(PUSH * person.atrophy, SHRINK * person.atrophy, WEAKEN * person.loss))
-        save_volume(folder / person.file, scanned(anatomy, brain, seed, person.number), anatomy.affine)
+        save_volume(folder / person.file, _scanned(anatomy, brain, seed, person.number), anatomy.affine)
         rows.append([person.file, person.group, "test" if person.test else "train", f"{anatomy.fluid(brain):.3f}"])
-    write_table(folder / "subjects.csv", [["path", "class", "split", "fluid_ml"], *rows])
+    _write_table(folder / "subjects.csv", [["path", "class", "split", "fluid_ml"], *rows])
     for task, classes in TASKS.items():
         for split in ("train", "test"):
             those = [p for p in people if p.group in classes and p.test == (split == "test")]
             listed = [[p.file, classes.index(p.group)] for p in those]
-            write_table(folder / f"{task}-{split}.csv", [["path", "label"], *listed])
+            _write_table(folder / f"{task}-{split}.csv", [["path", "label"], *listed])
     return len(people)
 
 
@@ -102,7 +102,7 @@ def spread(count: int, seed: int, stream: int) -> NDArray[np.float64]:
     return quantiles[np.argsort(stream_bits(seed, 2**32 + stream, 0).random_raw(count), kind="stable")]
 
 
-def scanned(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> NDArray[np.int16]:
+def _scanned(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> NDArray[np.int16]:
     """The scan of person ``number`` with ``brain``: int16, 0 around it."""
     bits = stream_bits(seed, 2**33, number)
     seen = anatomy.varied(brain, bits, BEND, SIZE)
@@ -114,7 +114,7 @@ def scanned(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> NDArray[
     return np.where(around, 0, np.maximum(np.rint(seen), 1)).astype(np.int16)
 
 
-def write_table(path: Path, rows: list[list[object]]) -> None:
+def _write_table(path: Path, rows: list[list[object]]) -> None:
     """Writes a CSV file, all of it or nothing."""
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)

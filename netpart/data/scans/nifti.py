@@ -33,8 +33,8 @@ class Scan:
             raise DataError(f"{path}: expected a volume of three axes, got shape {image.shape}; extract one volume")
         self._proxy, self._raw = image.dataobj, image.shape
         orientation = import_module("nibabel.orientations")
-        with readable(path, "an affine that turns and scales three axes"):
-            self._turn = directions(orientation.io_orientation(image.affine))
+        with _readable(path, "an affine that turns and scales three axes"):
+            self._turn = _directions(orientation.io_orientation(image.affine))
             self.affine: NDArray[np.float64] = image.affine @ orientation.inv_ornt_aff(self._turn, image.shape[:3])
         self._order = np.argsort(self._turn[:, 0])
         self.shape: Shape = tuple(int(image.shape[axis]) for axis in self._order)
@@ -45,7 +45,7 @@ class Scan:
         for axis, (lo, hi) in zip(self._order, box, strict=True):
             end = self._raw[axis]
             slices[axis] = slice(lo, hi) if self._turn[axis, 1] > 0 else slice(end - hi, end - lo)
-        with readable(self.path, f"{self._raw} voxels"):
+        with _readable(self.path, f"{self._raw} voxels"):
             check_length(self.path, size(box) * self._proxy.dtype.itemsize)
             found = np.asarray(self._proxy[tuple(slices)], dtype)
         found = found.transpose(self._order)
@@ -69,7 +69,7 @@ def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
     """Writes a volume of three axes as a NIfTI file (gzipped if its name ends in .gz), all of it or nothing."""
     from netpart.data.atomic import atomic_file
 
-    image = nibabel().Nifti1Image(values, affine)
+    image = _nibabel().Nifti1Image(values, affine)
     content = image.to_bytes()
     with atomic_file(path) as file:
         if path.suffix == ".gz":
@@ -79,7 +79,7 @@ def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
         file.write(content)
 
 
-def nibabel() -> Any:
+def _nibabel() -> Any:
     """The library that reads NIfTI; raises NetpartError where it is missing."""
     try:
         return import_module("nibabel")
@@ -88,7 +88,7 @@ def nibabel() -> Any:
 
 
 def _load(path: Path) -> Any:
-    library = nibabel()
+    library = _nibabel()
     try:
         file_length(path)  # nibabel would wait for a pipe
     except FileNotFoundError:
@@ -96,11 +96,11 @@ def _load(path: Path) -> Any:
         raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
     except OSError as error:
         raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {came(error)}") from error
-    with readable(path, "a NIfTI file (.nii or .nii.gz)"):
+    with _readable(path, "a NIfTI file (.nii or .nii.gz)"):
         return library.load(path, mmap=False)
 
 
-def directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
+def _directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
     """``orientation`` of nibabel, (3, 2): per axis of a file the axis of the world, and 1 or -1. Raises ValueError for
     an axis that has no direction."""
     if not np.isfinite(orientation).all():
@@ -109,7 +109,7 @@ def directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
 
 
 @contextmanager
-def readable(path: Path, expected: str) -> Iterator[None]:
+def _readable(path: Path, expected: str) -> Iterator[None]:
     """Turns what nibabel raises for a damaged file, which is any exception at all, into a DataError that names it."""
     try:
         yield

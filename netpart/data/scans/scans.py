@@ -87,7 +87,7 @@ class Scans(RowSource):
 
     def _resampled(self, record: int, box: Region) -> NDArray[Any]:
         scan = Scan(self._table[record].path)
-        parts = [taps(n, m, *ends, self._dtype) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)]
+        parts = [_taps(n, m, *ends, self._dtype) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)]
         found = scan.read(tuple((first, first + weights.shape[1]) for first, weights in parts), self._dtype)
         if self._normalise:
             mean, deviation = map(self._dtype.type, self._moments_of(record, scan))
@@ -104,7 +104,7 @@ class Scans(RowSource):
 
 
 @lru_cache(maxsize=64)
-def taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any]) -> tuple[int, NDArray[Any]]:
+def _taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any]) -> tuple[int, NDArray[Any]]:
     """Elements ``lo`` to ``hi`` of an axis resized to ``target``: the first source element that matters, and the
     weights (hi − lo, elements) of it and those behind it."""
     weights = interpolation(source, target, dtype)[lo:hi]

@@ -52,7 +52,7 @@ class Scratch:
 
     def _opened(self) -> int:
         try:
-            file = TemporaryFile(dir=folder(), buffering=0)  # noqa: SIM115
+            file = TemporaryFile(dir=_folder(), buffering=0)  # noqa: SIM115
         except OSError as error:
             raise self._refused(error) from error
         finalize(self, file.close)
@@ -61,9 +61,9 @@ class Scratch:
     def _refused(self, error: OSError) -> DataError:
         needs = f"{self.nbytes / 2**20:.1f} MiB of scans"
         hint = "let TMPDIR name a folder that has room, or lower cache_mib"
-        return DataError(f"{folder()}: expected room for {needs}, got {came(error)}; {hint}")
+        return DataError(f"{_folder()}: expected room for {needs}, got {came(error)}; {hint}")
 
 
-def folder() -> str:
+def _folder() -> str:
     """Where the files are."""
     return os.environ.get("TMPDIR", FOLDER)

@@ -36,9 +36,9 @@ class RecordCache:
     def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Elements (records, *crop) and labels (records,) of the numbered records, to be read only."""
         if not self.kept:
-            return self._fresh(numbers(records), crop)
+            return self._fresh(_numbers(records), crop)
         if not self._complete:
-            self._complete_with(numbers(records))
+            self._complete_with(_numbers(records))
         return self._values[(records, *crop)], self._labels[records]
 
     def _complete_with(self, records: NDArray[np.int64]) -> None:
@@ -69,6 +69,6 @@ class RecordCache:
             raise DataError(f"{self._store.place(record)}: {error}") from error
 
 
-def numbers(records: Records) -> NDArray[np.int64]:
+def _numbers(records: Records) -> NDArray[np.int64]:
     """The numbers one by one."""
     return np.arange(records.start, records.stop) if isinstance(records, slice) else records

@@ -23,7 +23,7 @@ class Store(ABC):
 
     def __init__(self, path: Path) -> None:
         self.path, self._skipped = path, 0
-        self._file = opened(path)
+        self._file = _opened(path)
         try:
             self._spans = self._scan(self._file)
         except DataError:
@@ -72,7 +72,7 @@ class Store(ABC):
         return f"{type(self).__name__}({self.path}, {len(self)} records)"
 
 
-def opened(path: Path) -> FileBytes:
+def _opened(path: Path) -> FileBytes:
     """The file at ``path``, which is not empty. Raises DataError."""
     try:
         file = FileBytes(path)

@@ -29,7 +29,7 @@ class TextStore(Store):
             stops.append(found)
         if start < file.size:
             stops.append(np.array([file.size]))
-        return lines_between(np.concatenate(stops))
+        return _lines_between(np.concatenate(stops))
 
     def key(self, record: int) -> bytes:
         """The line's number in decimal digits."""
@@ -44,7 +44,7 @@ class TextStore(Store):
         return super().value(record).removesuffix(b"\r")
 
 
-def lines_between(stops: NDArray[np.int64]) -> NDArray[np.int64]:
+def _lines_between(stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """The spans of lines that end at ``stops``, each a byte before the next one begins: (lines, 4), without keys."""
     spans = np.zeros((len(stops), 4), np.int64)
     spans[1:, 2], spans[:, 3] = stops[:-1] + 1, stops

@@ -15,7 +15,7 @@ from netpart.spec import Placement
 
 def agreeing(net: Net, placements: list[Placement], answers: Answers, plan: GradientPlan) -> list[bool]:
     """Per node: True if its replicas hold whole gradients and all they compute is bit-equal."""
-    values = equal_values(net, placements)
+    values = _equal_values(net, placements)
     agree = [False] * len(net.nodes)
     for node in reversed(net.nodes):
         placement = placements[node.index]
@@ -23,11 +23,11 @@ def agreeing(net: Net, placements: list[Placement], answers: Answers, plan: Grad
             continue
         demands = [[d for d in of_shard if d.gradient] for of_shard in merged(answers.demands[node.index])]
         summed = placement.alone or plan.reduced[node.index] or node.layer.is_loss
-        agree[node.index] = summed or equal_sums(placement, placements, demands, agree)
+        agree[node.index] = summed or _equal_sums(placement, placements, demands, agree)
     return agree
 
 
-def equal_values(net: Net, placements: list[Placement]) -> list[bool]:
+def _equal_values(net: Net, placements: list[Placement]) -> list[bool]:
     """Per node: True if every shard that holds an element of the output holds the same bits."""
     equal: list[bool] = []
     for node in net.nodes:
@@ -36,7 +36,7 @@ def equal_values(net: Net, placements: list[Placement]) -> list[bool]:
     return equal
 
 
-def equal_sums(
+def _equal_sums(
     placement: Placement, placements: list[Placement], demands: list[list[Demand]], agree: list[bool]
 ) -> bool:
     """True if every replica of a class adds up the same gradients in the same order, or only two of them."""

@@ -21,15 +21,15 @@ def collect(graph: Graph) -> None:
     several = {key: parts for key, parts in arrivals.items() if len(parts) > 1}
     if not several:
         return
-    readers = readers_of(graph)
+    readers = _readers_of(graph)
     for parts in several.values():
-        for group in apart(parts):
-            found = recognise(graph, group, readers)
+        for group in _apart(parts):
+            found = _recognise(graph, group, readers)
             if found is not None:
                 graph.collectives.append(found)
 
 
-def readers_of(graph: Graph) -> Readers:
+def _readers_of(graph: Graph) -> Readers:
     """Who reads the receiving half of each bridge."""
     readers: Readers = {}
     for part in graph.parts:
@@ -39,7 +39,7 @@ def readers_of(graph: Graph) -> Readers:
     return readers
 
 
-def apart(parts: list[Part]) -> list[list[Part]]:
+def _apart(parts: list[Part]) -> list[list[Part]]:
     """Bridges in groups whose workers have nothing to do with each other."""
     leader: dict[int, int] = {}
 
@@ -49,53 +49,53 @@ def apart(parts: list[Part]) -> list[list[Part]]:
         return worker
 
     for part in parts:
-        leader[find(source(part).worker)] = find(part.worker)
+        leader[find(_source(part).worker)] = find(part.worker)
     groups: dict[int, list[Part]] = {}
     for part in parts:
         groups.setdefault(find(part.worker), []).append(part)
     return list(groups.values())
 
 
-def source(arrival: Part) -> Part:
+def _source(arrival: Part) -> Part:
     """The sending half of a bridge."""
     return arrival.feeds[0].part
 
 
-def recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collective | None:
+def _recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collective | None:
     """The collective that the bridges of one tensor among some workers form, marked on its parts."""
-    pairs = {(source(a).worker, a.worker): a for a in arrivals}
-    outlets = {source(a).worker: source(a).feeds[0].part for a in arrivals}
+    pairs = {(_source(a).worker, a.worker): a for a in arrivals}
+    outlets = {_source(a).worker: _source(a).feeds[0].part for a in arrivals}
     one_way = {a.feeds[0].gradient for a in arrivals}
-    alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1 and all(map(is_plain, arrivals))
-    alike = alike and (one_way == {False} or all(returns_all(r) for a in arrivals for r in readers.get(a.index, [])))
+    alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1 and all(map(_is_plain, arrivals))
+    alike = alike and (one_way == {False} or all(_returns_all(r) for a in arrivals for r in readers.get(a.index, [])))
     spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
     if (
         not alike
         or spec.dtype == RECORD
-        or any(source(a).feeds[0].part is not outlets[s] for (s, _), a in pairs.items())
+        or any(_source(a).feeds[0].part is not outlets[s] for (s, _), a in pairs.items())
     ):
         return None
     addends = len(graph.placements[arrivals[0].node].terms) > 1
     regions = {worker: graph.held(outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
     shape = added_up(pairs, regions, readers) if addends else spread(pairs, regions, readers)
-    return None if shape is None else mark(graph, arrivals, readers, *shape)
+    return None if shape is None else _mark(graph, arrivals, readers, *shape)
 
 
-def returns_all(reader: Part) -> bool:
+def _returns_all(reader: Part) -> bool:
     """True unless a Concate returns the gradient of some of its boxes and keeps that of others."""
     return reader.kind != CONCATE or len({feed.gradient for feed in reader.feeds}) == 1
 
 
-def is_plain(arrival: Part) -> bool:
+def _is_plain(arrival: Part) -> bool:
     """True for a bridge that brings what it is sent, which is what its sending half reads."""
-    sender = source(arrival)
+    sender = _source(arrival)
     return len(sender.feeds) == 1 and arrival.region == sender.region == sender.feeds[0].region
 
 
-def mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Pattern) -> Collective:
+def _mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Pattern) -> Collective:
     """Makes the Collective and tells its parts: the bridges, and the Sums that take all they add up from it."""
     kind, members, blocks, region = pattern
-    sent = [source(a) for a in arrivals]
+    sent = [_source(a) for a in arrivals]
     first, last = min(p.index for p in sent), max(a.index for a in arrivals)
     sums = [r for a in arrivals for r in readers.get(a.index, []) if r.kind == SUM] if kind in SUMMING else []
     last = max([last, *(s.index for s in sums)])
@@ -103,14 +103,14 @@ def mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Patter
     name = layer.name + (f".{layer.output_names[sent[0].output]}" if sent[0].output else "")
     back = arrivals[0].feeds[0].gradient
     dtype = layer.outputs[sent[0].output].dtype
-    count = moved(kind, len(members), region, arrivals)
+    count = _moved(kind, len(members), region, arrivals)
     found = Collective(kind, name, dtype, members, blocks, region, back, first, last, count)
     for part in (*sent, *arrivals, *sums):
         part.collective = found
     return found
 
 
-def moved(kind: str, members: int, region: Region, arrivals: list[Part]) -> int:
+def _moved(kind: str, members: int, region: Region, arrivals: list[Part]) -> int:
     """Elements that all members send together, forward; the same return where the gradient does."""
     if kind in (ALL_TO_ALL, REDUCE_SCATTER):
         return sum(size(a.region) for a in arrivals)

@@ -70,7 +70,7 @@ class Rewrite:
             part.term = shard.term
             self.shards[-1].append(self.add(part, [f for f in inputs if f is not None]))
         if node.layer.metrics:
-            own_boxes(placement, self.shards[-1])
+            _own_boxes(placement, self.shards[-1])
 
     def joined(self, node: Node, j: int, k: int, feeds: Feeds) -> Feed | None:
         """The one edge that feeds input ``k`` of shard ``j``, through a Concate or Sum if there are several."""
@@ -175,7 +175,7 @@ def carried(groups: dict[tuple[int, Region], list[T]]) -> dict[tuple[int, Region
     return joined
 
 
-def own_boxes(placement: Placement, shards: list[Part]) -> None:
+def _own_boxes(placement: Placement, shards: list[Part]) -> None:
     """Lets each element of a loss count once: in the first shard that holds it (D10)."""
     done: list[Region] = []
     for part in shards:

@@ -35,13 +35,13 @@ def plan_gradients(net: Net, placements: list[Placement], answers: Answers) -> G
         demands = [[d for d in of_shard if d.gradient] for of_shard in merged(answers.demands[node.index])]
         if placement.alone:
             full[node.index] = True
-            mute_replicas(placement, placements, demands, full, own_worker=True)
+            _mute_replicas(placement, placements, demands, full, own_worker=True)
             continue
-        paired = placement.exact and is_paired(placement, placements, demands, full)
+        paired = placement.exact and _is_paired(placement, placements, demands, full)
         reduced[node.index] = placement.exact and placement.sum_gradient and not paired and not node.layer.is_loss
         full[node.index] = paired or reduced[node.index] or (placement.exact and node.layer.is_loss)
         if not paired:
-            mute_replicas(placement, placements, demands, full, own_worker=False)
+            _mute_replicas(placement, placements, demands, full, own_worker=False)
     return GradientPlan(full, reduced)
 
 
@@ -58,7 +58,9 @@ def reader_class(placements: list[Placement], d: Demand) -> tuple[Region, Region
     return shard.region, shard.term
 
 
-def is_paired(placement: Placement, placements: list[Placement], demands: list[list[Demand]], full: list[bool]) -> bool:
+def _is_paired(
+    placement: Placement, placements: list[Placement], demands: list[list[Demand]], full: list[bool]
+) -> bool:
     """True if all readers are full and every replica of a class meets each reader class exactly once."""
     if not all(full[d.reader] for of_shard in demands for d in of_shard):
         return False
@@ -69,7 +71,7 @@ def is_paired(placement: Placement, placements: list[Placement], demands: list[l
     return True
 
 
-def mute_replicas(
+def _mute_replicas(
     placement: Placement, placements: list[Placement], demands: list[list[Demand]], full: list[bool], own_worker: bool
 ) -> None:
     """Lets one member of each full reader class send back, for each box: on the source's worker, or else the first.

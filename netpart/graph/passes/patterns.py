@@ -38,7 +38,7 @@ def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
     if len(regions) == 1 and everything:
         ((root, region),) = regions.items()
         return BROADCAST, (root, *targets), (), region
-    if not complete(pairs, regions, targets) or not tile(regions.values()):
+    if not _complete(pairs, regions, targets) or not _tile(regions.values()):
         return None
     if everything:
         return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
@@ -46,18 +46,18 @@ def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
     wanted = {t: r.region for t, r in sorted(joins, key=lambda j: j[0])}
     if set(regions) != set(wanted) or any(r.kind != CONCATE or r.region != wanted[t] for t, r in joins):
         return None
-    if not tile(wanted.values()):
+    if not _tile(wanted.values()):
         return None
     blocks = tuple(intersect(mine, need) for mine in regions.values() for need in wanted.values())
     return ALL_TO_ALL, tuple(targets), blocks, hull(list(regions.values()))
 
 
-def complete(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:
+def _complete(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:
     """True if every source is a target too and sends to every other target."""
     return set(sources) <= set(targets) and set(pairs) == {(s, t) for s in sources for t in targets if s != t}
 
 
-def tile(regions: Iterable[Region]) -> bool:
+def _tile(regions: Iterable[Region]) -> bool:
     """True if the regions are disjoint and fill their hull."""
     boxes = list(regions)
     disjoint = not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
@@ -72,7 +72,7 @@ def added_up(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None
         return None
     counts = {t: sum(u == t for _, u in pairs) for t in wanted}
     everyone = [(t, a, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [a])]
-    if not all(is_total(r, a, counts[t]) and (t not in regions or len(r.feeds) > counts[t]) for t, a, r in everyone):
+    if not all(_is_total(r, a, counts[t]) and (t not in regions or len(r.feeds) > counts[t]) for t, a, r in everyone):
         return None
     if len(wanted) == 1:
         (root,) = wanted
@@ -86,7 +86,7 @@ def added_up(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None
     return REDUCE_SCATTER, tuple(regions), tuple(wanted.get(s) for s in regions), whole
 
 
-def is_total(reader: Part, arrival: Part, count: int) -> bool:
+def _is_total(reader: Part, arrival: Part, count: int) -> bool:
     """True if ``reader`` adds up what ``count`` bridges bring and at most one addend of its own worker, each once and
     whole, and its gradient goes back to all or to one."""
     back, came = {f.gradient for f in reader.feeds}, [f.part for f in reader.feeds if f.part.kind == BRIDGE_DST]

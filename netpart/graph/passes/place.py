@@ -34,7 +34,7 @@ def place(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) 
     interned: dict[Placement, Placement] = {}
     for node in net.nodes:
         with faults.noted():
-            rows = rows_of(node, net, full_rows or net.rows)
+            rows = _rows_of(node, net, full_rows or net.rows)
             placement = place_node(node, conf, workers, rows, net.phase, placed.fallbacks)
             placed.placements.append(interned.setdefault(placement, placement))
     faults.refuse()
@@ -42,7 +42,7 @@ def place(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) 
     return placed
 
 
-def rows_of(node: Node, net: Net, full_rows: int) -> int:
+def _rows_of(node: Node, net: Net, full_rows: int) -> int:
     """The rows that a layer has of the whole mini-batch: those behind a kSlice of the batch have fewer."""
     shape = node.layer.output.shape
     return full_rows * shape[0] // net.rows if shape else full_rows

@@ -25,7 +25,7 @@ def served(partition: Partition) -> Partition:
 def serve(partition: Partition, servers: int) -> Partition:
     """``partition`` with its parameters on ``servers`` more workers: from the largest piece on, each goes to whoever
     has least."""
-    found = sorted(cells(partition.holdings, servers), key=lambda cell: -size(cell[1]))
+    found = sorted(_cells(partition.holdings, servers), key=lambda cell: -size(cell[1]))
     loads, made = [0] * servers, list[Piece]()
     for number, (parameter, box, holders) in enumerate(found):
         server = loads.index(min(loads))
@@ -37,7 +37,7 @@ def serve(partition: Partition, servers: int) -> Partition:
     return replace(partition, workers=workers, holdings=holdings, servers=servers, pieces=made)
 
 
-def cells(holdings: Sequence[Sequence[Holding]], servers: int) -> Iterator[tuple[Parameter, Region, tuple[int, ...]]]:
+def _cells(holdings: Sequence[Sequence[Holding]], servers: int) -> Iterator[tuple[Parameter, Region, tuple[int, ...]]]:
     """The parameters in boxes that are no larger than a server's share, each with who holds it."""
     held: dict[str, list[tuple[int, Holding]]] = {}
     for worker, of_worker in enumerate(holdings):

@@ -71,18 +71,18 @@ def synchronise(
     """
     plan = ParameterPlan([[] for _ in range(workers)])
     cells: dict[str, list[Located]] = {}
-    for parameter, uses in gather_uses(graphs).items():
-        held = {w: disjoint_hulls(boxes) for w, boxes in needed_boxes(uses).items()}
+    for parameter, uses in _gather_uses(graphs).items():
+        held = {w: disjoint_hulls(boxes) for w, boxes in _needed_boxes(uses).items()}
         for worker, boxes in held.items():
             plan.holdings[worker] += [Holding(parameter, box) for box in boxes]
-        cells[parameter.name] = locate(parameter, uses, held)
+        cells[parameter.name] = _locate(parameter, uses, held)
     plan.trained = {p.name for g in graphs for node in g.net.nodes if g.net.trained[node.index] for p in node.params}
-    ready = summed_cells(cells)
-    plan.buckets = bucketed(ready, itemsize, first_bucket, shard(ready, plan.holdings, least))
+    ready = _summed_cells(cells)
+    plan.buckets = _bucketed(ready, itemsize, first_bucket, shard(ready, plan.holdings, least))
     return plan
 
 
-def gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
+def _gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
     """Every need of every parameter, keyed by name over all graphs; marks contributing parts as training."""
     uses: dict[str, list[Use]] = {}
     named: dict[str, Parameter] = {}
@@ -96,11 +96,11 @@ def gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
             for slot, (parameter, (box, _)) in enumerate(zip(node.params, pairs, strict=True)):
                 named.setdefault(parameter.name, parameter)
                 if box is not None:
-                    uses.setdefault(parameter.name, []).append(use_of(graphs, g, part, slot, box))
+                    uses.setdefault(parameter.name, []).append(_use_of(graphs, g, part, slot, box))
     return {named[name]: found for name, found in uses.items()}
 
 
-def use_of(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: Region) -> Use:
+def _use_of(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: Region) -> Use:
     """The need of ``box`` of one parameter by a part of graph ``g``."""
     graph, node = graphs[g], graphs[g].net.nodes[part.node]
     running = [spec.running is not None for spec in node.layer.params]
@@ -111,7 +111,7 @@ def use_of(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: Region) 
     return Use(part, slot, box, (g, part.node, part.region, part.term, together), full, agrees, names)
 
 
-def needed_boxes(uses: list[Use]) -> dict[int, list[Region]]:
+def _needed_boxes(uses: list[Use]) -> dict[int, list[Region]]:
     """The boxes that each worker needs, workers in ascending order."""
     needed: dict[int, list[Region]] = {}
     for u in sorted(uses, key=lambda u: u.part.worker):
@@ -119,23 +119,23 @@ def needed_boxes(uses: list[Use]) -> dict[int, list[Region]]:
     return needed
 
 
-def summed_cells(cells: dict[str, list[Located]]) -> list[Ready]:
+def _summed_cells(cells: dict[str, list[Located]]) -> list[Ready]:
     """What is to be summed, when its last contribution is made. Mutes all but one of each class of full replicas
     wherever they add to a sum, in all their parameters: the weight and the bias of a layer are one computation."""
-    mute_replicas(summed_parameters(cells), cells)
+    _mute_replicas(_summed_parameters(cells), cells)
     found: list[Ready] = []
     for located in cells.values():
         for c in located:
             training = [u.part.index for u in c.users if u.part.trains[u.slot]]
-            if len(c.workers) > 1 and training and not is_whole_everywhere(c):
+            if len(c.workers) > 1 and training and not _is_whole_everywhere(c):
                 found.append((-min(training), c.workers, c.cell))
     return found
 
 
-def summed_parameters(cells: dict[str, list[Located]]) -> set[str]:
+def _summed_parameters(cells: dict[str, list[Located]]) -> set[str]:
     """Names of the parameters that not every holder can make whole by itself, and of all in the same replicas."""
     summed: set[str] = set()
-    waiting = [name for name, located in cells.items() if not all(is_whole_everywhere(c) for c in located)]
+    waiting = [name for name, located in cells.items() if not all(_is_whole_everywhere(c) for c in located)]
     while waiting:
         name = waiting.pop()
         if name in cells and name not in summed:
@@ -144,7 +144,7 @@ def summed_parameters(cells: dict[str, list[Located]]) -> set[str]:
     return summed
 
 
-def mute_replicas(summed: set[str], cells: dict[str, list[Located]]) -> None:
+def _mute_replicas(summed: set[str], cells: dict[str, list[Located]]) -> None:
     """Lets the first of each class of full replicas add its gradients to the sums, for all of them."""
     first: dict[Group, Part] = {}
     for name in cells:
@@ -153,7 +153,7 @@ def mute_replicas(summed: set[str], cells: dict[str, list[Located]]) -> None:
                 u.part.trains = tuple(t and slot not in u.group[-1] for slot, t in enumerate(u.part.trains))
 
 
-def locate(parameter: Parameter, uses: list[Use], held: dict[int, list[Region]]) -> list[Located]:
+def _locate(parameter: Parameter, uses: list[Use], held: dict[int, list[Region]]) -> list[Located]:
     """The cells of one parameter."""
     boxes = {u.box for u in uses} | {box for of_worker in held.values() for box in of_worker}
     return [
@@ -167,7 +167,7 @@ def holders(held: dict[int, list[Region]], box: Region) -> tuple[int, ...]:
     return tuple(w for w, boxes in held.items() if any(contains(b, box) for b in boxes))
 
 
-def is_whole_everywhere(cell: Located) -> bool:
+def _is_whole_everywhere(cell: Located) -> bool:
     """True if every worker that holds the cell gets all of the same contributions, bit by bit, by itself."""
     training = [u for u in cell.users if u.part.trains[u.slot]]
     if len(cell.workers) == 1 or not training:
@@ -178,7 +178,7 @@ def is_whole_everywhere(cell: Located) -> bool:
     return all(u.agrees for u in training) and all(m == made[cell.workers[0]] for m in made.values())
 
 
-def bucketed(ready: list[Ready], itemsize: int, first_bucket: int, alone: set[Cell]) -> list[Bucket]:
+def _bucketed(ready: list[Ready], itemsize: int, first_bucket: int, alone: set[Cell]) -> list[Bucket]:
     """Packs cells of the same workers, in order of readiness; buckets are ordered by their last cell. Those to be left
     ``alone`` have buckets of their own, which are sharded."""
     by_workers: dict[tuple[int, ...], list[tuple[int, Cell]]] = {}

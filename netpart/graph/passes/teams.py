@@ -31,10 +31,10 @@ def join_teams(graphs: Sequence[Graph]) -> None:
     of_worker = tuple(find(worker) for worker in range(len(above)))
     for graph in graphs:
         graph.teams = Teams(of_worker, tuple(of_worker[p.shards[0].worker] for p in graph.placements))
-        part_between_teams(graph)
+        _part_between_teams(graph)
 
 
-def part_between_teams(graph: Graph) -> None:
+def _part_between_teams(graph: Graph) -> None:
     """Leaves collectives between teams to their single bridges: a member waits for all others to start, and teams are
     at different micro-batches. The bytes are the same."""
     of_worker = graph.teams.of_worker

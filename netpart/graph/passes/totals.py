@@ -41,24 +41,24 @@ class Asked:
 
 def ask_with_totals(net: Net, placements: list[Placement], workers: int) -> Asked:
     """Asks ``net``, with a total behind every layer where that sends less."""
-    direct = asked(net, placements, workers)
-    able = [node.index for node in net.nodes if len(readers(net, placements, node)) >= FEWEST]
+    direct = _asked(net, placements, workers)
+    able = [node.index for node in net.nodes if len(_readers(net, placements, node)) >= FEWEST]
     if not able:
         return direct
-    trial = asked(*insert(net, placements, able), workers)
-    better = [index for index in able if moved(trial, net.nodes[index].name) < moved(direct, net.nodes[index].name)]
+    trial = _asked(*_insert(net, placements, able), workers)
+    better = [index for index in able if _moved(trial, net.nodes[index].name) < _moved(direct, net.nodes[index].name)]
     if len(better) == len(able):
         return trial
-    return asked(*insert(net, placements, better), workers) if better else direct
+    return _asked(*_insert(net, placements, better), workers) if better else direct
 
 
-def asked(net: Net, placements: list[Placement], workers: int) -> Asked:
+def _asked(net: Net, placements: list[Placement], workers: int) -> Asked:
     """Asks ``net`` and plans its gradients."""
     answers = ask(net, placements, workers)
     return Asked(net, placements, answers, plan_gradients(net, placements, answers))
 
 
-def readers(net: Net, placements: list[Placement], node: Node) -> tuple[int, ...]:
+def _readers(net: Net, placements: list[Placement], node: Node) -> tuple[int, ...]:
     """The workers that read ``node``, ascending, if its parts compute addends; else none."""
     if len(placements[node.index].terms) < 2:
         return ()
@@ -66,18 +66,18 @@ def readers(net: Net, placements: list[Placement], node: Node) -> tuple[int, ...
     return tuple(sorted({w for n in reading for w in placements[n.index].workers}))
 
 
-def moved(found: Asked, name: str) -> int:
+def _moved(found: Asked, name: str) -> int:
     """Elements that cross workers on their way from layer ``name`` to its readers, and back."""
     node = found.net.by_name[name]
     behind = node.index + 1
     total = [behind] if behind < len(found.net.nodes) and is_total(found.net.nodes[behind]) else []
-    return sum(crossing(found, index) for index in [node.index, *total])
+    return sum(_crossing(found, index) for index in [node.index, *total])
 
 
-def crossing(found: Asked, index: int) -> int:
+def _crossing(found: Asked, index: int) -> int:
     """Elements that leave the shards of one node for other workers, and whose gradients return."""
-    sent = list(journeys(found, index))
-    if is_all_reduce(found.placements[index], sent):
+    sent = list(_journeys(found, index))
+    if _is_all_reduce(found.placements[index], sent):
         _, _, box, gradient = sent[0]
         return 2 * (len(found.placements[index].shards) - 1) * size(box) * (1 + gradient)
     return sum(size(box) * (1 + gradient) for _, _, box, gradient in sent)
@@ -87,7 +87,7 @@ Journey = tuple[int, int, Region, bool]
 """From one worker to another, what, and whether its gradient returns."""
 
 
-def journeys(found: Asked, index: int) -> Iterator[Journey]:
+def _journeys(found: Asked, index: int) -> Iterator[Journey]:
     """What leaves the shards of one node for other workers, each region once."""
     for shard, demands in zip(found.placements[index].shards, found.answers.demands[index][0], strict=True):
         groups: dict[tuple[int, Region], list[bool]] = {}
@@ -98,7 +98,7 @@ def journeys(found: Asked, index: int) -> Iterator[Journey]:
                 yield shard.worker, worker, box, any(gradients)
 
 
-def is_all_reduce(placement: Placement, sent: list[Journey]) -> bool:
+def _is_all_reduce(placement: Placement, sent: list[Journey]) -> bool:
     """True if every worker adds up all of every addend, an all-reduce to ``collect``: 2(N-1)|T|."""
     workers, regions = placement.workers, {s.region for s in placement.shards}
     everyone = [(s, t) for s in workers for t in workers if s != t]
@@ -106,10 +106,10 @@ def is_all_reduce(placement: Placement, sent: list[Journey]) -> bool:
     return alike and len(workers) == len(placement.shards) and sorted((s, t) for s, t, *_ in sent) == everyone
 
 
-def insert(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:
+def _insert(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:
     """``net`` with totals behind some of its nodes, and their placements: evenly over the workers that read them."""
     grown, placed = insert_totals(net, behind), iter(placements)
-    spread = iter([even(net.nodes[i].layer.output.shape, readers(net, placements, net.nodes[i])) for i in behind])
+    spread = iter([even(net.nodes[i].layer.output.shape, _readers(net, placements, net.nodes[i])) for i in behind])
     return grown, [next(spread if is_total(node) else placed) for node in grown.nodes]
 
 
@@ -127,11 +127,11 @@ def insert_totals(net: Net, behind: Sequence[int]) -> Net:
         nodes.append(replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params)))
         if node.index in behind:
             read[node.index] = len(nodes)
-            nodes.append(total_of(net, nodes[-1]))
+            nodes.append(_total_of(net, nodes[-1]))
     return replace(net, nodes=nodes, totals=tuple(behind))
 
 
-def total_of(net: Net, node: Node) -> Node:
+def _total_of(net: Net, node: Node) -> Node:
     """The total behind ``node``."""
     name = f"total-{node.name}"
     while name in net.by_name:

@@ -15,7 +15,7 @@ class Choices:
     """Names by question, for as long as ``versions`` (of libraries and devices) stay as they are."""
 
     def __init__(self, kind: str, versions: Sequence[str]) -> None:
-        self.folder = cache_folder() / kind / digest("\n".join(versions))
+        self.folder = _cache_folder() / kind / _digest("\n".join(versions))
 
     def get(self, question: str) -> str | None:
         """What was chosen; None where nothing was, or what is there cannot be read."""
@@ -35,17 +35,17 @@ class Choices:
             partial.replace(file)
 
     def _file(self, question: str) -> Path:
-        return self.folder / f"{digest(question)}.json"
+        return self.folder / f"{_digest(question)}.json"
 
     def __repr__(self) -> str:
         return f"Choices({self.folder})"
 
 
-def cache_folder() -> Path:
+def _cache_folder() -> Path:
     """Where the user keeps what can be computed again: $XDG_CACHE_HOME/netpart."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "netpart")
 
 
-def digest(text: str) -> str:
+def _digest(text: str) -> str:
     """A name for ``text`` that a file can have."""
     return blake2b(text.encode(), digest_size=12).hexdigest()

@@ -90,7 +90,7 @@ class Combine(combine.Combine, Moves):
         target, *kept = views(along(dst, left), *(along(x, left) for x in operands))
         summed = views(*(along(x, gone) for x in operands))
         outer, inner = prod(shape[axis] for axis in left), prod(shape[axis] for axis in gone)
-        block = shares(nearest(kept[0]) < nearest(summed[0]), inner)
+        block = _shares(_nearest(kept[0]) < _nearest(summed[0]), inner)
         grid = -(-outer // block[0]), 1
         parts = max(1, min(BUSY // grid[0], inner // (block[1] * LONG)))
         spare = Scratch((parts * outer if parts > 1 else 0,), self.dtype)
@@ -100,12 +100,12 @@ class Combine(combine.Combine, Moves):
         return self.launches(fold, rest)
 
 
-def nearest(view: View) -> int:
+def _nearest(view: View) -> int:
     """The distance of neighbours on the last axis of ``view``."""
     return abs(int(view.value["stride"][int(view.value["rank"]) - 1]))
 
 
-def shares(across: bool, inner: int) -> tuple[int, int]:
+def _shares(across: bool, inner: int) -> tuple[int, int]:
     """Threads of a block along what is kept and along the ``inner`` elements that are added up.
 
     Neighbours read neighbours: those of what is kept if ``across``, else of what is added up.

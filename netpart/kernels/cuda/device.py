@@ -51,7 +51,7 @@ class Device:
     def function(self, file: str, name: str, real: Any, defines: tuple[str, ...] = ()) -> Any:
         """The kernel ``name`` of ``source/file`` with REAL the dtype ``real`` and ``defines`` ("NAME=value"); compiled
         once in a process."""
-        return function(self.xp, file, name, REALS[np.dtype(real).name], defines)
+        return _function(self.xp, file, name, REALS[np.dtype(real).name], defines)
 
     def slot(self, value: Callable[[int], float]) -> Array:
         """Device memory (1,), float64, that is ``value(step)`` in whatever is played of ``step``.
@@ -139,15 +139,15 @@ def pinned(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
 
 
 @cache
-def module(xp: Any, file: str, real: str, defines: tuple[str, ...] = ()) -> Any:
+def _module(xp: Any, file: str, real: str, defines: tuple[str, ...] = ()) -> Any:
     """``source/file`` compiled with REAL a ``real`` and ``defines``."""
     return xp.RawModule(code=text(file), options=(*OPTIONS, f"-DREAL={real}", *(f"-D{one}" for one in defines)))
 
 
 @cache
-def function(xp: Any, file: str, name: str, real: str, defines: tuple[str, ...] = ()) -> Any:
+def _function(xp: Any, file: str, name: str, real: str, defines: tuple[str, ...] = ()) -> Any:
     """The kernel ``name`` of ``source/file``."""
-    return module(xp, file, real, defines).get_function(name)
+    return _module(xp, file, real, defines).get_function(name)
 
 
 def text(file: str) -> str:

@@ -74,11 +74,11 @@ class Dnn:
 
     def __init__(self, device: Device) -> None:
         """Raises NetpartError with what is missing."""
-        self.cudnn, self.device, self.plans = frontend(), device, dict[Problem, Plan]()
+        self.cudnn, self.device, self.plans = _frontend(), device, dict[Problem, Plan]()
         self.handle = self.cudnn.create_handle()
         weakref.finalize(self, self.cudnn.destroy_handle, self.handle)
         self.turn(device.stream)
-        self.choices = Choices("cudnn", (*self.version, device_name(device.xp)))
+        self.choices = Choices("cudnn", (*self.version, _device_name(device.xp)))
 
     def turn(self, stream: Any) -> None:
         """Enqueues on ``stream`` from now on."""
@@ -143,7 +143,7 @@ class Dnn:
         return f"cuDNN({', '.join(self.version)}; {len(self.plans)} plans)"
 
 
-def device_name(xp: Any) -> str:
+def _device_name(xp: Any) -> str:
     """Of the current GPU."""
     return str(xp.cuda.runtime.getDeviceProperties(xp.cuda.runtime.getDevice())["name"].decode())
 
@@ -154,7 +154,7 @@ def refusal() -> str:
     return found if isinstance(found, str) else ""
 
 
-def frontend() -> Any:
+def _frontend() -> Any:
     """cuDNN's frontend. Raises NetpartError with what is missing."""
     found = _found()
     if isinstance(found, str):

@@ -28,7 +28,7 @@ class Dropout(dropout.Dropout, Fast):
         if not y.size:
             return NOTHING
         scale, threshold = 1 / (1 - ratio) if ratio < 1 else 0.0, ceil(ratio * 2**24)
-        arrays = views(y, x, mask, *numbers(y.shape, draw))
+        arrays = views(y, x, mask, *_numbers(y.shape, draw))
         rest = self.device.slot(number), draw.phase, *draw.key, threshold, float(scale), y.size
         return self.launch("dropout.cu", "dropout", -(-y.size // RUN), *arrays, *rest)
 
@@ -45,7 +45,7 @@ def number(step: int) -> float:
     return float(step)
 
 
-def numbers(shape: Shape, draw: Draw) -> tuple[Numbers, Numbers]:
+def _numbers(shape: Shape, draw: Draw) -> tuple[Numbers, Numbers]:
     """The global row of each element of ``shape``, and its place in the uncut row."""
     strides = [prod(draw.shape[axis + 1 :]) for axis in range(len(draw.shape))]
     start = sum(low * step for (low, _), step in zip(draw.box, strides, strict=True))

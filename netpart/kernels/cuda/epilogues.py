@@ -56,31 +56,31 @@ class Fused:
 def biased(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: bool) -> Fused | None:
     """y = a b + ``bias`` (columns of y,), and perhaps the relu of that. None: cuBLASLt does not."""
     left, right, target = Operand.of(b), Operand.of(a), Operand.of(y)
-    return None if Lie.of(target).turned else fused(blas, left, right, target, bias, BIAS_RELU if relu else BIAS)
+    return None if Lie.of(target).turned else _fused(blas, left, right, target, bias, BIAS_RELU if relu else BIAS)
 
 
 def summed(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> Fused | None:
     """y = a b and ``sums`` (columns of b,) = the rows of b, added up. None: cuBLASLt does not."""
     left, right, target = Operand.of(b), Operand.of(a), Operand.of(y)
     if Lie.of(target).turned:
-        return fused(blas, right.turned, left.turned, target.turned, sums, SUM_RIGHT)
-    return fused(blas, left, right, target, sums, SUM_LEFT)
+        return _fused(blas, right.turned, left.turned, target.turned, sums, SUM_RIGHT)
+    return _fused(blas, left, right, target, sums, SUM_LEFT)
 
 
-def fused(blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int) -> Fused | None:
+def _fused(blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int) -> Fused | None:
     """yᵀ = leftᵀ rightᵀ of matrices, as cuBLAS reads them, with an epilogue."""
     if not vector.flags.c_contiguous:
         return None
     operands, lies = (left, right, y), [Lie.of(m) for m in (left, right, y)]
     kind = y.dtype.name
-    matmul = made(blas, "MatmulDesc", Integer(blas.computes(y)), Integer(TYPES[kind]))
+    matmul = _made(blas, "MatmulDesc", Integer(blas.computes(y)), Integer(TYPES[kind]))
     for attribute, value in (
         (TURN_LEFT, Integer(lies[0].turned)), (TURN_RIGHT, Integer(lies[1].turned)), (EPILOGUE, Unsigned(epilogue)),
         (VECTOR, Pointer(vector.data.ptr)),
     ):  # fmt: skip
-        put(blas, "MatmulDesc", matmul, attribute, value)
-    layouts = [layout(blas, operand, lie) for operand, lie in zip(operands, lies, strict=True)]
-    algorithm = proposed(blas, matmul, [*layouts, layouts[-1]], [operand.address({}) for operand in (*operands, y)])
+        _put(blas, "MatmulDesc", matmul, attribute, value)
+    layouts = [_layout(blas, operand, lie) for operand, lie in zip(operands, lies, strict=True)]
+    algorithm = _proposed(blas, matmul, [*layouts, layouts[-1]], [operand.address({}) for operand in (*operands, y)])
     if algorithm is None:
         return None
     one, nothing = (ctypes.byref(SCALARS[kind](value)) for value in (1, 0))
@@ -88,28 +88,28 @@ def fused(blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, 
     return Fused(blas, operands, (matmul, one, *a, *b, nothing, *c, *c), algorithm, (vector,))
 
 
-def layout(blas: Blas, operand: Operand, lie: Lie) -> Any:
+def _layout(blas: Blas, operand: Operand, lie: Lie) -> Any:
     """How a matrix lies, for cuBLASLt column after column."""
     rows, columns = operand.shape
     extents = (rows, columns) if lie.turned else (columns, rows)
     kind = Integer(TYPES[operand.dtype.name])
-    return made(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(lie.leading))
+    return _made(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(lie.leading))
 
 
-def proposed(blas: Blas, matmul: Any, layouts: list[Any], addresses: list[int]) -> Any:
+def _proposed(blas: Blas, matmul: Any, layouts: list[Any], addresses: list[int]) -> Any:
     """The algorithm that is thought to be the fastest; None if there is none."""
-    wishes = made(blas, "MatmulPreference")
-    put(blas, "MatmulPreference", wishes, MOST_WORKSPACE, Wide(WORKSPACE))
-    put(blas, "MatmulPreference", wishes, REDUCTIONS, Unsigned(IN_ORDER))
+    wishes = _made(blas, "MatmulPreference")
+    _put(blas, "MatmulPreference", wishes, MOST_WORKSPACE, Wide(WORKSPACE))
+    _put(blas, "MatmulPreference", wishes, REDUCTIONS, Unsigned(IN_ORDER))
     for attribute, address in zip(ALIGNMENTS, addresses, strict=True):
-        put(blas, "MatmulPreference", wishes, attribute, Unsigned(min(ALIGNED, address & -address)))
+        _put(blas, "MatmulPreference", wishes, attribute, Unsigned(min(ALIGNED, address & -address)))
     result, count = (ctypes.c_uint64 * (RESULT // 8))(), Integer()
     find = blas.calls.cublasLtMatmulAlgoGetHeuristic
     refused = find(blas.handle, matmul, *layouts, wishes, Integer(1), result, ctypes.byref(count))
     return None if refused or count.value < 1 else (ctypes.c_uint64 * (ALGORITHM // 8))(*result[: ALGORITHM // 8])
 
 
-def made(blas: Blas, noun: str, *arguments: Any) -> Any:
+def _made(blas: Blas, noun: str, *arguments: Any) -> Any:
     """A descriptor, which lives as long as this pointer. Raises NetpartError where it is refused."""
     found = Pointer()
     blas.call(f"cublasLt{noun}Create", ctypes.byref(found), *arguments)
@@ -117,7 +117,7 @@ def made(blas: Blas, noun: str, *arguments: Any) -> Any:
     return found
 
 
-def put(blas: Blas, noun: str, descriptor: Any, attribute: int, value: Any) -> None:
+def _put(blas: Blas, noun: str, descriptor: Any, attribute: int, value: Any) -> None:
     """Sets an attribute of a descriptor."""
     size = Length(ctypes.sizeof(value))
     blas.call(f"cublasLt{noun}SetAttribute", descriptor, Integer(attribute), ctypes.byref(value), size)

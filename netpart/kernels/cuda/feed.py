@@ -52,7 +52,7 @@ class Lane:
         self.device, xp = verbs.device, verbs.xp
         sizes = [0 if y is None else -(-int(y.nbytes) // ALIGNED) * ALIGNED for y in ys]
         self.host, self.memory = pinned(xp, (sum(sizes),), np.uint8), xp.empty(sum(sizes), np.uint8)
-        self.hosts, self.there = ([*pieces(memory, sizes, ys)] for memory in (self.host, self.memory))
+        self.hosts, self.there = ([*_pieces(memory, sizes, ys)] for memory in (self.host, self.memory))
         self.uploaded, self.taken = (xp.cuda.Event(disable_timing=True) for _ in range(2))
         pairs = zip(ys, self.there, strict=True)
         self.copies = chain(*(verbs.copy(y, there) for y, there in pairs if y is not None))
@@ -68,7 +68,7 @@ class Lane:
         self.uploaded.record(stream)
 
 
-def pieces(memory: Array, sizes: Sequence[int], ys: Sequence[Array]) -> Iterator[Array]:
+def _pieces(memory: Array, sizes: Sequence[int], ys: Sequence[Array]) -> Iterator[Array]:
     """Arrays like ``ys``, each in ``sizes`` bytes of ``memory``; None stays None."""
     start = 0
     for size, y in zip(sizes, ys, strict=True):

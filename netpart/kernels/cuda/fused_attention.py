@@ -34,8 +34,8 @@ class FusedAttention(Fast):
     ) -> Op:  # fmt: skip
         """y = softmax(scale · q kᵀ) v; query i sees the keys up to ``first`` + i."""
         tiles = self._tiles(q, v, q, False)
-        args = *map(rows_first, (q, k, v, y)), kept, float(scale), seen(first)
-        return self.launches(self._tiled(FORWARD, tiles, count(q, tiles), q, args))
+        args = *map(_rows_first, (q, k, v, y)), kept, float(scale), _seen(first)
+        return self.launches(self._tiled(FORWARD, tiles, _count(q, tiles), q, args))
 
     def fused_attention_gradient(
         self, q: Array, k: Array, v: Array, y: Array, kept: Array, dy: Array, dq: Array | None, dk: Array | None,
@@ -43,10 +43,10 @@ class FusedAttention(Fast):
     ) -> Op:  # fmt: skip
         """Overwrites the wanted gradients."""
         tiles, dots = self._tiles(k, v, q, True), Scratch(q.shape[:-1], self.dtype)
-        of_keys = count(k, tiles) if dk is not None or dv is not None else 0
-        of_queries = count(q, tiles) if dq is not None else 0
-        arrays = *map(rows_first, (q, k, v, dy)), kept, dots, *map(rows_first, (dq, dk, dv))
-        args = *arrays, of_keys, float(scale), seen(first)
+        of_keys = _count(k, tiles) if dk is not None or dv is not None else 0
+        of_queries = _count(q, tiles) if dq is not None else 0
+        arrays = *map(_rows_first, (q, k, v, dy)), kept, dots, *map(_rows_first, (dq, dk, dv))
+        args = *arrays, of_keys, float(scale), _seen(first)
         gradients = self._tiled(GRADIENT, tiles, of_keys + of_queries, q, args)
         return self.launches(self._dots(tiles, y, dy, dots), gradients)
 
@@ -56,7 +56,7 @@ class FusedAttention(Fast):
         return self.bound(f"{name}.cu", name, count, *args, block=block, shared=shared, grid=grid, defines=defines)
 
     def _dots(self, tiles: Tiles, y: Array, dy: Array, dots: Scratch) -> Bound | None:
-        grid, args = (prod(y.shape[:-2]), ceil(y.shape[-2] / 32)), (rows_first(y), rows_first(dy), dots)
+        grid, args = (prod(y.shape[:-2]), ceil(y.shape[-2] / 32)), (_rows_first(y), _rows_first(dy), dots)
         return self.bound(f"{GRADIENT}.cu", "row_dots", y.size, *args, grid=grid, defines=tiles.defines)
 
     def _tiles(self, rows: Array, v: Array, q: Array, gradient: bool) -> Tiles:
@@ -71,7 +71,7 @@ class FusedAttention(Fast):
         return CORES[self.device.precision] if cores else FMA
 
 
-def rows_first(array: Array | None) -> View:
+def _rows_first(array: Array | None) -> View:
     """A view with the axes of rows and columns before the others; None: one whose data is null."""
     if array is None:
         return View(None, struct(0, (), ()))
@@ -79,11 +79,11 @@ def rows_first(array: Array | None) -> View:
     return View(array, struct(place(array), *((*x[-2:], *x[:-2]) for x in (array.shape, steps))))
 
 
-def count(rows: Array, tiles: Tiles) -> int:
+def _count(rows: Array, tiles: Tiles) -> int:
     """How many tiles have the rows of a matrix."""
     return ceil(int(rows.shape[-2]) / tiles.own)
 
 
-def seen(first: int | None) -> int:
+def _seen(first: int | None) -> int:
     """As the kernels take it."""
     return -1 if first is None else first

@@ -35,9 +35,9 @@ class Geometry(NamedTuple):
     @classmethod
     def of(cls, x: Array, w: Array, y: Array, window: Window, groups: int) -> Geometry:
         """That of tensors with 1 to 3 axes."""
-        low, high = (three([pads[side] for pads in window.pads], 0) for side in (0, 1))
-        stride, dilation = three(window.stride, 1), three(window.dilation, 1)
-        inner, kernel, out = (three(a.shape[2:], 1) for a in (x, w, y))
+        low, high = (_three([pads[side] for pads in window.pads], 0) for side in (0, 1))
+        stride, dilation = _three(window.stride, 1), _three(window.dilation, 1)
+        inner, kernel, out = (_three(a.shape[2:], 1) for a in (x, w, y))
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
         rest = [n + lo + hi - r for n, lo, hi, r in zip(inner, low, high, reach, strict=True)]
         exact = all(n and r >= 0 and r // s + 1 == o for n, r, s, o in zip(inner, rest, stride, out, strict=True))
@@ -59,7 +59,7 @@ class Geometry(NamedTuple):
         return self.taps == 1 and self.x[2:] == self.y[2:] and not any(self.low) and set(self.stride) == {1}
 
 
-def three(values: Shape | list[int], fill: int) -> Shape:
+def _three(values: Shape | list[int], fill: int) -> Shape:
     """``values`` and, behind them, as many ``fill`` as it takes."""
     return (*values, *(fill for _ in range(AXES - len(values))))
 

@@ -101,14 +101,14 @@ class Fast(Verbs):
         """As ``launch``, to be one of several ``launches``; None: nothing. ``defines``: "NAME=value" in the source."""
         if size == 0:
             return None
-        blocks = min(-(-size // prod(many(block))), MOST) if grid is None else grid
+        blocks = min(-(-size // prod(_many(block))), MOST) if grid is None else grid
         function = self.device.function(file, name, self.dtype, defines)
         if shared > SHARED:
             function.max_dynamic_shared_size_bytes = shared
         return Launch(
             function,
-            many(blocks),
-            many(block),
+            _many(blocks),
+            _many(block),
             tuple(map(passed, args)),
             shared,
             {i: arg for i, arg in enumerate(args) if isinstance(arg, Scratch)},
@@ -141,7 +141,7 @@ def counted(size: int, what: str) -> int:
     return size
 
 
-def many(size: Size) -> tuple[int, ...]:
+def _many(size: Size) -> tuple[int, ...]:
     """A size of a grid or block, axis by axis."""
     return size if isinstance(size, tuple) else (size,)
 

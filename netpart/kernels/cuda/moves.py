@@ -32,13 +32,15 @@ class Moves(Fast):
         if not arrays[0].size:
             return NOTHING
         found, itemsize = views(*arrays), int(arrays[0].itemsize)
-        width = next(width for width in WIDTHS if width <= itemsize or all(fits(one, itemsize, width) for one in found))
+        width = next(
+            width for width in WIDTHS if width <= itemsize or all(_fits(one, itemsize, width) for one in found)
+        )
         times = width // itemsize
-        size, wider = arrays[0].size // times, [View(one.array, widened(one.value, times)) for one in found]
+        size, wider = arrays[0].size // times, [View(one.array, _widened(one.value, times)) for one in found]
         return self.launch("arrays.cu", f"{name}_{8 * width}", size, *wider, size)
 
 
-def fits(view: View, itemsize: int, width: int) -> bool:
+def _fits(view: View, itemsize: int, width: int) -> bool:
     """True if what lies together in ``view`` is whole pieces of ``width`` bytes, each at a multiple of them."""
     rank, shape, steps = int(view.value["rank"]), view.value["shape"], view.value["stride"]
     pieces = [int(shape[rank - 1]), *(int(step) for step in steps[: rank - 1])]
@@ -49,7 +51,7 @@ def fits(view: View, itemsize: int, width: int) -> bool:
     )
 
 
-def widened(value: np.ndarray[Any, Any], times: int) -> np.ndarray[Any, Any]:
+def _widened(value: np.ndarray[Any, Any], times: int) -> np.ndarray[Any, Any]:
     """The same struct of elements ``times`` as wide."""
     found, last = value.copy(), int(value["rank"]) - 1
     found["shape"][last] //= times

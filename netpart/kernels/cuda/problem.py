@@ -53,7 +53,7 @@ class Problem(NamedTuple):
         return {X: self.x, W: self.w, Y: self.y, **bias}
 
 
-def graph(cudnn: Any, problem: Problem, **where: Any) -> Any:
+def _graph(cudnn: Any, problem: Problem, **where: Any) -> Any:
     """The problem as cuDNN's graph; ``where`` it will run is a handle, or the description of a device."""
     types = {"float32": cudnn.data_type.FLOAT, "float64": cudnn.data_type.DOUBLE, "bfloat16": cudnn.data_type.BFLOAT16}
     kind = types[problem.dtype]
@@ -62,7 +62,7 @@ def graph(cudnn: Any, problem: Problem, **where: Any) -> Any:
 
     def tensor(uid: int) -> Any:
         dim = list(problem.extents[uid])
-        return made.tensor(name=f"t{uid}", dim=dim, stride=channels_last(dim), data_type=kind, uid=uid)
+        return made.tensor(name=f"t{uid}", dim=dim, stride=_channels_last(dim), data_type=kind, uid=uid)
 
     window: dict[str, list[int]] = {
         "pre_padding": list(problem.low), "post_padding": list(problem.high),
@@ -77,7 +77,7 @@ def graph(cudnn: Any, problem: Problem, **where: Any) -> Any:
     else:
         found = made.conv_wgrad(image=tensor(X), loss=tensor(Y), **window)
     dim = list(problem.extents[problem.result])
-    found.set_output(True).set_data_type(kind).set_dim(dim).set_stride(channels_last(dim)).set_uid(problem.result)
+    found.set_output(True).set_data_type(kind).set_dim(dim).set_stride(_channels_last(dim)).set_uid(problem.result)
     return made
 
 
@@ -90,7 +90,7 @@ def proposed(cudnn: Any, problem: Problem, **where: Any) -> Any:
     if problem.dtype == "bfloat16":
         barred.remove("DOWN_CONVERT_INPUTS")
     try:
-        made = graph(cudnn, problem, **where)
+        made = _graph(cudnn, problem, **where)
         made.validate()
         made.build_operation_graph()
         made.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
@@ -112,7 +112,7 @@ def engines(cudnn: Any, made: Any) -> Iterator[int]:
         yield index
 
 
-def channels_last(dim: list[int]) -> list[int]:
+def _channels_last(dim: list[int]) -> list[int]:
     """Steps of (batch, channels, *space) with the channels last."""
     order, steps, step = [1, *range(len(dim) - 1, 1, -1), 0], [0] * len(dim), 1
     for axis in order:

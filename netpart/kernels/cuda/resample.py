@@ -29,7 +29,7 @@ class Resample(resample.Resample, Moves):
         source, target = (y, x) if transpose else (x, y)
         taps = self._taps([w.T if transpose else w for w in weights])
         return self.launch(
-            "resample.cu", "resample", target.size, source, target, walk(source, target), taps, target.size
+            "resample.cu", "resample", target.size, source, target, _walk(source, target), taps, target.size
         )
 
     def _taps(self, weights: Sequence[Array]) -> View:
@@ -37,14 +37,14 @@ class Resample(resample.Resample, Moves):
         xp, found, alive = self.xp, np.zeros(AXES, TAPS), []
         for axis in range(AXES):
             w = weights[axis] if axis < len(weights) else xp.ones((1, 1), self.dtype)
-            spans = xp.asarray(spanned(xp.asnumpy(w) if hasattr(xp, "asnumpy") else w))
+            spans = xp.asarray(_spanned(xp.asnumpy(w) if hasattr(xp, "asnumpy") else w))
             across, along = (step // w.itemsize for step in w.strides)
             found[axis] = place(spans), place(w), across, along
             alive += [spans, w]
-        return View(alive, one(found))
+        return View(alive, _one(found))
 
 
-def spanned(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _spanned(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The first place and the last + 1 of each row of ``w`` that is not 0, int32 (rows, 2)."""
     there = w != 0
     some = there.any(axis=1)
@@ -52,7 +52,7 @@ def spanned(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(np.stack([low * some, high * some], axis=1), np.int32)
 
 
-def walk(source: Array, target: Array) -> View:
+def _walk(source: Array, target: Array) -> View:
     """struct Walk: over the target as it lies."""
     axes = sorted(range(target.ndim), key=lambda axis: -target.strides[axis])
     outer, found = RANK - len(axes), np.zeros((), WALK)
@@ -66,7 +66,7 @@ def walk(source: Array, target: Array) -> View:
     return View(None, found)
 
 
-def one(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _one(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """All of ``records`` as one struct, which goes by value."""
     found = np.zeros((), [("all", records.dtype, records.shape)])
     found["all"] = records

@@ -71,7 +71,7 @@ def candidates(
 ) -> list[Tiles]:  # fmt: skip
     """Tiles for rows of ``width`` and ``values`` elements, the best first, those with few rows alone if there are
     ``few`` blocks."""
-    widths, times = (padded(width), padded(values)), itemsize // 4
+    widths, times = (_padded(width), _padded(values)), itemsize // 4
     sizes = product(WARPS[few:], (max(16, others // times) for others in OTHERS[gradient]))
     return [Tiles(*size, widths, itemsize, gradient, cores) for size in sizes]
 
@@ -85,6 +85,6 @@ def best(found: list[Tiles], shared: int) -> Tiles:
     raise NetpartError(f"{who}: expected {least} bytes of shared memory, got {shared}; use --kernels reference")
 
 
-def padded(width: int) -> int:
+def _padded(width: int) -> int:
     """The width of a tile with rows of ``width`` elements."""
     return max(16, -(-width // 16) * 16)

@@ -70,10 +70,10 @@ class Table:
         table, work = xp.asarray(rows.view(np.uint8)), xp.asarray(np.array(chunks, np.int64))
         launch = self.kernels.bound(self.file, self.name, len(chunks), table, work, grid=len(chunks))
         assert launch is not None
-        return partial(done, launch, updates)
+        return partial(_done, launch, updates)
 
 
-def done(launch: Launch, updates: list[Update]) -> None:
+def _done(launch: Launch, updates: list[Update]) -> None:
     """Launches; ``updates`` are alive as long as this is."""
     launch({})
 

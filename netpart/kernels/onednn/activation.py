@@ -51,7 +51,7 @@ class Activation(reference.Activation, Fast):
         def describe(calls: Calls) -> None:
             if kind in ("stanh", "softplus"):
                 return _gradient_of_output(calls, kind, *flat(y, dy, dx))
-            algorithm, of_output = backward(kind, slope)
+            algorithm, of_output = _backward(kind, slope)
             alpha, beta = factors(kind, slope)
             data, above, below = flat(y if of_output else x, dy, dx)
             hint = _forward(algorithm, data, data, alpha, beta)
@@ -71,7 +71,7 @@ def forward(kind: Kind) -> Algorithm:
     return FROM_OUTPUT[kind][0]
 
 
-def backward(kind: Kind, slope: float) -> tuple[Algorithm, bool]:
+def _backward(kind: Kind, slope: float) -> tuple[Algorithm, bool]:
     """What computes the gradient of ``kind``, and whether it reads y rather than x."""
     if kind in FROM_INPUT:
         return FROM_INPUT[kind], False

@@ -57,8 +57,8 @@ class Attention(reference.Attention, Fast):
     def _attention(
         self, calls: Calls, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None
     ) -> None:
-        for block in blocks(p, first):
-            weights, rows, seen = distributions(p, block), _rows(block.lo, block.hi), _rows(0, block.keys)
+        for block in _blocks(p, first):
+            weights, rows, seen = _distributions(p, block), _rows(block.lo, block.hi), _rows(0, block.keys)
             p_rk, turned = matrices(weights), matrices(k[seen].swapaxes(-1, -2))
             product(calls, matrices(q[rows]), turned, p_rk, scale=scale)
             if first is not None:
@@ -79,8 +79,8 @@ class Attention(reference.Attention, Fast):
         dv: Array | None, scale: float, first: int | None,
     ) -> None:  # fmt: skip
         """The last block, which sees all keys, goes first and overwrites; the others add."""
-        for block in reversed(blocks(p, first)):
-            weights, add = distributions(p, block), block.hi < q.shape[-2]
+        for block in reversed(_blocks(p, first)):
+            weights, add = _distributions(p, block), block.hi < q.shape[-2]
             rows, seen, dy_re = (
                 _rows(block.lo, block.hi),
                 _rows(0, block.keys),
@@ -99,7 +99,7 @@ class Attention(reference.Attention, Fast):
                 product(calls, p_kr, matrices(q[rows]), matrices(dk[seen]), add=add)
 
 
-def blocks(p: Array, first: int | None) -> list[Block]:
+def _blocks(p: Array, first: int | None) -> list[Block]:
     """The blocks of p (..., queries, keys), where query i sees the keys up to ``first`` + i; None: all keys.
 
     The last one sees all keys there are.
@@ -114,7 +114,7 @@ def blocks(p: Array, first: int | None) -> list[Block]:
     return made
 
 
-def distributions(p: Array, block: Block) -> Array:
+def _distributions(p: Array, block: Block) -> Array:
     """The block's part of p, (..., its queries, its keys)."""
     return front(p.reshape(-1)[block.start :], *p.shape[:-2], block.hi - block.lo, block.keys)
 

@@ -32,8 +32,8 @@ def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]
     """
     host, _, port = address.removeprefix(TCP).rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else ""
-    if not address.startswith(TCP) or not host or (bare and not is_ipv6(bare)) or (not bare and has_marks(host)):
-        meant = meant_by(address)
+    if not address.startswith(TCP) or not host or (bare and not _is_ipv6(bare)) or (not bare and _has_marks(host)):
+        meant = _meant_by(address)
         raise ConfigError(who, LIKE, repr(address), f"write {meant}" if meant else "")
     if free and port == ANY_PORT:
         return bare or host, port
@@ -44,25 +44,25 @@ def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]
     return bare or host, port
 
 
-def has_marks(host: str) -> bool:
+def _has_marks(host: str) -> bool:
     """True for what is no name and no IPv4 address."""
     return any(mark in host for mark in ":[]%/ ") or not host.isprintable()
 
 
-def is_ipv6(host: str) -> bool:
+def _is_ipv6(host: str) -> bool:
     """True for an IPv6 address, also one with a scope: fe80::1%eth0."""
     with suppress(ValueError):
         return bool(IPv6Address(host))
     return False
 
 
-def meant_by(address: str) -> str:
+def _meant_by(address: str) -> str:
     """The address that somebody meant who left out the brackets, the port or the scheme of IPv6; "" if none is seen."""
     rest = address.removeprefix(TCP)
     whole, parted = (rest, "5555"), rest.rpartition(":")[::2]
     for host, port in (parted, whole) if rest != address or rest.startswith("[") else (whole, parted):
         bare = host.removeprefix("[").removesuffix("]")
-        if is_ipv6(bare) and (port.isdecimal() or port == ANY_PORT):
+        if _is_ipv6(bare) and (port.isdecimal() or port == ANY_PORT):
             return tcp_address(bare, port)
     return ""
 
@@ -77,11 +77,11 @@ def listening(address: str, who: str, free: bool = False) -> str:
     NetpartError for a name that nobody knows."""
     host, port = host_and_port(address, who, free)
     try:
-        number = found(host)[-1][0]
+        number = _found(host)[-1][0]
     except OSError as error:
         raise NetpartError(f"{who}: expected a host that is known, got {error} for {host}; check its name") from None
     known = ip_address(number)
-    if known.is_unspecified or (known.is_loopback and not is_number(host) and host != "localhost"):
+    if known.is_unspecified or (known.is_loopback and not _is_number(host) and host != "localhost"):
         raise ConfigError(who, "an address of this host", number, FAR)
     return tcp_address(number, port)
 
@@ -91,7 +91,7 @@ def reachable(address: str, who: str) -> str:
     IPv6 address only is replaced by it. Raises ConfigError."""
     host, port = host_and_port(address, who)
     with suppress(OSError):  # nobody knows the name yet
-        family, number = found(host)[0], found(host)[-1][0]
+        family, number = _found(host)[0], _found(host)[-1][0]
         return tcp_address(number, port) if family == socket.AF_INET6 else address
     return address
 
@@ -101,13 +101,13 @@ def way_to(host: str, port: str | int = DISCARD) -> str:
 
     Raises OSError where there is no way.
     """
-    family, target = found(host, port)
+    family, target = _found(host, port)
     with socket.socket(family, socket.SOCK_DGRAM) as asking:
         asking.connect(target)
         return numbered(asking.getsockname())
 
 
-def found(host: str, port: str | int = DISCARD) -> tuple[int, Any]:
+def _found(host: str, port: str | int = DISCARD) -> tuple[int, Any]:
     """Family and socket address of a host, the number first; that of IPv4 if it has one. Raises OSError."""
     every = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     family, _, _, _, target = min(every, key=lambda each: each[0] != socket.AF_INET)
@@ -121,7 +121,7 @@ def numbered(target: Any) -> str:
     return f"{number}%{socket.if_indextoname(target[3])}" if scoped else number
 
 
-def is_number(host: str) -> bool:
+def _is_number(host: str) -> bool:
     """True for an IPv4 or IPv6 address."""
     with suppress(ValueError):
         return bool(ip_address(host))

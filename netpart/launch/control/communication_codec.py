@@ -20,12 +20,12 @@ def encode(phases: Phases) -> Iterator[SpokenProto]:
     for phase, spoken in phases.items():
         numbers: dict[tuple[Leg, ...], int] = {}
         message = SpokenProto(phase=phase)
-        message.communication.extend(encode_one(c, numbers) for c in spoken)
+        message.communication.extend(_encode_one(c, numbers) for c in spoken)
         message.legs.extend(LegsProto(number=[n for leg in legs for n in leg]) for legs in numbers)
         yield message
 
 
-def encode_one(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> CommunicationProto:
+def _encode_one(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> CommunicationProto:
     """One communication; ``numbers`` collects the schedules."""
     legs = numbers.setdefault(c.legs, len(numbers)) if c.verb == Verb.START else -1
     return CommunicationProto(
@@ -35,10 +35,10 @@ def encode_one(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> Communi
 
 def decode(messages: Iterable[SpokenProto]) -> Phases:
     """The inverse of ``encode``."""
-    return {clipped(message.phase): list(decode_phase(message)) for message in messages}
+    return {clipped(message.phase): list(_decode_phase(message)) for message in messages}
 
 
-def decode_phase(message: SpokenProto) -> Iterator[Communication]:
+def _decode_phase(message: SpokenProto) -> Iterator[Communication]:
     """What one phase says and hears."""
     legs = [tuple(Leg(*each.number[i : i + 4]) for i in range(0, len(each.number), 4)) for each in message.legs]
     for c in message.communication:

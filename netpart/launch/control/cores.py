@@ -41,7 +41,7 @@ def shared(workers: int, threads: int = 0) -> dict[str, str]:
 
     ``threads`` of each, if not 0; else as many as the environment says, or else an even share of the cores.
     """
-    return variables(cores() // workers, threads, workers > 1)
+    return _variables(cores() // workers, threads, workers > 1)
 
 
 def adopted(environment: Mapping[str, str], threads: int = 0) -> dict[str, str]:
@@ -50,18 +50,18 @@ def adopted(environment: Mapping[str, str], threads: int = 0) -> dict[str, str]:
     A launcher that gave each process cores of its own has kept the cores of all: what it may use is to be shared.
     """
     here = processes_here(environment)
-    return variables(min(cores(), cores(os.getppid()) // here), threads, here > 1)
+    return _variables(min(cores(), cores(os.getppid()) // here), threads, here > 1)
 
 
-def variables(share: int, threads: int, beside_others: bool) -> dict[str, str]:
+def _variables(share: int, threads: int, beside_others: bool) -> dict[str, str]:
     """``threads``, or else what the environment says, to OpenMP for all where no more, or else ``share``."""
-    said = {} if threads else told(os.environ)
+    said = {} if threads else _told(os.environ)
     text = said.get(THREAD_VARIABLES[0], str(threads or max(1, share)))
     found = {name: said.get(name, text) for name in THREAD_VARIABLES}
     return found | {WAIT: os.environ.get(WAIT, "passive")} if beside_others else found
 
 
-def told(environment: Mapping[str, str]) -> dict[str, str]:
+def _told(environment: Mapping[str, str]) -> dict[str, str]:
     """What the environment says of threads; "" says nothing. Raises ConfigError for what is no number of them."""
     found = {name: environment[name] for name in THREAD_VARIABLES if environment.get(name)}
     for name, text in found.items():
@@ -87,13 +87,13 @@ def processes_here(environment: Mapping[str, str]) -> int:
     """How many processes a launcher has started on this host; 1 if none tells. Raises ConfigError for no number."""
     for name in HERE:
         if name in environment:
-            counts = expand(name, environment[name])
+            counts = _expand(name, environment[name])
             node = environment.get(NODE, "")
             return counts[int(node)] if node.isdecimal() and int(node) < len(counts) else counts[0]
     return 1
 
 
-def expand(name: str, text: str) -> list[int]:
+def _expand(name: str, text: str) -> list[int]:
     """The numbers of each node that ``text``, the value of ``name``, stands for: of "5,4(x3)" they are 5, 4, 4, 4."""
     parts = [re.fullmatch(r"([1-9][0-9]*)(?:\(x([1-9][0-9]*)\))?", part) for part in text.split(",")]
     found = [int(part[1]) for part in parts if part for _ in range(int(part[2] or 1))]

@@ -44,17 +44,17 @@ def unpack(parts: Sequence[bytes]) -> ControlProto:
         raise Garbled(f"expected a message of the control plane, got {size} other bytes") from None
     if message.WhichOneof("message") is None:
         raise Garbled("expected a message of the control plane, got an empty one")
-    check_texts(message)
+    _check_texts(message)
     return message
 
 
-def check_texts(message: Message) -> None:
+def _check_texts(message: Message) -> None:
     """Raises Garbled for a text that is not in UTF-8: protobuf lets it pass, and hands out its bytes."""
     for field, value in message.ListFields():
         values = value if is_repeated(field) else (value,)
         if field.message_type:
             for each in values:
-                check_texts(each)
+                _check_texts(each)
         elif field.type == field.TYPE_STRING and not all(isinstance(each, str) for each in values):
             raise Garbled(f"expected text in UTF-8, got other bytes as {field.name}")
 

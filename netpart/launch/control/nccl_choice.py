@@ -48,13 +48,13 @@ def refusal(partition: Partition, places: Sequence[str]) -> str:
         if not cluster.serves(rank):
             together[place].append(rank)
     if CPU in together:
-        return f"{named(together[CPU])} on the CPU"
-    shared = [f"{named(ranks)} on {place}" for place, ranks in together.items() if len(ranks) > 1]
+        return f"{_named(together[CPU])} on the CPU"
+    shared = [f"{_named(ranks)} on {place}" for place, ranks in together.items() if len(ranks) > 1]
     served = "parameter servers" if partition.servers else ""
-    return ", ".join(shared) or served or missing() or disorder(partition)
+    return ", ".join(shared) or served or missing() or _disorder(partition)
 
 
-def named(ranks: Sequence[int]) -> str:
+def _named(ranks: Sequence[int]) -> str:
     """Ranks in words."""
     return f"worker{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
 
@@ -67,7 +67,7 @@ def missing() -> str:
     return "" if found.available else "no NCCL: pip install 'netpart[nccl13]', or 'netpart[nccl12]' with CUDA 12"
 
 
-def disorder(partition: Partition) -> str:
+def _disorder(partition: Partition) -> str:
     """Who would wait for whom in NCCL for ever; "" if nobody does."""
     from netpart.program.compile import compile_worker
     from netpart.program.messages.communication import communications

@@ -16,7 +16,7 @@ FIXED, PER_MEMBER = 24, 6
 def check_limits(members: int) -> None:
     """Raises NetpartError if this process, or one that it starts, may not have what a run of ``members`` takes:
     file descriptors, and address space for threads."""
-    check_descriptors(members)
+    _check_descriptors(members)
     left = address_space()
     if left is not None and left < RESERVE:
         hint = "raise it in the shell that starts this: `ulimit -v unlimited`"
@@ -24,7 +24,7 @@ def check_limits(members: int) -> None:
         raise MemoryRefused(f"memory: expected {expected}, got {bytes_text(left)} left under its limit; {hint}")
 
 
-def check_descriptors(members: int) -> None:
+def _check_descriptors(members: int) -> None:
     """Raises NetpartError for a limit of file descriptors that a run of ``members`` would meet."""
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = len(os.listdir("/proc/self/fd")) + FIXED + PER_MEMBER * members

@@ -55,17 +55,17 @@ def secure_server(socket: zmq.Socket[Any], secret: bytes) -> None:
     """Lets ``socket``, before it is bound, accept nobody but who knows the public half of key ``secret``."""
     socket.curve_secretkey = secret
     socket.curve_server = True
-    beat(socket)
+    _beat(socket)
 
 
 def secure_client(socket: zmq.Socket[Any], token: Token) -> None:
     """Lets ``socket``, before it connects, find out whether the other side is the coordinator of ``token``."""
     socket.curve_publickey, socket.curve_secretkey = zmq.curve_keypair()
     socket.curve_serverkey = encode(public_key(token))
-    beat(socket)
+    _beat(socket)
 
 
-def beat(socket: zmq.Socket[Any]) -> None:
+def _beat(socket: zmq.Socket[Any]) -> None:
     """Switches ZeroMQ's heartbeat on."""
     socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
     socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, SILENT_MS)
@@ -90,7 +90,7 @@ class Link:
         while self.monitor.poll(0):
             found = recv_monitor_message(self.monitor)
             event = found["event"]
-            self.refused = self.refused or refuses(event, found["value"])
+            self.refused = self.refused or _refuses(event, found["value"])
             if event != zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self.lost_at = min(self.lost_at, now + GRACE_SECONDS)
             elif not self.opened:
@@ -103,7 +103,7 @@ class Link:
         self.monitor.close(linger=0)
 
 
-def refuses(event: int, value: int) -> bool:
+def _refuses(event: int, value: int) -> bool:
     """True for an event of a monitor that says that the other side has another key, or another token."""
     without_detail = event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
     return bool(event & FAILED) and (not without_detail or value in CLOSED)

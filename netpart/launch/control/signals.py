@@ -56,7 +56,7 @@ class Ear:
 EAR = Ear()
 
 
-def here() -> bool:
+def _here() -> bool:
     """True in the thread that Python calls handlers in."""
     return threading.current_thread() is threading.main_thread()
 
@@ -67,7 +67,7 @@ def listen() -> dict[int, Handler]:
     In another thread than the main one it takes none.
     """
     theirs = (signal.SIG_DFL, signal.default_int_handler)
-    taken = [number for number in ENDING if signal.getsignal(number) in theirs] if here() else []
+    taken = [number for number in ENDING if signal.getsignal(number) in theirs] if _here() else []
     return {number: signal.signal(number, EAR.hear) for number in taken}
 
 
@@ -96,7 +96,7 @@ def held_back(ending: bool = False) -> Iterator[None]:
 
     ``ending``: the block cleans up at the end of a run; what comes then asks for no more than that.
     """
-    if not here():
+    if not _here():
         yield
         return
     EAR.depth += 1

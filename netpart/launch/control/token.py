@@ -49,7 +49,7 @@ class Token:
 def given(environment: Mapping[str, str], file: Path | None = None) -> Token | None:
     """The token in ``file``, or else in the environment; None where there is none. Raises ConfigError."""
     if file is not None:
-        return parse(read(file), str(file))
+        return parse(_read(file), str(file))
     text = environment.get(VARIABLE)
     return None if text is None else parse(text, VARIABLE)
 
@@ -57,10 +57,10 @@ def given(environment: Mapping[str, str], file: Path | None = None) -> Token | N
 def parse(text: str, who: str) -> Token:
     """The token that ``text`` says. Raises ConfigError, which does not repeat ``text``."""
     secret, colon, key = text.strip().partition(":")
-    return Token(digits(secret, BYTES, who), digits(key, KEY_BYTES, who, COPY) if colon else b"")
+    return Token(_digits(secret, BYTES, who), _digits(key, KEY_BYTES, who, COPY) if colon else b"")
 
 
-def digits(text: str, count: int, who: str, hint: str = HINT) -> bytes:
+def _digits(text: str, count: int, who: str, hint: str = HINT) -> bytes:
     """``count`` bytes in hexadecimal digits. Raises ConfigError."""
     expected = f"{2 * count} hexadecimal digits{'' if hint == HINT else ' after the colon'}"
     try:
@@ -78,7 +78,7 @@ def refuse_pinned(token: Token | None, who: str) -> None:
         raise ConfigError(who, f"{2 * BYTES} hexadecimal digits", "the token that netpart made for another run", HINT)
 
 
-def read(file: Path) -> str:
+def _read(file: Path) -> str:
     """What a token file holds. Raises ConfigError if others can read it, too."""
     try:
         with open_file(file) as opened:

@@ -51,13 +51,13 @@ def make(welcome: WelcomeProto, rank: int) -> Transport:
         from netpart.transport.cuda_ipc import CudaIpcTransport
 
         xp, _ = array_module(places[rank])
-        return CudaIpcTransport(rank, welcome.run_id, welcome.workers, xp, near(xp, places, rank))
+        return CudaIpcTransport(rank, welcome.run_id, welcome.workers, xp, _near(xp, places, rank))
     from netpart.transport.shm import ShmTransport
 
     return ShmTransport(rank, welcome.run_id, welcome.workers)
 
 
-def near(xp: Any, places: Sequence[str], rank: int) -> set[int]:
+def _near(xp: Any, places: Sequence[str], rank: int) -> set[int]:
     """The ranks on GPUs that reach the one of ``rank``, and that it reaches."""
     from netpart.transport.device_memory import reaches
 

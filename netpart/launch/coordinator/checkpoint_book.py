@@ -75,7 +75,7 @@ class CheckpointBook:
         self.done[step].add(rank)
         if len(self.done[step]) < len(self.partition.cluster.keepers):
             return None
-        refuse_divergence(step, [name for file in self.files[step] for name in file.seal()])
+        _refuse_divergence(step, [name for file in self.files[step] for name in file.seal()])
         with held_back():
             self.place(step)
             self.forget()
@@ -130,7 +130,7 @@ class CheckpointBook:
             yield from (partial_path(path) for path in self.paths(step) if path is not None)
 
 
-def refuse_divergence(step: int, names: list[str]) -> None:
+def _refuse_divergence(step: int, names: list[str]) -> None:
     """Raises Diverged if there are ``names`` of tensors that are not finite."""
     if names:
         others = f" and {len(names) - 1} more" if names[1:] else ""

@@ -156,7 +156,7 @@ class Conversation:
         with understood("report"):
             done = self.metrics.add(report, self.cluster.workers)
         if done is not None:
-            refuse_divergence(report.phase, report.step, done.metrics)
+            _refuse_divergence(report.phase, report.step, done.metrics)
             seconds = monotonic() - self.started
             self.listener(
                 Measured(report.phase, report.step, done.metrics, seconds, done.samples_per_second, done.tables)
@@ -196,7 +196,7 @@ class Conversation:
         member.finished = finished
 
 
-def refuse_divergence(phase: str, step: int, metrics: dict[str, float]) -> None:
+def _refuse_divergence(phase: str, step: int, metrics: dict[str, float]) -> None:
     """Raises Diverged for a metric that is not a number."""
     for name, value in metrics.items():
         if not isfinite(value):

@@ -145,7 +145,7 @@ class Coordinator:
 
     def look_for_room(self) -> None:
         """Says so when this process can open nothing more, connections included, and when it can again."""
-        full = not has_room()
+        full = not _has_room()
         if full != self.full:
             hint = "who joins now has to wait; raise `ulimit -n`, or see who connects to it"
             self.listener(Noticed(
@@ -256,7 +256,7 @@ class Coordinator:
         self.socket.send_multipart([member.identity, *pack(message)])
 
 
-def has_room() -> bool:
+def _has_room() -> bool:
     """True if this process may open one more file or connection."""
     try:
         os.close(os.open(os.sep, os.O_RDONLY))

@@ -28,10 +28,10 @@ def crowds(members: Iterable[Member]) -> tuple[Crowd, ...]:
     for member in members:
         if member.device == CPU:
             hosts.setdefault(member.host, []).append(member)
-    return tuple(crowd for those in hosts.values() if (crowd := crowded(those)))
+    return tuple(crowd for those in hosts.values() if (crowd := _crowded(those)))
 
 
-def crowded(members: list[Member]) -> Crowd | None:
+def _crowded(members: list[Member]) -> Crowd | None:
     """``members``, who share a host, as a crowd; None if they are none, or each has one thread already."""
     crowd = Crowd(tuple(m.rank for m in members), len(frozenset().union(*(m.cores for m in members))))
     threads = [m.threads for m in members]

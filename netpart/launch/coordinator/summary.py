@@ -23,8 +23,8 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
         name=partition.graph.net.name,
         workers=cluster.groups * cluster.workers,
         steps=steps,
-        loss=first_named(last, "loss"),
-        accuracy=first_named(last, "accuracy"),
+        loss=_first_named(last, "loss"),
+        accuracy=_first_named(last, "accuracy"),
         seconds=seconds,
         train_seconds=train_seconds,
         samples_per_second=steps * partition.phases["train"][-1].rows[1] / train_seconds if train_seconds else 0.0,
@@ -38,10 +38,10 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
         test=notes.latest.get("test", {}),
         checkpoint=notes.checkpoint,
         workspace=str(options.workspace),
-        bytes_by_edge=by_edge(volumes(partition, first), members),
+        bytes_by_edge=_by_edge(volumes(partition, first), members),
         tables=notes.tests[-1].tables if notes.tests else {},
-        accuracies=accuracies(notes.tests),
-        steps_per_epoch=steps_per_epoch(partition),
+        accuracies=_accuracies(notes.tests),
+        steps_per_epoch=_steps_per_epoch(partition),
         step_seconds=[
             max(times) for times in zip(*(members[rank].finished.step_seconds for rank in cluster.shown), strict=True)
         ],
@@ -50,20 +50,20 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
     )
 
 
-def accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
+def _accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
     """The step and the first accuracy of every test that has one."""
-    found = ((test.step, first_named(test.metrics, "accuracy")) for test in tests)
+    found = ((test.step, _first_named(test.metrics, "accuracy")) for test in tests)
     return [(step, accuracy) for step, accuracy in found if accuracy is not None]
 
 
-def steps_per_epoch(partition: Partition) -> float | None:
+def _steps_per_epoch(partition: Partition) -> float | None:
     """Training steps in which every sample comes once; None where the samples have no end."""
     inputs = (node.layer for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
     counts = [count for count in (layer.records() for layer in inputs) if count is not None]
     return max(counts) / partition.phases["train"][-1].rows[1] if counts else None
 
 
-def by_edge(found: Iterable[Volume], members: list[Member]) -> dict[str, int]:
+def _by_edge(found: Iterable[Volume], members: list[Member]) -> dict[str, int]:
     """Payload bytes that were counted, by edge: "train ip1-00:ip2-01"; a message that nobody foresaw goes by number."""
     names, counted = {volume.key: volume.name for volume in found}, dict[str, int]()
     for member in members:
@@ -75,6 +75,6 @@ def by_edge(found: Iterable[Volume], members: list[Member]) -> dict[str, int]:
     return counted
 
 
-def first_named(metrics: dict[str, float], name: str) -> float | None:
+def _first_named(metrics: dict[str, float], name: str) -> float | None:
     """The first metric ``layer/name``."""
     return next((value for key, value in metrics.items() if key.split("/")[-1] == name), None)

@@ -67,7 +67,7 @@ class RemoteFile:
         """Writes a box of a tensor, piece by piece; returns when all of it is written."""
         for piece in pieces(box, array.itemsize):
             message = ControlProto()
-            describe(message.region_write, self.path, name, piece, array.dtype, shape or ())
+            _describe(message.region_write, self.path, name, piece, array.dtype, shape or ())
             message.region_write.data = array[relative(piece, box)].tobytes()
             self.control.send(message)
             self.control.receive("region")
@@ -76,12 +76,12 @@ class RemoteFile:
         """Reads a box of a tensor into ``out``, piece by piece."""
         for piece in pieces(box, out.itemsize):
             message = ControlProto()
-            describe(message.region_read, self.path, name, piece, out.dtype, shape or ())
+            _describe(message.region_read, self.path, name, piece, out.dtype, shape or ())
             self.control.send(message)
             out[relative(piece, box)] = elements(self.control.receive("region").region)
 
 
-def describe(region: RegionProto, path: Path, name: str, box: Region, dtype: np.dtype[Any], shape: Shape) -> None:
+def _describe(region: RegionProto, path: Path, name: str, box: Region, dtype: np.dtype[Any], shape: Shape) -> None:
     """Says in ``region`` which elements of which tensor are meant."""
     region.path, region.name, region.dtype = str(path), name, str(dtype)
     region.low.extend(lo for lo, _ in box)

@@ -61,14 +61,14 @@ def join(invitation: Invitation, say: Callable[[str], None]) -> None:
     say(f"joining {invitation.address}")
     with zmq.Context() as context:
         rank, ticket = knock(context, invitation)
-        listen = given or tcp_address(own_address(invitation.address), ANY_PORT)
+        listen = given or tcp_address(_own_address(invitation.address), ANY_PORT)
         say(f"worker {rank}: joined {invitation.address}, listening at {listen.removesuffix(':*')}")
-        if not play(context, invitation, rank, ticket, listen):
+        if not _play(context, invitation, rank, ticket, listen):
             raise WorkerFailed(f"worker {rank}: the run ended early; its coordinator at {invitation.address} says why")
     say(f"worker {rank}: finished")
 
 
-def play(context: zmq.Context[Any], invitation: Invitation, rank: int, ticket: Token, listen: str) -> bool:
+def _play(context: zmq.Context[Any], invitation: Invitation, rank: int, ticket: Token, listen: str) -> bool:
     """Serves as worker ``rank``; True if the run went to its end."""
     from netpart.transport.zeromq import ZeroMQTransport
 
@@ -96,8 +96,8 @@ def knock(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, Token
     link = Link(door, monotonic())
     try:
         connect(door, invitation.address)
-        door.send_multipart(pack(wish(invitation)))
-        answer = await_answer(door, link, invitation)
+        door.send_multipart(pack(_wish(invitation)))
+        answer = _await_answer(door, link, invitation)
     finally:
         link.close()
         door.close(linger=0)
@@ -106,7 +106,7 @@ def knock(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, Token
     return answer.rank, Token(answer.ticket, public_key(invitation.token))
 
 
-def wish(invitation: Invitation) -> ControlProto:
+def _wish(invitation: Invitation) -> ControlProto:
     """Who asks, and for which rank."""
     message = ControlProto()
     message.join.host, message.join.version = f"{socket.gethostname()}, process {os.getpid()}", version()
@@ -115,7 +115,7 @@ def wish(invitation: Invitation) -> ControlProto:
     return message
 
 
-def await_answer(door: zmq.Socket[bytes], link: Link, invitation: Invitation) -> JoinedProto:
+def _await_answer(door: zmq.Socket[bytes], link: Link, invitation: Invitation) -> JoinedProto:
     """The coordinator's answer. Raises NetpartError if none comes in time, or the token is not that of the run."""
     until = monotonic() + invitation.wait
     while not door.poll(LOOK_MS):
@@ -136,7 +136,7 @@ def await_answer(door: zmq.Socket[bytes], link: Link, invitation: Invitation) ->
     return answer.joined
 
 
-def own_address(address: str) -> str:
+def _own_address(address: str) -> str:
     """This host's address on the interface that reaches ``address``, as its routes say; nothing is sent."""
     try:
         return way_to(*host_and_port(address, "--join"))

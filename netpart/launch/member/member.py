@@ -52,17 +52,17 @@ def serve(
         try:
             transport = connect(welcome)
         except Exception as error:
-            failed(control, error, log)
+            _failed(control, error, log)
             return False
         with transport:
-            return play(welcome, transport, control, listen, log, away)
+            return _play(welcome, transport, control, listen, log, away)
     except Stopped:
         return False
     finally:
         control.close()
 
 
-def play(
+def _play(
     welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO, away: Away | None
 ) -> bool:
     """Prepares and plays; an error reaches the coordinator before anything is closed."""
@@ -74,23 +74,23 @@ def play(
     try:
         loop = prepare(welcome, transport, communicators, control, listen, log, folder, files)
         with np.errstate(all="ignore"):  # what is not a number shows in the metrics, and ends the run there
-            play_job(loop)
-        finished(control, loop)
+            _play_job(loop)
+        _finished(control, loop)
         control.await_stop()
         return True
     except Stopped:
         return False
     except KeyboardInterrupt:
-        failed(control, NetpartError("interrupted on its host"), log)
+        _failed(control, NetpartError("interrupted on its host"), log)
         raise
     except Exception as error:
-        failed(control, error, log)
+        _failed(control, error, log)
         return False
     finally:
         communicators.close()
 
 
-def play_job(loop: Loop) -> None:
+def _play_job(loop: Loop) -> None:
     """Plays every step of the job, or those that are to be traced."""
     if not loop.welcome.trace:
         return loop.run()
@@ -99,7 +99,7 @@ def play_job(loop: Loop) -> None:
     return trace(loop)
 
 
-def finished(control: Control, loop: Loop) -> None:
+def _finished(control: Control, loop: Loop) -> None:
     """Tells what was sent and how long training took."""
     message = ControlProto()
     message.finished.rank, message.finished.train_seconds = control.rank, loop.train_seconds
@@ -111,7 +111,7 @@ def finished(control: Control, loop: Loop) -> None:
     loop.player.doing = "waiting for the other workers to finish"
 
 
-def failed(control: Control, error: Exception, log: TextIO) -> None:
+def _failed(control: Control, error: Exception, log: TextIO) -> None:
     """Tells what went wrong and where; for what nobody foresaw, the traceback goes to this worker's log."""
     import traceback
 

@@ -45,12 +45,12 @@ def prepare(
     serving = cluster.serves(rank := control.rank)
     place = placed(welcome.device.split(","))[rank]
     xp, device = array_module(place)
-    program = compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
+    program = _compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
     control.status.doing = lambda: "allocating memory"
     applied = rule if serving or not cluster.servers else None
     player = Player(program, transport, xp, applied, welcome.seed, communicators=communicators)
     control.status.doing = lambda: player.doing
-    loop = looped(player, transport, control, partition, welcome, files)
+    loop = _looped(player, transport, control, partition, welcome, files)
     loop.share.begin()
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
@@ -60,13 +60,13 @@ def prepare(
     ready.core.extend(os.sched_getaffinity(0))
     ready.spoken.extend(encode(communications(program)))
     ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
-    meet(control, transport, communicators, ready, welcome.deadline)
+    _meet(control, transport, communicators, ready, welcome.deadline)
     for ranks in communicators.found:
         print(f"worker {rank}: NCCL among workers {', '.join(map(str, ranks))}", file=log, flush=True)
     return loop
 
 
-def compiled(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:
+def _compiled(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:
     """The Programs of worker ``number`` in its group on ``device``, or of a server; the updater keeps ``slots`` arrays
     each."""
     if number >= partition.workers - partition.servers:
@@ -80,7 +80,7 @@ def compiled(partition: Partition, number: int, group: int, slots: int, device: 
     return compile_worker(partition, number, own, kernels=kernels_of(partition.job, device), group=group)
 
 
-def looped(
+def _looped(
     player: Player, transport: Transport, control: Control, partition: Partition, welcome: WelcomeProto, files: Files
 ) -> Loop:
     """What this worker does, as its place in the cluster asks."""
@@ -100,18 +100,18 @@ def looped(
     return loop
 
 
-def meet(
+def _meet(
     control: Control, transport: Transport, communicators: Communicators, ready: ReadyProto, deadline: float
 ) -> None:  # fmt: skip
     """Tells the coordinator where this worker listens and what it will say, and waits until everybody has."""
     control.send(ControlProto(ready=ready))
-    control.status.doing = waiting(control.status.doing, "waiting for the other workers to get ready")
+    control.status.doing = _waiting(control.status.doing, "waiting for the other workers to get ready")
     go: GoProto = control.receive("go").go
     transport.connect({a.rank: a.address for a in go.address if a.rank != control.rank})
     communicators.connect({tuple(c.rank): c.id for c in go.communicator}, deadline)
 
 
-def waiting(doing: Callable[[], str], words: str) -> Callable[[], str]:
+def _waiting(doing: Callable[[], str], words: str) -> Callable[[], str]:
     """``words`` as long as ``doing`` says what it says now."""
     before = doing()
     return lambda: words if doing() == before else doing()

@@ -21,7 +21,7 @@ took (Cristian, Probabilistic clock synchronization, 1989)."""
 
 def trace(loop: Loop) -> None:
     """Plays every training step and tells the coordinator what was done when, by its clock."""
-    ahead = clock_ahead(loop.control)
+    ahead = _clock_ahead(loop.control)
     loop.player.trace.events = events = list[Traced]()
     for step in range(loop.welcome.first_step, loop.job.train_steps):
         loop.train(step)
@@ -32,7 +32,7 @@ def trace(loop: Loop) -> None:
     loop.control.send(message)
 
 
-def clock_ahead(control: Control) -> float:
+def _clock_ahead(control: Control) -> float:
     """Seconds that the coordinator's clock is ahead of this process's."""
     found = []
     for _ in range(ROUNDS):

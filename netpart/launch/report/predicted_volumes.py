@@ -26,7 +26,7 @@ class Volume(NamedTuple):
 
 def volumes(partition: Partition, first_step: int) -> Iterator[Volume]:
     """All messages of a run that begins at ``first_step``."""
-    cluster, counts = partition.cluster, batch_counts(partition.job, first_step)
+    cluster, counts = partition.cluster, _batch_counts(partition.job, first_step)
     for group in range(cluster.groups):
         ranks = cluster.ranks(group)
         steps = len(cluster.steps(group, first_step, partition.job.train_steps))
@@ -34,7 +34,7 @@ def volumes(partition: Partition, first_step: int) -> Iterator[Volume]:
             times = steps if phase == "train" else counts[phase]
             for e in ledger(partition, phase, group).entries:
                 yield Volume(f"{phase} {e.name}", (ranks[e.source], *e.channel), e.nbytes, times)
-    times = average_count(partition, first_step)
+    times = _average_count(partition, first_step)
     for number in range(cluster.workers):
         for e in averages(partition, number, float_size(partition.job)):
             yield Volume(f"train {e.name}", (e.source, *e.channel), e.nbytes, times)
@@ -48,7 +48,7 @@ def predicted(partition: Partition, first_step: int) -> dict[str, int]:
     return found
 
 
-def batch_counts(job: JobProto, first_step: int) -> dict[str, int]:
+def _batch_counts(job: JobProto, first_step: int) -> dict[str, int]:
     """Mini-batches that a run validates and tests on."""
     steps = range(first_step, job.train_steps)
     val = sum(due(s, job.validate_freq, job.validate_after) for s in steps) + 1
@@ -56,7 +56,7 @@ def batch_counts(job: JobProto, first_step: int) -> dict[str, int]:
     return {"val": val * job.validate_steps, "test": test * job.test_steps}
 
 
-def average_count(partition: Partition, first: int) -> int:
+def _average_count(partition: Partition, first: int) -> int:
     """Averages of a run: at every meeting one of the parameters and one of each state of the updater, and those
     between."""
     cluster, job = partition.cluster, partition.job

@@ -25,7 +25,7 @@ class Notes:
     """
 
     def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:
-        self.file = open_alone(workspace / "metrics.jsonl")
+        self.file = _open_alone(workspace / "metrics.jsonl")
         kept = self.noted_until(first_step) if resumed else []
         self.file.seek(0)
         self.file.truncate()
@@ -55,7 +55,7 @@ class Notes:
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
-            with room(self.file):
+            with _room(self.file):
                 self.file.write(json.dumps(asdict(event)) + "\n")
                 self.file.flush()
         if isinstance(event, Saved):
@@ -74,7 +74,7 @@ class Notes:
             self.updates = open(self.workspace / "updates.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - see close
         made = event.update
         self.stale[made.staleness] += 1
-        with room(self.updates):
+        with _room(self.updates):
             self.updates.write(json.dumps({"rank": event.rank} | made._asdict() | {"staleness": made.staleness}) + "\n")
 
     @property
@@ -90,12 +90,12 @@ class Notes:
         with suppress(OSError):  # it has told what it could not write
             self.file.close()
         if self.updates is not None:
-            with room(self.updates):
+            with _room(self.updates):
                 self.updates.close()
 
 
 @contextmanager
-def room(file: TextIO) -> Iterator[None]:
+def _room(file: TextIO) -> Iterator[None]:
     """Turns what a disk that is full says while lines are written to ``file`` into a DataError."""
     try:
         yield
@@ -104,7 +104,7 @@ def room(file: TextIO) -> Iterator[None]:
         raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
 
 
-def open_alone(path: Path) -> TextIO:
+def _open_alone(path: Path) -> TextIO:
     """Opens a file for reading and writing, which no other run has open; its folder is made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

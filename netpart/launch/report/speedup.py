@@ -36,30 +36,30 @@ def speedup(one: Summary, many: Summary, accuracy: float) -> Speedup:
     """Of ``many`` over ``one``, both of one job; epochs count until a test had ``accuracy``, 0 to 1."""
     same = one.steps == many.steps
     return Speedup(
-        training=over(one.train_seconds, many.train_seconds) if same else None,
-        step=over(step_seconds(one), step_seconds(many)),
-        steps=over(one.steps_per_epoch, many.steps_per_epoch),
-        epochs=over(epochs_to(one, accuracy), epochs_to(many, accuracy)),
+        training=_over(one.train_seconds, many.train_seconds) if same else None,
+        step=_over(_step_seconds(one), _step_seconds(many)),
+        steps=_over(one.steps_per_epoch, many.steps_per_epoch),
+        epochs=_over(_epochs_to(one, accuracy), _epochs_to(many, accuracy)),
     )
 
 
-def step_seconds(summary: Summary) -> float | None:
+def _step_seconds(summary: Summary) -> float | None:
     """Mean seconds of a training step."""
     return summary.train_seconds / summary.steps if summary.steps else None
 
 
-def epochs_to(summary: Summary, accuracy: float) -> float | None:
+def _epochs_to(summary: Summary, accuracy: float) -> float | None:
     """Epochs of training until a test first had ``accuracy``; None if none had."""
     step = next((step for step, found in summary.accuracies if found >= accuracy and step), None)
-    return over(step, summary.steps_per_epoch)
+    return _over(step, summary.steps_per_epoch)
 
 
-def over(a: float | None, b: float | None) -> float | None:
+def _over(a: float | None, b: float | None) -> float | None:
     """a / b, if both are known."""
     return a / b if a is not None and b else None
 
 
-def checked(summary: Summary) -> Summary:
+def _checked(summary: Summary) -> Summary:
     """``summary``, whose figures are numbers. Raises ValueError."""
     pairs = [tuple(pair) for pair in summary.accuracies]
     steps = [n for pair in pairs for n in pair]
@@ -76,7 +76,7 @@ def read_summary(path: Path) -> Summary:
     try:
         found = json.loads(read_file(path))
         known = {field.name for field in fields(Summary)}
-        return checked(Summary(**{key: value for key, value in found.items() if key in known}))
+        return _checked(Summary(**{key: value for key, value in found.items() if key in known}))
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         got = came(error) if isinstance(error, OSError) else error
         hint = "run the job on one worker with --summary"

@@ -18,24 +18,24 @@ LEFT, RIGHT = 'style="text-align: left"', 'style="text-align: right"'
 
 def summary_html(summary: Summary) -> str:
     """The whole of ``summary``, as one HTML element; every text in it is escaped."""
-    parts = [f"<h4>{escape(title(summary))}</h4>", table(("", ""), facts(summary), LEFT)]
+    parts = [f"<h4>{escape(_title(summary))}</h4>", table(("", ""), _facts(summary), LEFT)]
     if metrics := list(measured(summary)):
         parts.append(table(("", "metric", "value"), metrics))
-    parts += (confusion(name, counts) for name, counts in summary.tables.items())
+    parts += (_confusion(name, counts) for name, counts in summary.tables.items())
     if len(summary.accuracies) > 1:
-        parts.append(chart(summary))
+        parts.append(_chart(summary))
     if summary.bytes_by_edge:
-        parts.append(table((f"edge ({len(summary.bytes_by_edge)} in all)", "bytes of the run"), edges(summary)))
+        parts.append(table((f"edge ({len(summary.bytes_by_edge)} in all)", "bytes of the run"), _edges(summary)))
     return f"<div>{''.join(parts)}</div>"
 
 
-def title(summary: Summary) -> str:
+def _title(summary: Summary) -> str:
     """What was run."""
     who = summary.cluster or counted(summary.workers, "worker")
     return f"{summary.name}: {counted(summary.steps, 'step')} on {who}"
 
 
-def facts(summary: Summary) -> Iterator[tuple[str, str]]:
+def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     """What there is once of every run."""
     for name, value in (("loss", summary.loss), ("accuracy", summary.accuracy)):
         if value is not None:
@@ -61,13 +61,13 @@ def measured(summary: Summary) -> Iterator[tuple[str, str, str]]:
             yield "" if k else phase, name, f"{value:.6f}"
 
 
-def confusion(name: str, counts: list[list[int]]) -> str:
+def _confusion(name: str, counts: list[list[int]]) -> str:
     """A confusion matrix."""
     headings = (f"{name}: class", *(f"taken for {k}" for k in range(len(counts[0]) if counts else 0)))
     return table(headings, ((str(k), *map(str, row)) for k, row in enumerate(counts)))
 
 
-def edges(summary: Summary) -> Iterator[tuple[str, str]]:
+def _edges(summary: Summary) -> Iterator[tuple[str, str]]:
     """The edges that moved most."""
     largest = sorted(summary.bytes_by_edge.items(), key=lambda edge: -edge[1])
     yield from ((name, f"{nbytes:,}") for name, nbytes in largest[:EDGES])
@@ -75,7 +75,7 @@ def edges(summary: Summary) -> Iterator[tuple[str, str]]:
         yield f"{len(rest)} more", f"{sum(nbytes for _, nbytes in rest):,}"
 
 
-def chart(summary: Summary) -> str:
+def _chart(summary: Summary) -> str:
     """The accuracy of every test by its step, as SVG."""
     from netpart.draw.chart import Curve, marked_chart
 

@@ -34,13 +34,13 @@ def chosen_workspace(job: Job, given: Path | None) -> Path:
         return given
     folder = workspace_of(job.proto)
     at: FieldPath = WHERE if job.proto.cluster.workspace else ("name",)
-    if at not in job.overridden and leads_out(folder):
+    if at not in job.overridden and _leads_out(folder):
         hint = "name it with --workspace if the run may write there"
         raise ConfigError(".".join(map(str, at)), "a folder within the current one", str(folder), hint, at=at)
     return folder
 
 
-def leads_out(folder: Path) -> bool:
+def _leads_out(folder: Path) -> bool:
     """True for a path that, as it is written, may leave the current folder; links in it are the user's own. All lies
     within the root, so that there an absolute path says nothing."""
     here = Path.cwd()

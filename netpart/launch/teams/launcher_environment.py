@@ -65,11 +65,11 @@ def adopt(environment: Mapping[str, str]) -> Adopted | None:
             if size is not None and rank >= size:
                 hint = "start every process with one launcher, or unset both"
                 raise ConfigError(launcher.rank, f"a rank below {launcher.size}, {size}", str(rank), hint)
-            return Adopted(launcher.name, rank, size, environment.get(MEET) or meet(environment, launcher))
+            return Adopted(launcher.name, rank, size, environment.get(MEET) or _meet(environment, launcher))
     return None
 
 
-def meet(environment: Mapping[str, str], launcher: Launcher) -> str:
+def _meet(environment: Mapping[str, str], launcher: Launcher) -> str:
     """Where a launcher says that rank 0 is, at a port of the job's own."""
     if not launcher.host or launcher.host not in environment:
         return ""

@@ -22,12 +22,12 @@ SEPARATORS = ",", ";", "\t", "|", " "
 """What separates the values of a line in most files."""
 
 
-def numbers_in(line: bytes, separator: str) -> int:
+def _numbers_in(line: bytes, separator: str) -> int:
     """How many of the fields of a line are numbers."""
-    return sum(map(is_number, line.split(separator.encode())))
+    return sum(map(_is_number, line.split(separator.encode())))
 
 
-def is_number(column: bytes) -> bool:
+def _is_number(column: bytes) -> bool:
     """True for text that is a number."""
     try:
         float(column)
@@ -36,23 +36,23 @@ def is_number(column: bytes) -> bool:
     return True
 
 
-def not_values(line: bytes, separator: str, header: bool) -> str:
+def _not_values(line: bytes, separator: str, header: bool) -> str:
     """What is wrong with a first line in which no field is a number; "" if decoding it says it better.
 
     ``header``: the lines above it are left out already.
     """
-    shown, other = repr(line[:40].decode(errors="replace")), max(SEPARATORS, key=lambda each: numbers_in(line, each))
-    if numbers_in(line, separator):
+    shown, other = repr(line[:40].decode(errors="replace")), max(SEPARATORS, key=lambda each: _numbers_in(line, each))
+    if _numbers_in(line, separator):
         return ""
-    if numbers_in(line, other):
-        hint = f"write separator: {quoted(other)} in store_conf"
-        return f"expected values separated by {quoted(separator)}, got {shown}; {hint}"
+    if _numbers_in(line, other):
+        hint = f"write separator: {_quoted(other)} in store_conf"
+        return f"expected values separated by {_quoted(separator)}, got {shown}; {hint}"
     if header or not any(chr(byte).isalpha() for byte in line):
         return ""
     return f"expected values, got a header, {shown}; delete it, or say header: true in store_conf"
 
 
-def quoted(separator: str) -> str:
+def _quoted(separator: str) -> str:
     """A separator as a job writes it."""
     return '"{}"'.format(separator.replace("\t", "\\t"))
 
@@ -94,7 +94,7 @@ class CSVInput(RowInput):
         if kind or b"\0" in first:
             use = use or "records of a kvfile are read by type: kRecordInput"
             raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
-        if wrong := not_values(first, self.conf.store_conf.separator, self.conf.store_conf.header):
+        if wrong := _not_values(first, self.conf.store_conf.separator, self.conf.store_conf.header):
             raise DataError(f"{store.place(0)}: {wrong}")
         return store
 

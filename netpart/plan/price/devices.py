@@ -89,15 +89,15 @@ def devices_of(cluster: ClusterProto) -> Devices:
     found: list[Device] = []
     for i, proto in enumerate(cluster.device):
         at: FieldPath = ("cluster", "device", i)
-        check_positive(proto.name or f"device {i}", "flops", proto.flops, at)
-        check_positive(proto.name or f"device {i}", "count", proto.count, at)
+        _check_positive(proto.name or f"device {i}", "flops", proto.flops, at)
+        _check_positive(proto.name or f"device {i}", "count", proto.count, at)
         memory = proto.memory if proto.HasField("memory") else float("inf")
         found += [Device(proto.name or f"device {i}", proto.flops, memory)] * proto.count
-    links = dict(named_links(cluster, {device.name for device in found}))
+    links = dict(_named_links(cluster, {device.name for device in found}))
     return Devices(tuple(found), links.pop(frozenset(), Link()), links)
 
 
-def named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair, Link]]:
+def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair, Link]]:
     """The links by the names that they connect, none for the one that connects all others."""
     for i, proto in enumerate(cluster.link):
         at: FieldPath = ("cluster", "link", i)
@@ -105,11 +105,11 @@ def named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair, 
         if unknown or len(proto.between) > 2:
             got, hint = ", ".join(unknown or proto.between), f"the devices are {', '.join(sorted(names))}"
             raise ConfigError("link", "the names of one or two devices", got, hint, at=(*at, "between"))
-        check_positive("link", "bandwidth", proto.bandwidth, at)
+        _check_positive("link", "bandwidth", proto.bandwidth, at)
         yield frozenset(proto.between), Link(proto.latency, proto.overhead, proto.bandwidth)
 
 
-def check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
+def _check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
     """Raises ConfigError for a number that is not above 0."""
     if not value > 0:
         raise ConfigError(who, f"{name} above 0", f"{value:g}", f"write {name}: 1e9, say", at=(*at, name))
@@ -129,23 +129,23 @@ def measured(workers: int, cores: int | None = None) -> Devices:
     cores = cores or len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / workers
     share = min(1.0, cores / workers)
-    return alike(workers, product_speed() * share, memory, streaming=streaming_speed() * share)
+    return alike(workers, product_speed() * share, memory, streaming=_streaming_speed() * share)
 
 
-def streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -> float:
+def _streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -> float:
     """Bytes a second that a core reads and writes as it adds one array to another, the best of a few tries."""
     a, total = np.ones(elements, np.float32), np.ones(elements, np.float32)
-    return 3 * a.nbytes / quickest(lambda: np.add(total, a, out=total), tries)
+    return 3 * a.nbytes / _quickest(lambda: np.add(total, a, out=total), tries)
 
 
 def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:
     """FLOPs a second of a product of two n×n float32 matrices, the best of a few tries."""
     a = np.full((n, n), 0.5, np.float32)
     out = np.empty_like(a)
-    return 2 * n**3 / quickest(lambda: np.matmul(a, a, out=out), tries)
+    return 2 * n**3 / _quickest(lambda: np.matmul(a, a, out=out), tries)
 
 
-def quickest(work: Callable[[], object], tries: Sequence[int]) -> float:
+def _quickest(work: Callable[[], object], tries: Sequence[int]) -> float:
     """The fewest seconds that some work took in a few tries: others that want the core only make it slower."""
     best = float("inf")
     for _ in tries:

@@ -69,21 +69,21 @@ def ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger
     exchanges, code = Exchanges(partition.job), PHASE_CODES[phase]
     entries: list[Entry] = []
     for m, micro in enumerate(partition.phases[phase]):
-        entries += bridges(micro.graph, m, code, exchanges.width)
-        entries += collectives(micro.graph, m, code, exchanges)
+        entries += _bridges(micro.graph, m, code, exchanges.width)
+        entries += _collectives(micro.graph, m, code, exchanges)
         if phase == "train":
-            entries += replicas(micro.graph, m, code, exchanges)
+            entries += _replicas(micro.graph, m, code, exchanges)
     if phase == "train":
         for b, bucket in enumerate(partition.buckets):
             for way, found in exchanges.of_bucket(bucket).items():
-                entries += messages(f"bucket {b}", Channel(code, way, 0, b), found, exchanges.width)
-        entries += norm(partition, code, exchanges)
+                entries += _messages(f"bucket {b}", Channel(code, way, 0, b), found, exchanges.width)
+        entries += _norm(partition, code, exchanges)
         entries += pushes(partition, group, exchanges.width)
         entries += pulls(partition, group, exchanges.width)
     return Ledger(phase, tuple(entries))
 
 
-def bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
+def _bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
     """Both directions of every bridge that is no piece of a collective; gradients return in training only."""
     for bridge in graph.bridges():
         if bridge.target.collective is not None:
@@ -96,32 +96,32 @@ def bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]
             yield Entry(bridge.target.name, forward._replace(way=Way.BACKWARD), target, source, nbytes)
 
 
-def collectives(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+def _collectives(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
     """Both directions of every collective."""
     for found in graph.collectives:
         width = 4 if found.dtype == INT else exchanges.width
         channel = Channel(phase, Way.FORWARD, micro, found.first)
-        yield from messages(f"{found.kind} {found.name}", channel, exchanges.of(found), width)
+        yield from _messages(f"{found.kind} {found.name}", channel, exchanges.of(found), width)
         if found.backward and phase == PHASE_CODES["train"]:
             back = exchanges.of(found, backward=True)
-            yield from messages(f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width)
+            yield from _messages(f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width)
 
 
-def replicas(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+def _replicas(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
     """The sums that make the partial gradients of replicas whole."""
     for part in graph.parts:
         if part.live and part.members and part is part.members[0]:
             workers = tuple(sorted(p.worker for p in part.members))
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
             region = whole(extent(part.region))
-            yield from messages(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
+            yield from _messages(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
 
 
-def norm(partition: Partition, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+def _norm(partition: Partition, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
     """The one number that tells every worker how long the whole gradient is, where that is clipped."""
     if partition.norm is not None:
         found = exchanges.summed(partition.norm.workers, ((0, 1),), NORM_DTYPE)
-        yield from messages("norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, item_size(NORM_DTYPE, 0))
+        yield from _messages("norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, item_size(NORM_DTYPE, 0))
 
 
 def pushes(partition: Partition, group: int, width: int) -> Iterator[Entry]:
@@ -150,10 +150,10 @@ def averages(partition: Partition, number: int, width: int) -> Iterator[Entry]:
     cluster = partition.cluster
     if cluster.averages:
         elements = sum(size(holding.box) for holding in partition.holdings[number])
-        yield from messages("average of the groups", AVERAGE, averaged(cluster, number, elements, width), width)
+        yield from _messages("average of the groups", AVERAGE, averaged(cluster, number, elements, width), width)
 
 
-def messages(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[Entry]:
+def _messages(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[Entry]:
     """Every message of a collective."""
     for index, m in enumerate(found.schedule):
         source, target = found.members[m.source], found.members[m.target]

@@ -97,28 +97,28 @@ def read_profile(path: Path) -> NetProfile:
         if edge := EDGE.fullmatch(line.rstrip()):
             edges.append((edge["source"], edge["target"], position))
         elif line.strip():
-            layer = read_layer(line.strip(), position)
+            layer = _read_layer(line.strip(), position)
             layers[layer.name] = layer
     if not layers:
         raise ConfigError(str(path), "a profile", "no layers", "a line is: NAME -- TYPE -- forward_compute_time=…, …")
-    return made(layers, list(named_edges(layers, edges)))
+    return _made(layers, list(_named_edges(layers, edges)))
 
 
-def read_layer(line: str, position: Position) -> LayerProfile:
+def _read_layer(line: str, position: Position) -> LayerProfile:
     """The layer of one line."""
     found = NODE.fullmatch(line)
     figures = dict(FIGURE.findall(found["figures"])) if found else {}
     try:
         if found is None:
             raise KeyError("NAME -- TYPE -- FIGURES")
-        forward, backward, activation, parameters = (total(figures[name]) for name in FIGURES)
+        forward, backward, activation, parameters = (_total(figures[name]) for name in FIGURES)
     except (KeyError, ValueError) as error:
         expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {clipped(str(error))}"
         raise ConfigError("profile", expected, repr(line[:60]), hint, position=position) from None
     return LayerProfile(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
 
 
-def total(text: str) -> float:
+def _total(text: str) -> float:
     """The number that ``text`` is, or the sum of those that it lists: ``[1.5; 2.5]``. Raises ValueError for others."""
     numbers = [float(number) for number in text.removeprefix("[").removesuffix("]").split(";")]
     if not all(isfinite(number) and number >= 0 for number in numbers):
@@ -126,7 +126,7 @@ def total(text: str) -> float:
     return sum(numbers)
 
 
-def named_edges(
+def _named_edges(
     layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str, Position]]
 ) -> Iterator[tuple[str, str]]:
     """The edges by names; raises ConfigError for a name that is no layer's."""
@@ -137,22 +137,22 @@ def named_edges(
         yield source, target
 
 
-def made(layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str]]) -> NetProfile:
+def _made(layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str]]) -> NetProfile:
     """A profile of what takes part in training, in topological order; raises ConfigError for a cycle."""
     read = {source for source, _ in edges}
-    kept = {n for n, layer in layers.items() if not is_idle(layer, n in read)}
-    order = ordered([n for n in layers if n in kept], [e for e in edges if e[0] in kept and e[1] in kept])
+    kept = {n for n, layer in layers.items() if not _is_idle(layer, n in read)}
+    order = _ordered([n for n in layers if n in kept], [e for e in edges if e[0] in kept and e[1] in kept])
     index = {name: i for i, name in enumerate(order)}
     between = sorted((index[s], index[t]) for s, t in edges if s in kept and t in kept)
     return NetProfile(tuple(layers[name] for name in order), tuple(between))
 
 
-def is_idle(layer: LayerProfile, read: bool) -> bool:
+def _is_idle(layer: LayerProfile, read: bool) -> bool:
     """True for what is no work of the net."""
     return layer.kind.startswith("Input") or (layer.kind.startswith("__getitem__") and not read)
 
 
-def ordered(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
+def _ordered(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
     """``names`` so that each stands behind those that it reads; raises ConfigError for a cycle."""
     missing = {name: sum(target == name for _, target in edges) for name in names}
     ready = [name for name in names if not missing[name]]

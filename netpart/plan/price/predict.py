@@ -12,8 +12,8 @@ takes a K-th of that, if the busiest worker is not busy for longer.
 Where activations are computed again, backward takes a forward pass more. The gradient of a layer's input leaves before
 those of its parameters are computed, as in ``program/passes/postpone_weight_gradients.py``, if it can. All-reduces of
 gradients go on beside it: the rest are those that backward does not hide, the last bucket at least. Kernels are
-taken to reach the same speed whatever the shape, and updates to take no time. ``tests/laws/test_predictions.py`` holds this against a simulation of
-the Programs with the same prices: the bytes are equal, the seconds within a factor of 2 where messages are free.
+taken to reach the same speed whatever the shape, and updates to take no time. ``tests/laws/test_predictions.py``
+compares this with a simulation of the Programs with the same prices: the bytes are equal, the seconds within a factor of 2 where messages are free.
 """
 
 from __future__ import annotations
@@ -65,22 +65,22 @@ def predict(partition: Partition, devices: Devices, rates: Mapping[str, float] |
     """
     micros, entries = partition.phases["train"], ledger(partition).entries
     first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
-    *work, later = works(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
+    *work, later = _works(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
-    moves = [exchanges(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
-    forward = played(micros[0].graph, work[0], Work(float), moves[0])
-    backward = played(micros[0].graph, work[1], later, moves[1], reverse=True)
+    moves = [_exchanges(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
+    forward = _played(micros[0].graph, work[0], Work(float), moves[0])
+    backward = _played(micros[0].graph, work[1], later, moves[1], reverse=True)
     computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
-    paces = [seconds + handled for seconds, handled in zip(computing, handling(first, devices), strict=True)]
+    paces = [seconds + handled for seconds, handled in zip(computing, _handling(first, devices), strict=True)]
     sums = [e for e in entries if e.channel.way in SUMS]
-    left = unhidden(sums, backward * len(micros), devices) + max(streamed(partition, sums, devices))
+    left = _unhidden(sums, backward * len(micros), devices) + max(_streamed(partition, sums, devices))
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
     if order_of(partition.job) == DELAYED:
         taken = max(len(micros) * max(paces), taken / (1 + Stages(micros[0].graph, delayed=True).depth))
     return Prediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
 
 
-def works(graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool) -> tuple[Work, Work, Work]:
+def _works(graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool) -> tuple[Work, Work, Work]:
     """Seconds forward and backward, by layer and worker, and those of backward that come when the gradient of the input
     has left; with ``recompute`` backward begins with another forward."""
     forward, backward, later = Work(float), Work(float), Work(float)
@@ -102,21 +102,21 @@ class Move(NamedTuple):
     handled: tuple[float, ...]
 
 
-def exchanges(graph: Graph, entries: Sequence[Entry], devices: Devices) -> dict[int, Move]:
+def _exchanges(graph: Graph, entries: Sequence[Entry], devices: Devices) -> dict[int, Move]:
     """What is moved of each layer."""
     found: dict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         found[graph.parts[entry.channel.edge].node].append(entry)
-    return {node: exchanged(of_node, devices) for node, of_node in found.items()}
+    return {node: _exchanged(of_node, devices) for node, of_node in found.items()}
 
 
-def exchanged(entries: Sequence[Entry], devices: Devices) -> Move:
+def _exchanged(entries: Sequence[Entry], devices: Devices) -> Move:
     """What these messages take; nobody is busy with them for longer, as messages come while others leave."""
-    seconds = taken(entries, devices)
-    return Move(seconds, tuple(min(seconds, busy) for busy in handling(entries, devices)))
+    seconds = _taken(entries, devices)
+    return Move(seconds, tuple(min(seconds, busy) for busy in _handling(entries, devices)))
 
 
-def taken(entries: Sequence[Entry], devices: Devices) -> float:
+def _taken(entries: Sequence[Entry], devices: Devices) -> float:
     """Seconds until the last of some messages has arrived, sent in their order over the slowest link among them."""
     workers = sorted({w for e in entries for w in (e.source, e.target)})
     place = {w: i for i, w in enumerate(workers)}
@@ -124,7 +124,7 @@ def taken(entries: Sequence[Entry], devices: Devices) -> float:
     return price_of(schedule, [e.nbytes for e in entries], len(workers), devices.between(workers))
 
 
-def played(graph: Graph, work: Work, later: Work, moves: Mapping[int, Move], reverse: bool = False) -> float:
+def _played(graph: Graph, work: Work, later: Work, moves: Mapping[int, Move], reverse: bool = False) -> float:
     """Seconds of one micro-batch one way through the net; ``reverse``: backward, from the readers to the sources.
 
     What is made may leave before those of the seconds of ``work`` that are ``later``.
@@ -135,14 +135,14 @@ def played(graph: Graph, work: Work, later: Work, moves: Mapping[int, Move], rev
         reads = {n: {r for r, sources in reads.items() if n in sources} for n in reads}
     for n in sorted(reads, reverse=reverse):
         for w in graph.placements[n].workers:
-            ready = max((arrival(graph, done, moves, s if not reverse else n, s, w) for s in reads[n]), default=0.0)
+            ready = max((_arrival(graph, done, moves, s if not reverse else n, s, w) for s in reads[n]), default=0.0)
             handled = moves[n].handled[w] if reverse and n in moves else 0.0  # beside what is computed later
             free[w] = max(ready, free[w] + handled) + work[n, w]
             done[n, w] = free[w] - later[n, w]
     return max(free.values(), default=0.0)
 
 
-def arrival(
+def _arrival(
     graph: Graph, done: Mapping[Key, float], moves: Mapping[int, Move], moved: int, source: int, worker: int
 ) -> float:
     """When what ``source`` made is with ``worker``: at once, or when the exchange of ``moved`` is over."""
@@ -151,7 +151,7 @@ def arrival(
     return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
 
 
-def handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
+def _handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
     """Seconds that messages keep each worker busy at either end."""
     found = [0.0] * len(devices)
     sent: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -164,16 +164,16 @@ def handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
     return found
 
 
-def unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> float:
+def _unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> float:
     """Seconds of the sums of gradients that go on when backward is over."""
     of_sum: dict[tuple[bool, int], list[Entry]] = defaultdict(list)
     for entry in entries:
         of_sum[entry.channel.way == Way.NORM, entry.channel.edge].append(entry)
-    each = [taken(found, devices) for found in of_sum.values()]
+    each = [_taken(found, devices) for found in of_sum.values()]
     return max(each[-1], sum(each) - backward) if each else 0.0
 
 
-def streamed(partition: Partition, sums: Iterable[Entry], devices: Devices) -> list[float]:
+def _streamed(partition: Partition, sums: Iterable[Entry], devices: Devices) -> list[float]:
     """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
     width, slots = float_size(partition.job), len(updater(partition.job.updater).states)
     moved = [0] * len(devices)

@@ -38,7 +38,7 @@ def shares(partition: Partition) -> dict[str, list[Share]]:
     """The shares of every layer of the training net, by its name, for the workers that have to do with it."""
     forward, backward, memory = computed(partition)
     flops = forward + backward
-    received, sent = exchanged(partition)
+    received, sent = _exchanged(partition)
     found: dict[str, list[Share]] = {}
     for node in partition.graph.net.nodes:
         on: dict[int, list[Shard]] = defaultdict(list)
@@ -89,7 +89,7 @@ def by_worker(counts: Counter[Key]) -> Counter[int]:
     return found
 
 
-def exchanged(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
+def _exchanged(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
     """Bytes received and sent, by layer and worker."""
     received, sent = Counter[Key](), Counter[Key]()
     incoming, outgoing = defaultdict[int, list[Entry]](list), defaultdict[int, list[Entry]](list)

@@ -28,10 +28,10 @@ def column_row(net: Net, workers: int) -> list[Placement]:
     behind addends are cut on the batch, which costs what an all-reduce would.
     """
     placements: list[Placement] = []
-    paired = partnered(net)
+    paired = _partnered(net)
     for node in net.nodes:
         above = [placements[source.node] for source in node.sources]
-        columns, partial = any(map(is_split, above)), any(len(p.terms) > 1 for p in above)
+        columns, partial = any(map(_is_split, above)), any(len(p.terms) > 1 for p in above)
         if is_product(node) and (columns or paired[node.index]):
             placements.append(cut_on_inputs(node, workers) if columns else cut_on(node, NEURONS, workers))
         elif keeps_neurons(node) and columns:
@@ -41,19 +41,19 @@ def column_row(net: Net, workers: int) -> list[Placement]:
     return placements
 
 
-def is_split(placement: Placement) -> bool:
+def _is_split(placement: Placement) -> bool:
     """True if the layer is cut on its neurons."""
     return len(placement.terms) == 1 and len(placement.classes) > 1
 
 
-def partnered(net: Net) -> list[bool]:
+def _partnered(net: Net) -> list[bool]:
     """Per node: a product reads it, or reads what layers that keep its neurons make of it."""
     found = [False] * len(net.nodes)
     for node, reading in reversed(list(zip(net.nodes, readers(net), strict=True))):
-        found[node.index] = any(is_product(r) or carries(r, found) for r in reading)
+        found[node.index] = any(is_product(r) or _carries(r, found) for r in reading)
     return found
 
 
-def carries(node: Node, found: list[bool]) -> bool:
+def _carries(node: Node, found: list[bool]) -> bool:
     """True if a share of the neurons passes through ``node`` to a product."""
     return keeps_neurons(node) and found[node.index]

@@ -19,12 +19,12 @@ def data_by_speed(speeds: Sequence[float]) -> Callable[[Net, int], list[Placemen
     """Every layer cut on the batch, with rows in proportion to the speed of each worker."""
 
     def scheme(net: Net, workers: int) -> list[Placement]:
-        return [by_speed(node, speeds) for node in net.nodes]
+        return [_by_speed(node, speeds) for node in net.nodes]
 
     return scheme
 
 
-def by_speed(node: Node, speeds: Sequence[float]) -> Placement:
+def _by_speed(node: Node, speeds: Sequence[float]) -> Placement:
     """``node`` cut on the batch in proportion to ``speeds``, or replicated where it cannot be cut there."""
     if not can_cut(node, BATCH):
         return replicated(node, len(speeds))

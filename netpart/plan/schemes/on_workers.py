@@ -20,12 +20,12 @@ def on_workers(of_layer: Mapping[str, Workers]) -> Callable[[Net, int], list[Pla
     """
 
     def scheme(net: Net, workers: int) -> list[Placement]:
-        return [over(node, found) for node, found in zip(net.nodes, completed(net, of_layer), strict=True)]
+        return [_over(node, found) for node, found in zip(net.nodes, _completed(net, of_layer), strict=True)]
 
     return scheme
 
 
-def completed(net: Net, of_layer: Mapping[str, Workers]) -> list[Workers]:
+def _completed(net: Net, of_layer: Mapping[str, Workers]) -> list[Workers]:
     """The workers of every node."""
     found = [of_layer.get(node.name, ()) for node in net.nodes]
     for node in net.nodes:
@@ -37,22 +37,22 @@ def completed(net: Net, of_layer: Mapping[str, Workers]) -> list[Workers]:
     return found
 
 
-def over(node: Node, workers: Workers) -> Placement:
+def _over(node: Node, workers: Workers) -> Placement:
     """``node`` cut on the batch over ``workers``, as evenly as can be; whole on a single one."""
     if len(workers) == 1:
         return one(workers[0], node.layer.output)
-    return taken_to(workers, cut_on(node, BATCH, len(workers)))
+    return _taken_to(workers, cut_on(node, BATCH, len(workers)))
 
 
 def among(scheme: Callable[[Net, int], list[Placement]], workers: Workers) -> Callable[[Net, int], list[Placement]]:
     """``scheme`` over ``workers``, as if there were no others."""
 
     def placed(net: Net, count: int) -> list[Placement]:
-        return [taken_to(workers, placement) for placement in scheme(net, len(workers))]
+        return [_taken_to(workers, placement) for placement in scheme(net, len(workers))]
 
     return placed
 
 
-def taken_to(workers: Workers, placement: Placement) -> Placement:
+def _taken_to(workers: Workers, placement: Placement) -> Placement:
     """``placement`` with ``workers`` in place of workers 0, 1, ..."""
     return replace(placement, shards=tuple(replace(s, worker=workers[s.worker]) for s in placement.shards))

@@ -2,8 +2,8 @@
 
 N workers make K stages of R = N / K replicas; the replicas of a stage cut its layers on the batch. Work is that of
 ``loads``, as for ``netpart.plan.search.pipeline_stages``. That searches for the pipeline whose slowest stage is
-fastest, with as many stages and replicas as that needs, and must know the devices; here the job says how many there are, and all
-count alike.
+fastest, with as many stages and replicas as that needs, and must know the devices; here the job says how
+many there are, and all count alike.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def cut_on(node: Node, axis: int, workers: int) -> Placement:
     if not can_cut(node, axis):
         return replicated(node, workers)
     region = node.layer.output.whole
-    parts = enumerate(shares(region[axis][1], workers))
+    parts = enumerate(_shares(region[axis][1], workers))
     return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts))
 
 
@@ -33,10 +33,10 @@ def cut_on_inputs(node: Node, workers: int) -> Placement:
     space = node.layer.contraction()
     assert space is not None, f"{node.name} is no product"
     region, rest = node.layer.output.whole, whole(space[1:])
-    return Placement(tuple(Shard(w, region, (p, *rest)) for w, p in enumerate(shares(space[0], workers))))
+    return Placement(tuple(Shard(w, region, (p, *rest)) for w, p in enumerate(_shares(space[0], workers))))
 
 
-def shares(extent: int, workers: int) -> Ranges:
+def _shares(extent: int, workers: int) -> Ranges:
     """``extent`` cut as evenly as can be into one part per worker, none of them empty."""
     return ranges(extent, min(extent, workers), spread=True)
 

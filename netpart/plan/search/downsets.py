@@ -43,19 +43,19 @@ def downsets(profile: NetProfile) -> Downsets:
     """Every down-set of ``profile``, from the empty one to all layers; of nets with too many, the beginnings of the
     order."""
     count = len(profile.layers)
-    found = enumerated(profile)
+    found = _enumerated(profile)
     complete = found is not None
     masks = [0, *(found if found is not None else ((1 << i) - 1 for i in range(1, count + 1)))]
     members = np.array([[mask >> i & 1 for i in range(count)] for mask in masks], dtype=bool)
     work = np.array([layer.work for layer in profile.layers])
     parameters = np.array([layer.parameters for layer in profile.layers])
-    crossing = members & np.array([[is_read_outside(profile, i, mask) for i in range(count)] for mask in masks])
+    crossing = members & np.array([[_is_read_outside(profile, i, mask) for i in range(count)] for mask in masks])
     activation = np.array([layer.activation for layer in profile.layers])
     held = members @ work, members @ parameters, members @ activation
     return Downsets(members, *held, crossing @ activation, complete)
 
 
-def enumerated(profile: NetProfile) -> list[int] | None:
+def _enumerated(profile: NetProfile) -> list[int] | None:
     """All down-sets but the empty one as bit masks, the smaller first; None if there are more than MOST."""
     needs = [sum(1 << s for s in set(sources)) for sources in profile.sources]
     level, found = {0}, list[int]()
@@ -69,6 +69,6 @@ def enumerated(profile: NetProfile) -> list[int] | None:
     return found
 
 
-def is_read_outside(profile: NetProfile, layer: int, mask: int) -> bool:
+def _is_read_outside(profile: NetProfile, layer: int, mask: int) -> bool:
     """True if a layer that is not in ``mask`` reads ``layer``."""
     return any(not mask >> reader & 1 for reader in profile.readers[layer])

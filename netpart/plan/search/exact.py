@@ -37,7 +37,7 @@ def exact(problem: Knapsacks, limit: float, start: Plan | None = None) -> Proof:
     if start is not None and problem.is_perfect(start):
         return Proof(start, problem.value(start))
     if len(problem.loads) <= MOST:
-        return few(problem, limit, start)
+        return _few(problem, limit, start)
     try:
         from ortools.sat.python import cp_model
     except ImportError:
@@ -46,17 +46,17 @@ def exact(problem: Knapsacks, limit: float, start: Plan | None = None) -> Proof:
     return by_cp_sat(problem, limit, start, cp_model)
 
 
-def few(problem: Knapsacks, limit: float, start: Plan | None) -> Proof:
+def _few(problem: Knapsacks, limit: float, start: Plan | None) -> Proof:
     """``exact`` by branch and bound."""
     plan, proved = branch_and_bound(problem, limit, start)
     if plan is None and proved:
-        raise infeasible()
+        raise _infeasible()
     if plan is None:
         raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; give more --limit")
     return Proof(plan, problem.value(plan) if proved else problem.bound)
 
 
-def infeasible() -> ConfigError:
+def _infeasible() -> ConfigError:
     """What is said of a problem without a legal plan."""
     hint = "give the devices more --slack, or make more --partitions"
     return ConfigError("partitions", "an allocation within all capacities", "none: it is proved that none exists", hint)
@@ -68,24 +68,24 @@ def by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: Any) -> 
     It is given the loads and rooms by which a plan is legal or not, so what it proves of them is so.
     """
     model, solver = cp.CpModel(), cp.CpSolver()
-    on = allocation(model, problem, start)
-    goal(model, problem, on)
+    on = _allocation(model, problem, start)
+    _goal(model, problem, on)
     solver.parameters.max_time_in_seconds = limit
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
     status = solver.solve(model)
     if status == cp.INFEASIBLE:
-        raise infeasible()
+        raise _infeasible()
     plans = [] if start is None else [start]
     if status in (cp.OPTIMAL, cp.FEASIBLE):
         plans.append(np.array([[solver.value(x) for x in row] for row in on]).argmax(axis=1))
     if not plans:
         raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; give more --limit")
     plan = max(plans, key=problem.fitness)
-    return Proof(plan, proved_bound(problem, problem.value(plan), solver.best_objective_bound))
+    return Proof(plan, _proved_bound(problem, problem.value(plan), solver.best_objective_bound))
 
 
-def proved_bound(problem: Knapsacks, value: float, found: float) -> float:
+def _proved_bound(problem: Knapsacks, value: float, found: float) -> float:
     """The better of the closed form and what CP-SAT proved, in the units of the objective.
 
     Each partition's worth, or seconds, is rounded down: of a profit, what it proved may be a unit more for each.
@@ -95,7 +95,7 @@ def proved_bound(problem: Knapsacks, value: float, found: float) -> float:
     return min(value, max(problem.bound, found / UNITS * problem.bound))
 
 
-def allocation(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[Any]]:
+def _allocation(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[Any]]:
     """x_ij of equation 4 with constraints (6) to (8), and at least one partition each."""
     loads, room = problem.whole_loads, problem.whole_room
     devices = range(len(room))
@@ -112,7 +112,7 @@ def allocation(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[
     return on
 
 
-def goal(model: Any, problem: Knapsacks, on: list[list[Any]]) -> None:
+def _goal(model: Any, problem: Knapsacks, on: list[list[Any]]) -> None:
     """Equation 5, or the makespan as a multiple of its bound.
 
     What no plan can do holds for devices that are filled to a share CLOSE above their capacity, too.

@@ -53,7 +53,7 @@ def gabra(
     # 2  set t = 0
     best, mean = list[float](), list[float]()
     # 3  initialise P(t) with random allocations that exceed no capacity
-    members = first_population(problem, random, population, known)
+    members = _first_population(problem, random, population, known)
     # 4  evaluate P(t)
     fitness = [problem.fitness(member) for member in members]
     # 5  find Z*, the fittest
@@ -65,7 +65,7 @@ def gabra(
         if problem.is_perfect(fittest):
             break
         # 7-12  breed an offspring; ignore it if P(t) has it
-        mutant = bred(problem, members, fitness, random)
+        mutant = _bred(problem, members, fitness, random)
         if mutant is None:
             continue
         # 13-14  evaluate it, and let it replace the least fit
@@ -79,7 +79,7 @@ def gabra(
     return Evolution(fittest, tuple(best), tuple(mean))
 
 
-def bred(
+def _bred(
     problem: Knapsacks, members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator
 ) -> Plan | None:
     """A legal plan that none of ``members`` is, made of two of them; None if this time there is none."""
@@ -90,12 +90,12 @@ def bred(
     # 9  mutate the offspring
     mutant = repaired(problem, inversion(offspring, random), random)
     # 10-12  ignore it if P(t) has it
-    if mutant is None or contains(members, mutant := polished(problem, mutant)):
+    if mutant is None or _contains(members, mutant := polished(problem, mutant)):
         return None
     return mutant
 
 
-def first_population(problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan]) -> list[Plan]:
+def _first_population(problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan]) -> list[Plan]:
     """``known`` and legal plans near random ones; raises NetpartError if there are none."""
     partitions, devices = len(problem.loads), len(problem.capacities)
     found = list(known)
@@ -132,6 +132,6 @@ def inversion(plan: Plan, random: np.random.Generator) -> Plan:
     return plan
 
 
-def contains(members: list[Plan], plan: Plan) -> bool:
+def _contains(members: list[Plan], plan: Plan) -> bool:
     """True if one of ``members`` is ``plan``."""
     return any(np.array_equal(member, plan) for member in members)

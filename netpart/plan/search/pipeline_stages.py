@@ -89,10 +89,10 @@ def best_pipeline(
 def data_parallel_seconds(profile: NetProfile, workers: int, bandwidth: float) -> float:
     """What a single stage of ``workers`` replicas takes."""
     parameters = sum(layer.parameters for layer in profile.layers)
-    return float(stage_seconds(np.array(profile.work), np.array(parameters), workers, bandwidth))
+    return float(_stage_seconds(np.array(profile.work), np.array(parameters), workers, bandwidth))
 
 
-def stage_seconds(work: Floats, parameters: Floats, replicas: int, bandwidth: float) -> Floats:
+def _stage_seconds(work: Floats, parameters: Floats, replicas: int, bandwidth: float) -> Floats:
     """T: what each replica of a stage takes, of many stages at once."""
     return (work + 4 * (replicas - 1) / replicas * parameters / bandwidth) / replicas
 
@@ -114,7 +114,7 @@ class Search:
         self.best: Floats = np.full(shape, np.inf)
         self.end: Indices = np.full(shape, -1, np.intp)
         self.replicas: Indices = np.zeros(shape, np.intp)
-        self.work, self.parameters, self.activation = map(between, (cuts.work, cuts.parameters, cuts.activation))
+        self.work, self.parameters, self.activation = map(_between, (cuts.work, cuts.parameters, cuts.activation))
         prices = [self.prices(r, bandwidth) for r in range(1, most + 1)]
         for m in range(1, workers + 1):
             for r in range(min(most, m), 0, -1):
@@ -123,7 +123,7 @@ class Search:
     def prices(self, replicas: int, bandwidth: float) -> Floats:
         """[a, b]: what the stage between two down-sets takes; infinite where there is none."""
         moves = 2 * self.cuts.crossing / (bandwidth * replicas)
-        found = np.maximum(stage_seconds(self.work, self.parameters, replicas, bandwidth), moves[:, None])
+        found = np.maximum(_stage_seconds(self.work, self.parameters, replicas, bandwidth), moves[:, None])
         found = np.maximum(found, moves[None, :])
         found[~self.cuts.nested()] = np.inf
         return np.asarray(found)
@@ -153,6 +153,6 @@ class Search:
         return found
 
 
-def between(sums: Floats) -> Floats:
+def _between(sums: Floats) -> Floats:
     """[a, b]: what down-set b has more than a."""
     return np.asarray(sums[None, :] - sums[:, None])

@@ -52,34 +52,34 @@ def pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> list[Pi
     The devices of a plan are taken for the slowest of them, with the room of the smallest: replicas of a stage, and
     stages, go at its pace. The updater keeps ``states`` arrays for each parameter.
     """
-    some = list(roomier(devices))
+    some = list(_roomier(devices))
     single: list[Workers] = [(w,) for w in sorted(some[0], key=lambda w: devices.devices[w].memory)]
     plans: dict[str, tuple[Made, list[Workers]]] = {
-        "one worker": (on_one, single),
-        "data": (replicated, some),
+        "one worker": (_on_one, single),
+        "data": (_replicated, some),
         "straight stages": (partial(best_pipeline, straight=True), some),
         "stages": (best_pipeline, some),
     }
-    rows = [fastest(name, made, profile, devices, ways, states) for name, (made, ways) in plans.items()]
+    rows = [_fastest(name, made, profile, devices, ways, states) for name, (made, ways) in plans.items()]
     return sorted(rows, key=lambda row: row.seconds)
 
 
-def roomier(devices: Devices) -> Iterator[Workers]:
+def _roomier(devices: Devices) -> Iterator[Workers]:
     """All devices, then all but those with the least memory, and so on."""
     for least in sorted({device.memory for device in devices.devices}):
         yield tuple(w for w, device in enumerate(devices.devices) if device.memory >= least)
 
 
-def fastest(
+def _fastest(
     name: str, made: Made, profile: NetProfile, devices: Devices, ways: list[Workers], states: int
 ) -> PipelineRow:
     """The fastest of the plans that ``made`` makes for some devices or others, of equals the first; if there is none,
     what is said of those with most room, the last."""
-    rows = [row(name, made, profile, devices, workers, states) for workers in ways]
+    rows = [_row(name, made, profile, devices, workers, states) for workers in ways]
     return min((row for row in rows if not row.refused), key=lambda row: row.seconds, default=rows[-1])
 
 
-def row(name: str, made: Made, profile: NetProfile, devices: Devices, workers: Workers, states: int) -> PipelineRow:
+def _row(name: str, made: Made, profile: NetProfile, devices: Devices, workers: Workers, states: int) -> PipelineRow:
     """One plan in figures; its seconds are those of the slowest device."""
     fast, least = max(devices.speeds), min(devices.devices[w].memory for w in workers)
     slowest, bound = min(devices.speeds[w] for w in workers) / fast, profile.work * fast / sum(devices.speeds)
@@ -89,20 +89,20 @@ def row(name: str, made: Made, profile: NetProfile, devices: Devices, workers: W
         return PipelineRow(name, refused=str(error))
     timed, held = Pipeline(found.stages, found.seconds / slowest), memory(profile, found, states)
     gap = timed.seconds / bound - 1
-    return PipelineRow(name, timed, gap, moved(profile, found), held, workers[: found.workers])
+    return PipelineRow(name, timed, gap, _moved(profile, found), held, workers[: found.workers])
 
 
-def on_one(profile: NetProfile, workers: int, bandwidth: float, room: Room) -> Pipeline:
+def _on_one(profile: NetProfile, workers: int, bandwidth: float, room: Room) -> Pipeline:
     """Everything on one worker."""
-    return one_stage(profile, 1, profile.work, room)
+    return _one_stage(profile, 1, profile.work, room)
 
 
-def replicated(profile: NetProfile, workers: int, bandwidth: float, room: Room) -> Pipeline:
+def _replicated(profile: NetProfile, workers: int, bandwidth: float, room: Room) -> Pipeline:
     """Data parallelism."""
-    return one_stage(profile, workers, data_parallel_seconds(profile, workers, bandwidth), room)
+    return _one_stage(profile, workers, data_parallel_seconds(profile, workers, bandwidth), room)
 
 
-def one_stage(profile: NetProfile, replicas: int, seconds: float, room: Room) -> Pipeline:
+def _one_stage(profile: NetProfile, replicas: int, seconds: float, room: Room) -> Pipeline:
     """A single stage; raises MemoryRefused if its replicas exceed their room."""
     found = Pipeline((Stage(tuple(range(len(profile.layers))), replicas),), seconds)
     if (needed := max(memory(profile, found, room.states))) > room.nbytes:
@@ -110,15 +110,15 @@ def one_stage(profile: NetProfile, replicas: int, seconds: float, room: Room) ->
     return found
 
 
-def moved(profile: NetProfile, pipeline: Pipeline) -> float:
+def _moved(profile: NetProfile, pipeline: Pipeline) -> float:
     """Bytes for each mini-batch: outputs that another stage reads with their gradients, and rings of all-reduces."""
     stage_of = {layer: k for k, stage in enumerate(pipeline.stages) for layer in stage.layers}
     crossing = {(s, stage_of[t]) for s, t in profile.edges if stage_of[s] != stage_of[t]}
-    sums = (2 * (stage.replicas - 1) * parameters(profile, stage) for stage in pipeline.stages)
+    sums = (2 * (stage.replicas - 1) * _parameters(profile, stage) for stage in pipeline.stages)
     return 2 * sum(profile.layers[source].activation for source, _ in crossing) + sum(sums)
 
 
-def parameters(profile: NetProfile, stage: Stage) -> float:
+def _parameters(profile: NetProfile, stage: Stage) -> float:
     """Bytes of the parameters of a stage."""
     return sum(profile.layers[i].parameters for i in stage.layers)
 
@@ -129,6 +129,6 @@ def memory(profile: NetProfile, pipeline: Pipeline, states: int = 1) -> tuple[fl
     for k, stage in enumerate(pipeline.stages):
         workers = sum(later.replicas for later in pipeline.stages[k:])
         activations = sum(profile.layers[i].activation for i in stage.layers)
-        need = stage_bytes(parameters(profile, stage), activations, stage.replicas, workers, states)
+        need = stage_bytes(_parameters(profile, stage), activations, stage.replicas, workers, states)
         found += [need] * stage.replicas
     return tuple(found)

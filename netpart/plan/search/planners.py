@@ -43,7 +43,7 @@ class Layout:
 Planner = Callable[[Task], Layout]
 
 
-def one_worker(task: Task) -> Layout:
+def _one_worker(task: Task) -> Layout:
     """Everything on the fastest device, or on one of another kind."""
     fastest = int(np.argmax(task.devices.speeds))
     kinds = {device: worker for worker, device in reversed(list(enumerate(task.devices.devices)))}
@@ -52,17 +52,17 @@ def one_worker(task: Task) -> Layout:
     return Layout(alone[0], variants=tuple(alone[1:]))
 
 
-def by_scheme(name: str, task: Task) -> Layout:
+def _by_scheme(name: str, task: Task) -> Layout:
     """The scheme of that name."""
     return Layout(SCHEMES.get(name))
 
 
-def by_speed(task: Task) -> Layout:
+def _by_speed(task: Task) -> Layout:
     """Data parallelism with more rows for faster devices."""
     return Layout(data_by_speed(task.devices.speeds))
 
 
-def data_until(name: str, task: Task) -> Layout:
+def _data_until(name: str, task: Task) -> Layout:
     """The scheme of that name, with the layers above some block cut on the batch instead."""
     names = [layer.name for layer in task.profile.layers]
     starts = [block.layers.start for block in blocks(task.profile)][1:]
@@ -71,7 +71,7 @@ def data_until(name: str, task: Task) -> Layout:
     return Layout(scheme, variants=tuple(data_then(frozenset(names[:start]), scheme) for start in some))
 
 
-def stages(task: Task, straight: bool = False) -> Layout:
+def _stages(task: Task, straight: bool = False) -> Layout:
     """PipeDream's stages, all devices taken for the slowest; the fastest devices get the first stages."""
     slowest = min(task.devices.speeds)
     layers = tuple(
@@ -88,22 +88,22 @@ def stages(task: Task, straight: bool = False) -> Layout:
     return Layout(on_workers(of_layer), len(found.stages) > 1)
 
 
-def by_greedy(objective: str, task: Task) -> Layout:
+def _by_greedy(objective: str, task: Task) -> Layout:
     """GREEDY for an objective."""
-    return allocated(task, polished(task.problem(objective), task.start[1]))
+    return _allocated(task, polished(task.problem(objective), task.start[1]))
 
 
-def by_gabra(objective: str, task: Task) -> Layout:
+def _by_gabra(objective: str, task: Task) -> Layout:
     """GABRA for an objective."""
-    return allocated(task, task.evolutions[objective].plan)
+    return _allocated(task, task.evolutions[objective].plan)
 
 
-def by_exact(objective: str, task: Task) -> Layout:
+def _by_exact(objective: str, task: Task) -> Layout:
     """EXACT for an objective."""
-    return allocated(task, task.proofs[objective].plan)
+    return _allocated(task, task.proofs[objective].plan)
 
 
-def allocated(task: Task, plan: Plan) -> Layout:
+def _allocated(task: Task, plan: Plan) -> Layout:
     """The layout of an allocation of blocks."""
     of_layer: Mapping[str, tuple[int, ...]] = {
         task.profile.layers[i].name: task.groups[group]
@@ -116,22 +116,22 @@ def allocated(task: Task, plan: Plan) -> Layout:
 ONE, DATA = "one worker", "data"
 
 PLANNERS: dict[str, Planner] = {
-    ONE: one_worker,
-    DATA: partial(by_scheme, "DATA"),
-    "data by speed": by_speed,
+    ONE: _one_worker,
+    DATA: partial(_by_scheme, "DATA"),
+    "data by speed": _by_speed,
     **{
-        name.lower().replace("_", "-"): partial(by_scheme, name)
+        name.lower().replace("_", "-"): partial(_by_scheme, name)
         for name in SCHEMES.names()
         if name not in ("SEQUENTIAL", "DATA", "PIPELINE")
     },
-    "data then gather-scatter": partial(data_until, "GATHER_SCATTER"),
-    "data then column-row": partial(data_until, "COLUMN_ROW"),
-    "stages": stages,
-    "straight stages": partial(stages, straight=True),
+    "data then gather-scatter": partial(_data_until, "GATHER_SCATTER"),
+    "data then column-row": partial(_data_until, "COLUMN_ROW"),
+    "stages": _stages,
+    "straight stages": partial(_stages, straight=True),
     **{
         f"{name} {objective}": partial(planner, objective)
         for objective in (PROFIT, MAKESPAN)
-        for name, planner in {"greedy": by_greedy, "gabra": by_gabra, "exact": by_exact}.items()
+        for name, planner in {"greedy": _by_greedy, "gabra": _by_gabra, "exact": _by_exact}.items()
     },
 }
 """Every planner by the name of its row."""

@@ -37,7 +37,7 @@ class Portfolio:
     def __init__(
         self, job: Job, task: Task, rates: Mapping[str, float] | None = None, micro_batches: int | None = None
     ) -> None:
-        self.written, self.job, self.task, self.rates = job, freed(job), task, rates or {}
+        self.written, self.job, self.task, self.rates = job, _freed(job), task, rates or {}
         net = build_net(job.proto, "train", job.folder)
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
@@ -189,9 +189,9 @@ class Portfolio:
         return found
 
 
-def freed(job: Job) -> Job:
+def _freed(job: Job) -> Job:
     """``job`` without what it says about cuts, locations and schemes: all of that is to be planned."""
-    proto = copied(job.proto)
+    proto = _copied(job.proto)
     for field in ("scheme", "partition_dim", *OF_PIPELINE):
         proto.neuralnet.ClearField(field)
     for layer in proto.neuralnet.layer:
@@ -205,12 +205,12 @@ def with_pieces(job: Job, count: int, recompute: bool) -> Job:
     net = job.proto.neuralnet
     if (count, recompute) == (max(1, net.micro_batches), net.recompute):
         return job
-    proto = copied(job.proto)
+    proto = _copied(job.proto)
     proto.neuralnet.micro_batches, proto.neuralnet.recompute = count, recompute
     return replace(job, proto=proto)
 
 
-def copied(proto: JobProto) -> JobProto:
+def _copied(proto: JobProto) -> JobProto:
     """A copy."""
     copy = JobProto()
     copy.CopyFrom(proto)

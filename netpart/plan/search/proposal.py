@@ -63,7 +63,7 @@ def merged(proposals: Iterable[Proposal]) -> list[Proposal]:
         alike = placed(p.partition) if p.partition else p.row.name
         if alike in found:
             old = found[alike]
-            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **best_known(old.row, p.row))
+            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **_best_known(old.row, p.row))
             allocated = p.layout is not None and p.layout.plan is not None
             found[alike] = replace(old, row=row, layout=p.layout if allocated else old.layout)
         else:
@@ -71,7 +71,7 @@ def merged(proposals: Iterable[Proposal]) -> list[Proposal]:
     return list(found.values())
 
 
-def best_known(first: Row, second: Row) -> dict[str, Any]:
+def _best_known(first: Row, second: Row) -> dict[str, Any]:
     """The figures of an allocation, of two rows of the same plan: the smaller gap is what is known."""
     return {
         objective: min(

@@ -17,7 +17,7 @@ def repaired(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> Pla
     most, or is done first. Where there is none, it throws out something smaller, which then looks for room itself.
     """
     plan = plan.copy()
-    homeless = evicted(problem, plan, random)
+    homeless = _evicted(problem, plan, random)
     for _ in range(TRIES):
         if not homeless:
             return plan if busied(problem, plan) else None
@@ -26,7 +26,7 @@ def repaired(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> Pla
     return None
 
 
-def evicted(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> list[int]:
+def _evicted(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> list[int]:
     """Takes partitions out of ``plan`` (device -1) until no device holds more than it can; returns them."""
     load, out = problem.on_devices(plan), []
     for i in random.permutation(len(plan)):
@@ -53,10 +53,10 @@ def housed(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) 
         other = int(random.choice(leaving))
         plan[i], plan[other] = plan[other], -1
         return [other]
-    return shaken(problem, plan, i, random)
+    return _shaken(problem, plan, i, random)
 
 
-def shaken(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
+def _shaken(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
     """Clears a device that can hold partition ``i`` for it; returns what stood there, or ``i`` if there is none."""
     large = np.flatnonzero(problem.room >= problem.loads[i])
     if not len(large):

@@ -19,11 +19,11 @@ from netpart.units import counted, ranges_text
 def advice(partition: Partition, job: Job | None = None) -> list[str]:
     """Every warning about the training net: what has no effect, cuts that fell back, uneven cuts, idle workers, layers
     nobody reads, what `netpart run` refuses. ``job``, from which ``partition`` is made, gives the places of these."""
-    warnings = unheeded(partition.job), fallbacks(partition), uneven(partition), idle(partition)
-    return list(chain(*warnings, refused(partition, job), unread(partition)))
+    warnings = unheeded(partition.job), _fallbacks(partition), uneven(partition), _idle(partition)
+    return list(chain(*warnings, _refused(partition, job), _unread(partition)))
 
 
-def refused(partition: Partition, job: Job | None) -> Iterator[str]:
+def _refused(partition: Partition, job: Job | None) -> Iterator[str]:
     """What keeps a run from training anything, although the job is sound."""
     for error in untrained(partition):
         yield f"{(job.explain(error) if job else error).line()}; `netpart run` refuses the job"
@@ -39,7 +39,7 @@ def recut(job: Job, workers: int) -> Iterator[str]:
         )
 
 
-def fallbacks(partition: Partition) -> Iterator[str]:
+def _fallbacks(partition: Partition) -> Iterator[str]:
     """Cuts that a layer could not take, of those it inherits and those of a scheme."""
     taken = {"whole": "is whole", "batch": "is cut on the batch"}
     for fallback in partition.fallbacks:
@@ -49,7 +49,7 @@ def fallbacks(partition: Partition) -> Iterator[str]:
         yield f"{fallback.node}: {wish} does not fit it, so it {taken.get(fallback.taken, fallback.taken)}"
 
 
-def idle(partition: Partition) -> Iterator[str]:
+def _idle(partition: Partition) -> Iterator[str]:
     """Workers that have nothing to do."""
     idlers = partition.idle_workers
     if len(idlers) == 1:
@@ -58,10 +58,10 @@ def idle(partition: Partition) -> Iterator[str]:
         yield f"workers {ranges_text(idlers)} have nothing to do; name them in a location, or run with fewer --workers"
 
 
-def unread(partition: Partition) -> Iterator[str]:
+def _unread(partition: Partition) -> Iterator[str]:
     """Layers, or parts of layers, that compute what nobody reads."""
     net = partition.graph.net
-    dead = unread_layers(net)
+    dead = _unread_layers(net)
     for node in dead:
         yield f"{node.name}: nobody reads it in training; remove it, or say include: kTest"
     read = {feed.part.index for part in partition.graph.parts for feed in part.feeds}
@@ -71,7 +71,7 @@ def unread(partition: Partition) -> Iterator[str]:
             yield f"{part.name} on worker {part.worker}: nobody reads this part; cut {node.name} otherwise"
 
 
-def unread_layers(net: Net) -> list[Node]:
+def _unread_layers(net: Net) -> list[Node]:
     """Layers that report nothing and that no layer reads."""
     read = {source.node for node in net.nodes for source in node.sources}
     return [node for node in net.nodes if node.index not in read and not node.layer.metrics]

@@ -43,19 +43,19 @@ def alternatives(partition: Partition, name: str, folder: Path | None = None) ->
     node = partition.graph.net.by_name[name]
     if node.layer.output.dtype == RECORD:
         return []
-    present = priced(partition, node, written(partition, node), True)
+    present = _priced(partition, node, _written(partition, node), True)
     places = partition.graph.placements
     found = {places[node.index]: present}
-    for conf in confs(node, partition):
+    for conf in _confs(node, partition):
         try:
-            other = recut(partition, node, conf, folder)
+            other = _recut(partition, node, conf, folder)
         except ConfigError:
             continue
-        found.setdefault(other.graph.placements[other.graph.net.by_name[name].index], priced(other, node, conf, False))
+        found.setdefault(other.graph.placements[other.graph.net.by_name[name].index], _priced(other, node, conf, False))
     return sorted(found.values(), key=lambda a: (a.moved, a.flops, not a.present))
 
 
-def confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
+def _confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
     """Ways to write a cut of ``node``: whole, replicated, on each axis, over the inputs."""
     workers, layer = partition.workers, node.layer
     now = partition.graph.placements[node.index].workers
@@ -79,7 +79,7 @@ def confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
         yield LayerProto(cut=[CutProto(over=CutProto.INPUT, parts=inputs)], remainder=Remainder.SPREAD)
 
 
-def recut(partition: Partition, node: Node, conf: LayerProto, folder: Path | None) -> Partition:
+def _recut(partition: Partition, node: Node, conf: LayerProto, folder: Path | None) -> Partition:
     """The training net of ``partition`` with one layer cut as ``conf`` says; raises ConfigError where it cannot be."""
     graphs = {micro.graph.net.rows: micro.graph for micro in partition.phases["train"]}
     rows = partition.phases["train"][-1].rows[1]
@@ -98,7 +98,7 @@ def recut(partition: Partition, node: Node, conf: LayerProto, folder: Path | Non
     return partition_job(partition.job, partition.workers, folder, ("train",), placer=placer)
 
 
-def priced(partition: Partition, node: Node, conf: LayerProto, present: bool) -> Alternative:
+def _priced(partition: Partition, node: Node, conf: LayerProto, present: bool) -> Alternative:
     """What the step costs under ``partition``."""
     forward, backward, _ = computed(partition)
     placement = partition.graph.placements[partition.graph.net.by_name[node.name].index]
@@ -107,7 +107,7 @@ def priced(partition: Partition, node: Node, conf: LayerProto, present: bool) ->
     return Alternative(place_text(node.layer, placement), text, moved, busiest, present)
 
 
-def written(partition: Partition, node: Node) -> LayerProto:
+def _written(partition: Partition, node: Node) -> LayerProto:
     """How a job says the present cut of ``node``."""
     number = int(node.at[2])
     places = [place for place in wanted(partition)[number] if place.phase == "train"]

@@ -20,50 +20,50 @@ def uneven(partition: Partition) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for node, placement in zip(partition.graph.net.nodes, partition.graph.placements, strict=True):
         for axis, sizes in axis_sizes(placement).items():
-            if excess(sizes) > UNEVEN:
+            if _excess(sizes) > UNEVEN:
                 what = f"{axis_name(node.layer, axis)} {sizes_text(sizes)}"
-                told = f"{what}, the largest part is {excess(sizes):.2f} times the mean"
-                found.setdefault(f"{told}; {cure(partition, node, axis, sizes)}", []).append(node.name)
+                told = f"{what}, the largest part is {_excess(sizes):.2f} times the mean"
+                found.setdefault(f"{told}; {_cure(partition, node, axis, sizes)}", []).append(node.name)
     for told, names in found.items():
         yield f"{', '.join(names)}: {told}"
 
 
-def excess(sizes: Sequence[int]) -> float:
+def _excess(sizes: Sequence[int]) -> float:
     """The largest part over the mean."""
     return max(sizes) * len(sizes) / sum(sizes)
 
 
-def spread(sizes: Sequence[int]) -> list[int]:
+def _spread(sizes: Sequence[int]) -> list[int]:
     """The same extent in as many parts, as even as they can be."""
     return [hi - lo for lo, hi in ranges(sum(sizes), len(sizes), spread=True)]
 
 
-def cure(partition: Partition, node: Node, axis: int, sizes: list[int]) -> str:
+def _cure(partition: Partition, node: Node, axis: int, sizes: list[int]) -> str:
     """The option that evens out a cut, or what else can be done."""
-    even = spread(sizes)
+    even = _spread(sizes)
     if node.conf.shard:
         return "give its shards boxes of like size"
     if max(even) == max(sizes):
-        return hopeless(partition, axis, sizes)
-    return f"even it out with --set {option(partition, node, axis, sizes, even)}"
+        return _hopeless(partition, axis, sizes)
+    return f"even it out with --set {_option(partition, node, axis, sizes, even)}"
 
 
-def option(partition: Partition, node: Node, axis: int, sizes: list[int], even: list[int]) -> str:
+def _option(partition: Partition, node: Node, axis: int, sizes: list[int], even: list[int]) -> str:
     """The field that decides about the sizes of a cut, set so that they become ``even``."""
     listed = ",".join(map(str, even))
     for i, cut in enumerate(node.conf.cut):
         along = cut.over == CutProto.AXIS and cut.axis == axis
         if along and cut.sizes and is_for(cut, partition.graph.net.phase):
-            return f"{key(partition, node)}.cut[{i}].sizes={listed}"
-    if axis == 0 and (rows := batch_sizes(node)) is not None and rows[1] == sizes:
-        return f"{key(partition, node)}.{rows[0]}.batchsize={listed}"
-    owner = key(partition, node) if node.conf.HasField("remainder") else "neuralnet"
+            return f"{_key(partition, node)}.cut[{i}].sizes={listed}"
+    if axis == 0 and (rows := _batch_sizes(node)) is not None and rows[1] == sizes:
+        return f"{_key(partition, node)}.{rows[0]}.batchsize={listed}"
+    owner = _key(partition, node) if node.conf.HasField("remainder") else "neuralnet"
     return f"{owner}.remainder=SPREAD"
 
 
-def hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
+def _hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
     """What to do where no other remainder is more even: another batch, or fewer parts."""
-    inputs = [(key(partition, node), found) for node in partition.graph.net.nodes if (found := batch_sizes(node))]
+    inputs = [(_key(partition, node), found) for node in partition.graph.net.nodes if (found := _batch_sizes(node))]
     if axis != 0 or len(inputs) != 1 or partition.job.neuralnet.micro_batches > 1:
         return f"cut it into fewer parts: {sum(sizes)} on {len(sizes)} cannot be even"
     name, (field, _) = inputs[0]
@@ -71,7 +71,7 @@ def hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
     return f"{sum(sizes)} on {len(sizes)} cannot be even, but --set {name}.{field}.batchsize={rows} can"
 
 
-def batch_sizes(node: Node) -> tuple[str, list[int]] | None:
+def _batch_sizes(node: Node) -> tuple[str, list[int]] | None:
     """(conf, batchsize) of an input layer; None of another layer."""
     for name in ("store_conf", "sharddata_conf", "text_conf"):
         if node.layer.is_input and node.conf.HasField(name):
@@ -80,7 +80,7 @@ def batch_sizes(node: Node) -> tuple[str, list[int]] | None:
     return None
 
 
-def key(partition: Partition, node: Node) -> str:
+def _key(partition: Partition, node: Node) -> str:
     """What --set calls a layer: its name, with the phase where several have that name."""
     alike = [layer for layer in partition.job.neuralnet.layer if layer.name == node.name]
     return f"{node.name}@train" if len(alike) > 1 else node.name

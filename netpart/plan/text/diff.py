@@ -63,10 +63,10 @@ class Difference:
 
 def compare(before: Partition, after: Partition) -> Difference:
     """What differs between two partitions, of one job or of two."""
-    return Difference(tuple(layer_changes(before, after)), tuple(measures(before, after)))
+    return Difference(tuple(_layer_changes(before, after)), tuple(_measures(before, after)))
 
 
-def layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]:
+def _layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]:
     """Layers whose placements differ; one that differs in training is not told again for other phases."""
     old, new = placed(before), placed(after)
     told: set[str] = set()
@@ -75,7 +75,7 @@ def layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]:
         a, b = old.get(key), new.get(key)
         if name not in told and (a and a[1]) != (b and b[1]):
             told.add(name)
-            yield LayerChange(key, *told_apart(a, b))
+            yield LayerChange(key, *_told_apart(a, b))
 
 
 def placed(partition: Partition) -> dict[str, Placed]:
@@ -91,7 +91,7 @@ def placed(partition: Partition) -> dict[str, Placed]:
     return found
 
 
-def told_apart(a: Placed | None, b: Placed | None) -> tuple[str | None, str | None]:
+def _told_apart(a: Placed | None, b: Placed | None) -> tuple[str | None, str | None]:
     """Both placements in words: of which shape if that is what differs, or box by box where the words are the same."""
     shapes = [placed and placed[0].layer.output.shape for placed in (a, b)]
     words = [placed and place_text(placed[0].layer, placed[1]) for placed in (a, b)]
@@ -102,9 +102,9 @@ def told_apart(a: Placed | None, b: Placed | None) -> tuple[str | None, str | No
     return words[0], words[1]
 
 
-def measures(before: Partition, after: Partition) -> Iterator[Measure]:
+def _measures(before: Partition, after: Partition) -> Iterator[Measure]:
     """Bytes by what they are, all bytes; FLOPs and memory of the busiest worker and of each."""
-    old, new = moved(before), moved(after)
+    old, new = _moved(before), _moved(after)
     for kind in KINDS.values():
         if old[kind] or new[kind]:
             yield Measure("moves", kind, old[kind], new[kind])
@@ -120,7 +120,7 @@ def measures(before: Partition, after: Partition) -> Iterator[Measure]:
             yield Measure(what, f"worker {worker}", *(n[worker] if worker < len(n) else None for n in numbers))
 
 
-def moved(partition: Partition) -> Counter[str]:
+def _moved(partition: Partition) -> Counter[str]:
     """Bytes of a training step by what they are."""
     found = Counter[str]()
     for entry in ledger(partition).entries:

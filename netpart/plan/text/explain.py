@@ -52,17 +52,17 @@ def explain(partition: Partition, name: str) -> Explanation:
 
     Raises ConfigError, with the nearest names, for a layer that the training net does not have.
     """
-    node, around = find(partition, name), Surroundings(partition.graph)
+    node, around = _find(partition, name), Surroundings(partition.graph)
     reasons = Reasons(partition, around)
     return Explanation(
         name, type_name(node.conf).removeprefix("k"),
         place_text(node.layer, partition.graph.placements[node.index]),
-        tuple(piece(around, part) for part in around.shards(node)), tuple(reasons.of(around.before(node))),
-        tuple(reasons.of(around.behind(node))), tuple(sums(partition, node)), moves(partition, name),
+        tuple(_piece(around, part) for part in around.shards(node)), tuple(reasons.of(around.before(node))),
+        tuple(reasons.of(around.behind(node))), tuple(_sums(partition, node)), _moves(partition, name),
     )  # fmt: skip
 
 
-def find(partition: Partition, name: str) -> Node:
+def _find(partition: Partition, name: str) -> Node:
     """The layer called ``name``; raises ConfigError."""
     known = {node.name: node for node in partition.graph.net.nodes if not node.inserted}
     if name not in known:
@@ -70,7 +70,7 @@ def find(partition: Partition, name: str) -> Node:
     return known[name]
 
 
-def piece(around: Surroundings, part: Part) -> Piece:
+def _piece(around: Surroundings, part: Part) -> Piece:
     """What a shard computes and needs."""
     node, placement = around.graph.net.nodes[part.node], around.graph.placements[part.node]
     supplies = [f"(from {f.part.name})" if around.helps(f.part) else "(held here)" for f in part.feeds]
@@ -81,7 +81,7 @@ def piece(around: Surroundings, part: Part) -> Piece:
     return Piece(part.name, part.worker, computes, tuple(needs))
 
 
-def moves(partition: Partition, name: str) -> dict[str, int]:
+def _moves(partition: Partition, name: str) -> dict[str, int]:
     """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by what they are."""
     entries, graph = ledger(partition).entries, partition.graph
     node = graph.net.by_name[name]
@@ -94,7 +94,7 @@ def moves(partition: Partition, name: str) -> dict[str, int]:
     return {kind: nbytes for kind, nbytes in counts.items() if nbytes}
 
 
-def sums(partition: Partition, node: Node) -> Iterator[str]:
+def _sums(partition: Partition, node: Node) -> Iterator[str]:
     """Which gradients are summed over workers: of the layer's copies, and of its parameters."""
     graph = partition.graph
     if graph.reduced[node.index]:

@@ -35,7 +35,7 @@ class Reasons:
 
     def __init__(self, partition: Partition, around: Surroundings) -> None:
         self.around, self.nodes = around, partition.graph.net.nodes
-        self.forward, self.backward = crossing(partition)
+        self.forward, self.backward = _crossing(partition)
 
     def of(self, parts: Sequence[Part]) -> Iterator[Reason]:
         """Why helpers are there; a collective before the first of its pieces."""
@@ -103,7 +103,7 @@ def called(found: Collective) -> str:
     return f"{found.kind} of {found.name} among workers {', '.join(map(str, sorted(found.members)))}"
 
 
-def crossing(partition: Partition) -> tuple[Counter[str], Counter[str]]:
+def _crossing(partition: Partition) -> tuple[Counter[str], Counter[str]]:
     """Bytes of a step, forward and backward, by what the collective is called or else the receiving end of a bridge."""
     found = {Way.FORWARD: Counter[str](), Way.BACKWARD: Counter[str]()}
     for entry in ledger(partition).entries:

@@ -113,30 +113,30 @@ def tabulate(partition: Partition) -> Table:
     flops, workers, spoken = by_worker(counts[0] + counts[1]), list[WorkerRow](), list[Phases]()
     for worker in range(partition.workers):
         program = compile_worker(partition, worker, slots, kernels=kernels)
-        more = recomputed(partition, program)
-        workers.append(worker_row(partition, program, moves.sent[worker], flops[worker] + more.total()))
+        more = _recomputed(partition, program)
+        workers.append(_worker_row(partition, program, moves.sent[worker], flops[worker] + more.total()))
         spoken.append(communications(program))
         again += more
     rehearse(spoken)
     forward, backward, memory = map(by_layer, counts)
     bytes_of, net, micros = moved(partition, moves.entries), partition.graph.net, partition.phases["train"]
     layers = [
-        layer_row(
+        _layer_row(
             partition.graph, node, forward[node.name] + again[node.name], backward[node.name], bytes_of[node.name],
             memory[node.name],
         )
         for node in net.nodes
     ]  # fmt: skip
-    rows, products, kernel = micros[-1].rows[1], multiply_adds(net), str(choice(partition.job))
+    rows, products, kernel = micros[-1].rows[1], _multiply_adds(net), str(choice(partition.job))
     return Table(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers), again.total())
 
 
-def multiply_adds(net: Net) -> int:
+def _multiply_adds(net: Net) -> int:
     """Multiply-adds of the products and convolutions that one row passes on its way forward."""
     return sum(node.layer.cost(node.layer.output.whole).products for node in net.nodes) // max(net.rows, 1)
 
 
-def layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int, memory: int) -> LayerRow:
+def _layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int, memory: int) -> LayerRow:
     """The row of one layer, with its sums over all parts."""
     layer, placement = node.layer, graph.placements[node.index]
     owned = [p.spec for p in dict.fromkeys(node.params) if p.owner == node.index]
@@ -147,7 +147,7 @@ def layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int,
     )  # fmt: skip
 
 
-def recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
+def _recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
     """FLOPs of what one worker computes again in a step, by layer."""
     found, micros = Counter[str](), partition.phases["train"]
     for call in repeated(program.phases["train"].instructions):
@@ -157,7 +157,7 @@ def recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
     return found
 
 
-def worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: int) -> WorkerRow:
+def _worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: int) -> WorkerRow:
     """The row of one worker; its memory is what its compiled programs will allocate, and shared memory."""
     worker = program.worker
     parts = sum(part.kind == LAYER for part in partition.graph.of_worker(worker))

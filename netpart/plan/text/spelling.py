@@ -74,13 +74,13 @@ def spell(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: in
     """
     if places[0].node.layer.output.dtype == RECORD:
         return conf
-    for candidate in candidates(conf, places, net, workers):
+    for candidate in _candidates(conf, places, net, workers):
         if all(place.is_said_by(candidate, net, workers) for place in places):
             return candidate
     raise NetpartError(f"{conf.name}: expected one placement for all micro-batches, got several; use micro_batches: 1")
 
 
-def candidates(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
+def _candidates(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
     """Texts that may say ``places``, the simple ones first; the last lists every shard."""
     model = max(places, key=lambda place: place.rows)
     if is_written(conf):
@@ -92,43 +92,43 @@ def candidates(conf: LayerProto, places: Sequence[Wanted], net: NetProto, worker
     base.sum_gradient = any(place.placement.sum_gradient for place in places if place.phase == "train")
     if not base.sum_gradient:
         base.ClearField("sum_gradient")
-    yield from short(base, model.placement, workers)
-    yield from grids(base, model)
-    yield from phased(base, places, net, workers)
-    yield enumerated(base, places)
+    yield from _short(base, model.placement, workers)
+    yield from _grids(base, model)
+    yield from _phased(base, places, net, workers)
+    yield _enumerated(base, places)
 
 
-def short(base: LayerProto, placement: Placement, workers: int) -> Iterator[LayerProto]:
+def _short(base: LayerProto, placement: Placement, workers: int) -> Iterator[LayerProto]:
     """``partition_dim`` and ``location``."""
     location, axes = [shard.worker for shard in placement.shards], list(axis_sizes(placement))
     if len(location) == 1:
-        yield with_fields(base, -1, location if location != [0] else [])
+        yield _with_fields(base, -1, location if location != [0] else [])
     elif len(axes) == 1:
         for remainder in REMAINDERS:
-            yield with_fields(base, axes[0], location if location != list(range(workers)) else [], remainder)
+            yield _with_fields(base, axes[0], location if location != list(range(workers)) else [], remainder)
 
 
-def grids(base: LayerProto, model: Wanted) -> Iterator[LayerProto]:
+def _grids(base: LayerProto, model: Wanted) -> Iterator[LayerProto]:
     """``cut`` blocks in any order, even or with sizes."""
-    shards, found = model.placement.shards, directions(model.placement)
+    shards, found = model.placement.shards, _directions(model.placement)
     location = [shard.worker for shard in shards]
     if prod(len(sizes) for _, sizes in found) != len(shards):
         return
     for blocks in permutations(found):
         for remainder, uneven in [*((remainder, False) for remainder in REMAINDERS), (None, True)]:
-            conf = with_fields(base, None, [], remainder)
-            conf.cut.extend(block(cut, sizes, uneven) for cut, sizes in blocks)
+            conf = _with_fields(base, None, [], remainder)
+            conf.cut.extend(_block(cut, sizes, uneven) for cut, sizes in blocks)
             if location != list(range(len(shards))):
                 conf.location.extend(location)
             yield conf
 
 
-def phased(base: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
+def _phased(base: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
     """``cut`` blocks for each phase, with the locations in the first of them."""
-    conf = with_fields(base, None, [])
+    conf = _with_fields(base, None, [])
     for phase in dict.fromkeys(place.phase for place in places):
         own = [place for place in places if place.phase == phase]
-        grid = (each for each in grids(base, max(own, key=lambda place: place.rows)) if not each.HasField("remainder"))
+        grid = (each for each in _grids(base, max(own, key=lambda place: place.rows)) if not each.HasField("remainder"))
         found = next((c for c in grid if c.cut and all(p.is_said_by(c, net, workers) for p in own)), None)
         if found is None:
             return
@@ -139,7 +139,7 @@ def phased(base: LayerProto, places: Sequence[Wanted], net: NetProto, workers: i
     yield conf
 
 
-def directions(placement: Placement) -> list[Direction]:
+def _directions(placement: Placement) -> list[Direction]:
     """What a grid with these shards is cut on: axes, inputs, copies."""
     found = [(CutProto(axis=axis), sizes) for axis, sizes in axis_sizes(placement).items()]
     terms = sorted({term[0] for term in placement.terms if term})
@@ -149,7 +149,7 @@ def directions(placement: Placement) -> list[Direction]:
     return found if found and copies == 1 else [*found, (CutProto(over=CutProto.REPLICA), [1] * copies)]
 
 
-def block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
+def _block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
     """A cut into as many parts as there are ``sizes``: of these sizes if ``uneven``, or even ones."""
     made = CutProto()
     made.CopyFrom(cut)
@@ -160,9 +160,9 @@ def block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
     return made
 
 
-def enumerated(base: LayerProto, places: Sequence[Wanted]) -> LayerProto:
+def _enumerated(base: LayerProto, places: Sequence[Wanted]) -> LayerProto:
     """Every shard, for each phase and size of micro-batch if they differ."""
-    conf = with_fields(base, None, [])
+    conf = _with_fields(base, None, [])
     differ = len({place.placement.shards for place in places}) > 1
     for place in places if differ else places[:1]:
         for shard in place.placement.shards:
@@ -172,7 +172,7 @@ def enumerated(base: LayerProto, places: Sequence[Wanted]) -> LayerProto:
     return conf
 
 
-def with_fields(
+def _with_fields(
     base: LayerProto, axis: int | None, location: Sequence[int], remainder: Remainder | None = None
 ) -> LayerProto:
     """A copy of ``base`` with the fields that are given."""

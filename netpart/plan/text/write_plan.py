@@ -42,10 +42,10 @@ def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> st
     """
     proto, places = planned(job.proto, partition), wanted(partition)
     move(proto, job.folder, folder)
-    notes: dict[FieldPath, Sequence[str]] = {(): list(head(partition, made_by))}
+    notes: dict[FieldPath, Sequence[str]] = {(): list(_head(partition, made_by))}
     of_layer = shares(partition)
     for i, conf in enumerate(proto.neuralnet.layer):
-        notes["neuralnet", "layer", i] = list(layer_notes(places.get(i, []), of_layer.get(conf.name, [])))
+        notes["neuralnet", "layer", i] = list(_layer_notes(places.get(i, []), of_layer.get(conf.name, [])))
     return write_job(proto, job.text, notes)
 
 
@@ -62,17 +62,17 @@ def planned(job: JobProto, partition: Partition) -> JobProto:
     return proto
 
 
-def head(partition: Partition, made_by: str) -> Iterator[str]:
+def _head(partition: Partition, made_by: str) -> Iterator[str]:
     """What a plan says first: how it was made, and what a step costs."""
     table = tabulate(partition)
     yield f"{TITLE}{counted(partition.workers, 'worker')}, made by"
     yield f"    {made_by}"
     yield f"A training step of {table.rows} rows moves {bytes_text(table.moved)} ({table.moved:,} bytes)."
-    yield from worker_lines(table)
+    yield from _worker_lines(table)
     yield FOOT
 
 
-def worker_lines(table: Table) -> Iterator[str]:
+def _worker_lines(table: Table) -> Iterator[str]:
     """One line per worker."""
     rows = [
         (
@@ -83,29 +83,29 @@ def worker_lines(table: Table) -> Iterator[str]:
         )
         for w in table.workers
     ]
-    return aligned(rows)
+    return _aligned(rows)
 
 
-def layer_notes(places: Sequence[Wanted], of_workers: Sequence[Share]) -> Iterator[str]:
+def _layer_notes(places: Sequence[Wanted], of_workers: Sequence[Share]) -> Iterator[str]:
     """What stands above a layer: its cut in each phase that differs, and the share of each worker."""
     if not places:
         yield "in no phase that the job plays: left as it was"
         return
-    cuts = {place.phase: described(place) for place in reversed(places)}
+    cuts = {place.phase: _described(place) for place in reversed(places)}
     first = places[0]
     same = len(set(cuts.values())) == 1
     yield cuts[first.phase] if same else "; ".join(f"{cuts[p]} in {p}" for p in dict.fromkeys(q.phase for q in places))
     if first.phase == "train":
-        yield from aligned([share_cells(share, first.node.layer.output.whole) for share in of_workers])
+        yield from _aligned([_share_cells(share, first.node.layer.output.whole) for share in of_workers])
 
 
-def described(place: Wanted) -> str:
+def _described(place: Wanted) -> str:
     """The cut of a layer and its workers; how gradients are summed matters in training alone."""
     placement = place.placement if place.phase == "train" else replace(place.placement, sum_gradient=False)
     return place_text(place.node.layer, placement)
 
 
-def share_cells(share: Share, whole: Region) -> tuple[str, ...]:
+def _share_cells(share: Share, whole: Region) -> tuple[str, ...]:
     """One worker's share of a layer."""
     return (
         f"worker {share.worker}", shards_text(share.shards, whole), flops_text(share.flops),
@@ -119,7 +119,7 @@ def flops_text(count: int) -> str:
     return f"{text}FLOP" if text[-1].isalpha() else f"{text} FLOP"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Rows of text as columns, indented."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

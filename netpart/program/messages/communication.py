@@ -69,36 +69,36 @@ def communications(program: WorkerProgram) -> Phases:
     Of a server, those of a step of each group: "group 0", ...
     """
     if UPDATE not in program.phases:
-        return {phase: list(spoken(program, phase)) for phase in program.phases}
+        return {phase: list(_spoken(program, phase)) for phase in program.phases}
     groups = range((len(program.phases) - 1) // 2)
-    return {served(group): [*spoken(program, push(group)), *spoken(program, pull(group))] for group in groups}
+    return {served(group): [*_spoken(program, push(group)), *_spoken(program, pull(group))] for group in groups}
 
 
-def spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
+def _spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
     """The communicating instructions of one phase."""
-    buckets = contents(program)
+    buckets = _contents(program)
     for i in program.phases[phase].in_turn:
         match i:
             case Send(source, peer, channel, name):
-                yield Communication(Verb.SEND, name, channel, peer, source.shape, dtype(program, source))
+                yield Communication(Verb.SEND, name, channel, peer, source.shape, _dtype(program, source))
             case Receive(target, peer, channel, name, lag):
-                yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, dtype(program, target), lag=lag)
+                yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, _dtype(program, target), lag=lag)
             case CollectiveStart(exchange=exchange, channel=channel):
-                kind, name = type_name(program, i.dtype), told(i, buckets)
+                kind, name = _type_name(program, i.dtype), _told(i, buckets)
                 yield Communication(
-                    Verb.START, name, channel, -1, (sum(exchange.sizes),), kind, legs(i, program.worker)
+                    Verb.START, name, channel, -1, (sum(exchange.sizes),), kind, _legs(i, program.worker)
                 )
             case CollectiveWait(start):
-                yield Communication(Verb.WAIT, told(start, buckets), start.channel)
+                yield Communication(Verb.WAIT, _told(start, buckets), start.channel)
 
 
-def told(start: CollectiveStart, buckets: dict[int, str]) -> str:
+def _told(start: CollectiveStart, buckets: dict[int, str]) -> str:
     """A collective in words."""
     held = next((buckets.get(v.buffer, "") for v in start.target if v is not None), "")
     return f"{start.name}{held}"
 
 
-def legs(start: CollectiveStart, worker: int) -> tuple[Leg, ...]:
+def _legs(start: CollectiveStart, worker: int) -> tuple[Leg, ...]:
     """The part of ``worker`` in the collective that ``start`` begins."""
     return exchange_legs(start.exchange, start.exchange.place(worker))
 
@@ -116,17 +116,17 @@ def exchange_legs(exchange: Exchange, place: int) -> tuple[Leg, ...]:
     return tuple(found)
 
 
-def dtype(program: WorkerProgram, view: View) -> str:
+def _dtype(program: WorkerProgram, view: View) -> str:
     """Type of a view's elements as its message has it."""
-    return type_name(program, program.buffers[view.buffer].dtype)
+    return _type_name(program, program.buffers[view.buffer].dtype)
 
 
-def type_name(program: WorkerProgram, dtype: str) -> str:
+def _type_name(program: WorkerProgram, dtype: str) -> str:
     """Type of the elements of a buffer of ``dtype``."""
     return f"float{8 * program.float_size}" if dtype == FLOAT else dtype
 
 
-def contents(program: WorkerProgram) -> dict[int, str]:
+def _contents(program: WorkerProgram) -> dict[int, str]:
     """What lies in each flat buffer, in words: a bucket's number alone would not say which layers it serves."""
     held: dict[int, list[str]] = {}
     for buffer in program.buffers:

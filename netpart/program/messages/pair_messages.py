@@ -21,21 +21,21 @@ Legs = tuple[tuple[int, tuple[Leg, ...]], ...]
 
 def faults(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """What has no other end, or another one than it names, or shares its channel, among the workers of one phase."""
-    yield from repeated(spoken)
-    sent, received = ends(spoken, Verb.SEND), ends(spoken, Verb.RECEIVE)
+    yield from _repeated(spoken)
+    sent, received = _ends(spoken, Verb.SEND), _ends(spoken, Verb.RECEIVE)
     for channel, (worker, send) in sent.items():
         if channel not in received:
-            yield f"worker {worker}: {told(send)} to worker {send.peer}, but nobody receives it"
+            yield f"worker {worker}: {_told(send)} to worker {send.peer}, but nobody receives it"
         else:
-            yield from mismatch(worker, send, *received[channel])
+            yield from _mismatch(worker, send, *received[channel])
     for channel, (worker, receive) in received.items():
         if channel not in sent:
-            yield f"worker {worker}: {told(receive)} from worker {receive.peer}, but nobody sends it"
-    yield from unfinished(spoken)
-    yield from incomplete(spoken)
+            yield f"worker {worker}: {_told(receive)} from worker {receive.peer}, but nobody sends it"
+    yield from _unfinished(spoken)
+    yield from _incomplete(spoken)
 
 
-def repeated(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _repeated(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """Channels that are used twice in a step: by two senders, two receivers, twice by one member, or by two kinds."""
     users = Counter[tuple[Channel, Verb, int]]()
     kinds: dict[Channel, bool] = {}
@@ -45,26 +45,26 @@ def repeated(spoken: Sequence[list[Communication]]) -> Iterator[str]:
             user = (c.channel, c.verb, -1 if bridge else worker)
             users[user] += 1
             if users[user] == 2 or kinds.setdefault(c.channel, bridge) != bridge:
-                yield f"worker {worker}: {told(c)}, but something else uses its channel in the same step"
+                yield f"worker {worker}: {_told(c)}, but something else uses its channel in the same step"
 
 
-def ends(spoken: Sequence[list[Communication]], verb: Verb) -> Ends:
+def _ends(spoken: Sequence[list[Communication]], verb: Verb) -> Ends:
     """(worker, communication) of every channel's sender, or of its receiver."""
     return {c.channel: (worker, c) for worker, found in enumerate(spoken) for c in found if c.verb == verb}
 
 
-def mismatch(sender: int, send: Communication, receiver: int, receive: Communication) -> Iterator[str]:
+def _mismatch(sender: int, send: Communication, receiver: int, receive: Communication) -> Iterator[str]:
     """Where the two ends of a message name other workers or other contents."""
     if (send.peer, receive.peer) != (receiver, sender):
         yield (
-            f"worker {sender}: {told(send)} to worker {send.peer}, but it is worker {receiver} who receives it, from "
+            f"worker {sender}: {_told(send)} to worker {send.peer}, but it is worker {receiver} who receives it, from "
             f"worker {receive.peer}"
         )
     elif (send.shape, send.dtype) != (receive.shape, receive.dtype):
-        yield f"worker {sender}: {told(send)} to worker {receiver}, which expects {content(receive)}"
+        yield f"worker {sender}: {_told(send)} to worker {receiver}, which expects {_content(receive)}"
 
 
-def unfinished(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _unfinished(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """Collectives that a worker starts and does not await, or awaits and has not started."""
     for worker, found in enumerate(spoken):
         started: dict[Channel, Communication] = {}
@@ -72,20 +72,20 @@ def unfinished(spoken: Sequence[list[Communication]]) -> Iterator[str]:
             if c.verb == Verb.START:
                 started[c.channel] = c
             elif c.verb == Verb.WAIT and started.pop(c.channel, None) is None:
-                yield f"worker {worker}: {told(c)}, but has not started it before"
-        yield from (f"worker {worker}: {told(c)}, but never waits for it" for c in started.values())
+                yield f"worker {worker}: {_told(c)}, but has not started it before"
+        yield from (f"worker {worker}: {_told(c)}, but never waits for it" for c in started.values())
 
 
-def incomplete(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _incomplete(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """Collectives whose members do not agree."""
     for members in collectives(spoken).values():
         _, first = members[0]
         for worker, c in members:
             if (c.shape, c.dtype) != (first.shape, first.dtype):
-                yield f"worker {worker}: {told(c)}, of which worker {members[0][0]} has {content(first)}"
-        wrong = broken_leg(tuple((worker, c.legs) for worker, c in members))
+                yield f"worker {worker}: {_told(c)}, of which worker {members[0][0]} has {_content(first)}"
+        wrong = _broken_leg(tuple((worker, c.legs) for worker, c in members))
         if wrong:
-            yield f"{told(first)}: {wrong}"
+            yield f"{_told(first)}: {wrong}"
 
 
 def collectives(spoken: Sequence[list[Communication]]) -> dict[Channel, list[tuple[int, Communication]]]:
@@ -99,7 +99,7 @@ def collectives(spoken: Sequence[list[Communication]]) -> dict[Channel, list[tup
 
 
 @lru_cache(maxsize=64)
-def broken_leg(members: Legs) -> str:
+def _broken_leg(members: Legs) -> str:
     """The first message of a collective that has no other end; "" if all have."""
     joined = {worker for worker, _ in members}
     sent = {(leg.message, w, leg.peer): leg.sent for w, legs in members for leg in legs if leg.sent}
@@ -115,13 +115,13 @@ def broken_leg(members: Legs) -> str:
     return ""
 
 
-def told(c: Communication) -> str:
+def _told(c: Communication) -> str:
     """A communication in words, with what it carries."""
-    carried = f" of {content(c)}" if c.dtype else ""
+    carried = f" of {_content(c)}" if c.dtype else ""
     return f"{c}{carried} ({place(c.channel)})"
 
 
-def content(c: Communication) -> str:
+def _content(c: Communication) -> str:
     """Type and shape of what is carried."""
     return f"{c.dtype} {'×'.join(map(str, c.shape)) or 'scalar'}"
 

@@ -30,26 +30,26 @@ def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
     """
     phases = program.phases.values()
     if slots:
-        return sum(slot_bytes(program, phase) for phase in phases)
-    sizes = {n for phase in phases for n in sent_sizes(program, phase)}
+        return sum(_slot_bytes(program, phase) for phase in phases)
+    sizes = {n for phase in phases for n in _sent_sizes(program, phase)}
     arriving = Counter[str]()
     for phase in phases:
-        arriving[phase.phase] += received_bytes(program, phase)
+        arriving[phase.phase] += _received_bytes(program, phase)
     return OUT * sum(sizes) + max(arriving.values(), default=0)
 
 
-def slot_bytes(program: WorkerProgram, phase: Program) -> int:
+def _slot_bytes(program: WorkerProgram, phase: Program) -> int:
     """Bytes of the slots that this worker has for channels of ``phase``."""
     receives = (i for i in phase.instructions if isinstance(i, Receive))
-    total = sum((AHEAD + i.lag) * view_bytes(program, i.target) for i in receives)
+    total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in receives)
     for start in phase.collectives:
         most, place = ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
         elsewhere = {index for index, _ in overwritten(program, start)}
         elsewhere |= start.exchange.staying if program.kernels.runs_on == "cpu" else set()  # a GPU has slots of its own
         arriving = (i for i, m in enumerate(start.exchange.messages) if m.target == place and i not in elsewhere)
-        total += most * sum(message_bytes(program, start, index) for index in arriving)
+        total += most * sum(_message_bytes(program, start, index) for index in arriving)
         kept = dict(staying(program, start)).keys() - dict(left(program, start)).keys()
-        total += sum(message_bytes(program, start, index) for index in kept)
+        total += sum(_message_bytes(program, start, index) for index in kept)
     return total
 
 
@@ -59,21 +59,21 @@ def mapped_bytes(program: WorkerProgram) -> int:
     total = 0
     for phase in program.phases.values():
         sends = (i for i in phase.instructions if isinstance(i, Send))
-        total += sum((AHEAD + i.lag) * view_bytes(program, i.source) for i in sends)
+        total += sum((AHEAD + i.lag) * _view_bytes(program, i.source) for i in sends)
         for start in phase.collectives:
             found, place = start.exchange, start.exchange.place(program.worker)
             there = {i for i, m in enumerate(found.messages) if (m.target if i in found.staying else m.source) == place}
             most = ahead(found, start.channel.way)
-            total += most * sum(message_bytes(program, start, index) for index in there)
+            total += most * sum(_message_bytes(program, start, index) for index in there)
     return total
 
 
-def sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
+def _sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
     """Payload bytes of every message that ``phase`` sends."""
-    sizes = {view_bytes(program, i.source) for i in phase.instructions if isinstance(i, Send)}
+    sizes = {_view_bytes(program, i.source) for i in phase.instructions if isinstance(i, Send)}
     for start in phase.collectives:
         place, messages = start.exchange.place(program.worker), start.exchange.messages
-        sizes |= {message_bytes(program, start, index) for index, m in enumerate(messages) if m.source == place}
+        sizes |= {_message_bytes(program, start, index) for index, m in enumerate(messages) if m.source == place}
     return sizes
 
 
@@ -83,20 +83,20 @@ def ahead(found: Exchange, way: Way = Way.REDUCE) -> int:
     return REDUCE_AHEAD if reduces and found.algorithm != SWAP else AHEAD
 
 
-def message_bytes(program: WorkerProgram, start: CollectiveStart, index: int) -> int:
+def _message_bytes(program: WorkerProgram, start: CollectiveStart, index: int) -> int:
     """Payload bytes of a message of a collective."""
     elements = start.exchange.elements(start.exchange.schedule[index].blocks)
     return elements * item_size(start.dtype, program.float_size)
 
 
-def received_bytes(program: WorkerProgram, phase: Program) -> int:
+def _received_bytes(program: WorkerProgram, phase: Program) -> int:
     """The most that may wait to be taken in ``phase``."""
     received = (i for i in phase.instructions if isinstance(i, Receive))
-    total = sum((AHEAD + i.lag) * view_bytes(program, i.target) for i in received)
+    total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in received)
     for start in phase.collectives:
         most, place = ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
         coming = (index for index, m in enumerate(start.exchange.messages) if m.target == place)
-        total += most * sum(message_bytes(program, start, index) for index in coming)
+        total += most * sum(_message_bytes(program, start, index) for index in coming)
     return total
 
 
@@ -108,12 +108,12 @@ def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tupl
     does anybody look at values between the halves of one when an update is done there (``soon``).
     """
     found, place = start.exchange, start.exchange.place(program.worker)
-    if found.kind != ALL_REDUCE and not is_half(program, start):
+    if found.kind != ALL_REDUCE and not _is_half(program, start):
         return
     for index, m in enumerate(found.messages):
         blocks = [b for b in m.blocks if found.sizes[b]]
         view = start.target[blocks[0]] if len(blocks) == 1 and m.target == place and not m.add else None
-        if view is not None and lasts(program, view):
+        if view is not None and _lasts(program, view):
             yield index, view
 
 
@@ -125,7 +125,7 @@ def left(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, 
     come, each from who has read the addend (``returned``): what is written next is never taken for it.
     """
     for index, view in staying(program, start):
-        if view in start.local and lasts(program, view):
+        if view in start.local and _lasts(program, view):
             yield index, view
 
 
@@ -139,12 +139,12 @@ def staying(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[in
             yield index, view
 
 
-def is_half(program: WorkerProgram, start: CollectiveStart) -> bool:
+def _is_half(program: WorkerProgram, start: CollectiveStart) -> bool:
     """True if ``start`` is done as soon as another collective is complete."""
     return any(start is then for phase in program.phases.values() for i in phase.collectives for then in i.then)
 
 
-def lasts(program: WorkerProgram, view: View) -> bool:
+def _lasts(program: WorkerProgram, view: View) -> bool:
     """True if ``view`` is one run of memory that is nothing else's in any step, nor of several mini-batches."""
     buffer = program.buffers[view.buffer]
     fixed = buffer.kind == FIXED and program.copies(view.buffer) == 1
@@ -153,19 +153,19 @@ def lasts(program: WorkerProgram, view: View) -> bool:
 
 def written_by_peers(program: WorkerProgram) -> set[int]:
     """The buffers in which peers may write."""
-    return {view.buffer for start in starts(program) for _, view in overwritten(program, start)}
+    return {view.buffer for start in _starts(program) for _, view in overwritten(program, start)}
 
 
 def read_by_peers(program: WorkerProgram) -> set[int]:
     """The buffers in which peers may read."""
-    return {view.buffer for start in starts(program) for _, view in left(program, start)}
+    return {view.buffer for start in _starts(program) for _, view in left(program, start)}
 
 
-def starts(program: WorkerProgram) -> Iterator[CollectiveStart]:
+def _starts(program: WorkerProgram) -> Iterator[CollectiveStart]:
     """The starts of all collectives of all phases."""
     return (start for phase in program.phases.values() for start in phase.collectives)
 
 
-def view_bytes(program: WorkerProgram, view: View) -> int:
+def _view_bytes(program: WorkerProgram, view: View) -> int:
     """Bytes of a view."""
     return prod(view.shape) * item_size(program.buffers[view.buffer].dtype, program.float_size)

@@ -24,11 +24,11 @@ def fused(
     instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
     """``instructions`` with every activation fused that can be; ``places`` are those of Sharing."""
-    found = forwards(instructions, layers, places, kernels) if kernels.fuses else instructions
-    return backwards(found, layers, places, kernels) if kernels.fuses_back else found
+    found = _forwards(instructions, layers, places, kernels) if kernels.fuses else instructions
+    return _backwards(found, layers, places, kernels) if kernels.fuses_back else found
 
 
-def forwards(
+def _forwards(
     instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
     """The same, forward."""
@@ -36,7 +36,7 @@ def forwards(
     for instruction in instructions:
         before = found[-1] if found else None
         if isinstance(instruction, Forward) and isinstance(before, Forward) and before.then is None:
-            follows = instruction.x == before.y[:1] and in_place(instruction, places)
+            follows = instruction.x == before.y[:1] and _in_place(instruction, places)
             first, second = (layers[i.micro, i.part] for i in (before, instruction))
             if follows and first.fuses and isinstance(second, Elementwise) and second.kind() in kernels.fuses:
                 found[-1] = replace(before, then=instruction)
@@ -45,7 +45,7 @@ def forwards(
     return found
 
 
-def backwards(
+def _backwards(
     instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
     """The same, backward, of activations that were fused forward."""
@@ -54,7 +54,7 @@ def backwards(
     for instruction in instructions:
         before = found[-1] if found else None
         if isinstance(instruction, Backward) and isinstance(before, Backward):
-            follows = instruction.dy == before.dx and instruction.delay == before.delay and alike(before, places)
+            follows = instruction.dy == before.dx and instruction.delay == before.delay and _alike(before, places)
             pair = instruction.micro == before.micro and instruction.part == then.get((before.micro, before.part))
             first, second = (layers[i.micro, i.part] for i in (before, instruction))
             kind = first.kind() if isinstance(first, Elementwise) else ""
@@ -65,16 +65,16 @@ def backwards(
     return found
 
 
-def in_place(instruction: Forward, places: Mapping[int, int]) -> bool:
+def _in_place(instruction: Forward, places: Mapping[int, int]) -> bool:
     """True if what an instruction makes lies where its input does."""
-    return together(instruction.x[0], instruction.y[0], places)
+    return _together(instruction.x[0], instruction.y[0], places)
 
 
-def alike(instruction: Backward, places: Mapping[int, int]) -> bool:
+def _alike(instruction: Backward, places: Mapping[int, int]) -> bool:
     """True if the gradient that an instruction makes lies where the one that it reads does."""
-    return not any(instruction.adds) and together(instruction.dy[0], instruction.dx[0], places)
+    return not any(instruction.adds) and _together(instruction.dy[0], instruction.dx[0], places)
 
 
-def together(a: View | None, b: View | None, places: Mapping[int, int]) -> bool:
+def _together(a: View | None, b: View | None, places: Mapping[int, int]) -> bool:
     """True if two whole buffers lie in one place."""
     return a is not None and b is not None and places.get(a.buffer, a.buffer) == places.get(b.buffer, b.buffer)

@@ -28,7 +28,7 @@ def soon(
     found: dict[int, Instruction] = dict(enumerate(instructions))
     last: dict[int, int] = {}
     for at, wait in enumerate(instructions):
-        then = behind(instructions, at)
+        then = _behind(instructions, at)
         if isinstance(wait, CollectiveWait) and then is not None:
             start = next(i for i in range(at) if instructions[i] is wait.start)
             if all(last.get(held(buffers, view.buffer), -1) <= start for view in read[then[0].holding]):
@@ -39,7 +39,7 @@ def soon(
     return list(found.values())
 
 
-def behind(instructions: Sequence[Instruction], at: int) -> tuple[Update, CollectiveStart] | None:
+def _behind(instructions: Sequence[Instruction], at: int) -> tuple[Update, CollectiveStart] | None:
     """The update right behind the instruction at ``at``, and the start that brings others what came of it."""
     match instructions[at + 1 : at + 3]:
         case [Update(norm=None) as update, CollectiveStart(channel=Channel(way=Way.VALUES)) as start]:

@@ -32,77 +32,77 @@ def halved(buffers: Sequence[Buffer], backward: Sequence[Instruction], layers: L
     at: int | None = None
     for instruction in backward:
         if at is not None and isinstance(instruction, CollectiveWait | Receive):
-            found[at:], at = parted(buffers, found[at:]), None
-        if isinstance(instruction, Backward) and in_halves(instruction, layers):
+            found[at:], at = _parted(buffers, found[at:]), None
+        if isinstance(instruction, Backward) and _in_halves(instruction, layers):
             at = len(found)
         found.append(instruction)
-    return found if at is None else [*found[:at], *parted(buffers, found[at:])]
+    return found if at is None else [*found[:at], *_parted(buffers, found[at:])]
 
 
 def apart(instructions: Iterable[Instruction], layers: Layers) -> Iterator[Instruction]:
     """``instructions``, each Backward that can be as two, which may be done beside each other."""
     for instruction in instructions:
-        if isinstance(instruction, Backward) and in_halves(instruction, layers):
-            yield from halves(instruction)
+        if isinstance(instruction, Backward) and _in_halves(instruction, layers):
+            yield from _halves(instruction)
         else:
             yield instruction
 
 
-def halves(whole: Backward) -> tuple[Backward, Backward]:
+def _halves(whole: Backward) -> tuple[Backward, Backward]:
     """The gradients of inputs, then those of parameters."""
     without = (None,) * len(whole.dx)
     return replace(whole, dw=(None,) * len(whole.dw)), replace(whole, dx=without, adds=())
 
 
-def in_halves(instruction: Backward, layers: Layers) -> bool:
+def _in_halves(instruction: Backward, layers: Layers) -> bool:
     """True if it makes gradients of both, inputs and parameters, and can make them apart."""
     both = any(instruction.dx) and any(instruction.dw)
     return both and layers[instruction.micro, instruction.part].halves
 
 
-def parted(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> Sequence[Instruction]:
+def _parted(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> Sequence[Instruction]:
     """``run``, which begins with a Backward in halves, with the second half of it at the end; as it is if that makes
     nothing leave earlier, or if the second half would then read what is no longer there."""
     whole = run[0]
     assert isinstance(whole, Backward)
-    first, second = halves(whole)
+    first, second = _halves(whole)
     meanwhile, behind = list[Instruction](), list[Instruction]([second])
-    touched = spans(buffers, (view for view in second.dw if view is not None))
+    touched = _spans(buffers, (view for view in second.dw if view is not None))
     for instruction in run[1:]:
-        of_it = spans(buffers, instruction.views)
-        if meet(touched, of_it):
+        of_it = _spans(buffers, instruction.views)
+        if _meet(touched, of_it):
             behind.append(instruction)
             touched += of_it
         else:
             meanwhile.append(instruction)
-    changed = spans(buffers, (view for each in meanwhile for view in written(each)))
-    pays = any(map(leaves, meanwhile)) and not meet(changed, spans(buffers, only_read(second)))
+    changed = _spans(buffers, (view for each in meanwhile for view in _written(each)))
+    pays = any(map(_leaves, meanwhile)) and not _meet(changed, _spans(buffers, only_read(second)))
     return [first, *meanwhile, *behind] if pays else run
 
 
-def leaves(instruction: Instruction) -> bool:
+def _leaves(instruction: Instruction) -> bool:
     """True if it sends what others wait for before they go on with backward."""
     summed = isinstance(instruction, CollectiveStart) and instruction.channel.way != Way.BUCKET
     return summed or isinstance(instruction, Send)
 
 
-def written(instruction: Instruction) -> Iterator[View]:
+def _written(instruction: Instruction) -> Iterator[View]:
     """The views that an instruction may write to."""
     left = {id(view) for view in only_read(instruction)}
     yield from (view for view in instruction.views if id(view) not in left)
 
 
-def spans(buffers: Sequence[Buffer], views: Iterable[View]) -> list[Span]:
+def _spans(buffers: Sequence[Buffer], views: Iterable[View]) -> list[Span]:
     """Where ``views`` lie, each as all of its buffer."""
-    return [span(buffers, view.buffer) for view in views]
+    return [_span(buffers, view.buffer) for view in views]
 
 
-def span(buffers: Sequence[Buffer], b: int) -> Span:
+def _span(buffers: Sequence[Buffer], b: int) -> Span:
     """Where a buffer lies."""
     owner, start = place(buffers, b)
     return owner, start, start + prod(buffers[b].shape)
 
 
-def meet(some: Iterable[Span], others: Sequence[Span]) -> bool:
+def _meet(some: Iterable[Span], others: Sequence[Span]) -> bool:
     """True if one of ``some`` has an element in common with one of the ``others``."""
     return any(a == b and lo < top and bottom < hi for a, lo, hi in some for b, bottom, top in others)

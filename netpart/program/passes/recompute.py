@@ -70,7 +70,7 @@ class Recomputation:
         self.memory, self.plain, self.width = memory, passes, width
         backward = [i for each in passes for i in each.instructions if isinstance(i, Backward)]
         self.trained = {(i.micro, i.part) for i in backward}
-        self.reread = {b for i in backward for b in reread(i)}
+        self.reread = {b for i in backward for b in _reread(i)}
         self.runs: dict[Turn, list[Move]] = {
             turn: [i for i in instructions if isinstance(i, Move) and self.can(i)]
             for turn, instructions in passes
@@ -114,11 +114,11 @@ class Recomputation:
                 yield instruction
                 continue
             segment = of[instruction.micro, instruction.part]
-            if id(segment) not in copies and not segment.own.isdisjoint(reread(instruction)):
+            if id(segment) not in copies and not segment.own.isdisjoint(_reread(instruction)):
                 run = self.needed(segment)
                 copies[id(segment)] = fresh = self.copied(run)
-                yield from (elsewhere(uncounted(i), fresh) for i in run)
-            yield elsewhere(instruction, copies.get(id(segment), {}))
+                yield from (_elsewhere(_uncounted(i), fresh) for i in run)
+            yield _elsewhere(instruction, copies.get(id(segment), {}))
 
     def needed(self, segment: Segment) -> list[Move]:
         """What of a segment makes what backward reads of it."""
@@ -138,17 +138,17 @@ class Recomputation:
         return found
 
 
-def reread(instruction: Backward) -> Iterator[int]:
+def _reread(instruction: Backward) -> Iterator[int]:
     """The buffers of forward that an instruction of a backward pass looks at again."""
     yield from (view.buffer for view in (*instruction.x, *instruction.reads) if view is not None)
 
 
-def uncounted(instruction: Move) -> Move:
+def _uncounted(instruction: Move) -> Move:
     """``instruction`` without what a step may add up once only."""
     return replace(instruction, metrics=None) if isinstance(instruction, Forward) else instruction
 
 
-def elsewhere(instruction: T, fresh: Mapping[int, int]) -> T:
+def _elsewhere(instruction: T, fresh: Mapping[int, int]) -> T:
     """``instruction`` with every buffer that has a ``fresh`` one there."""
 
     def moved(value: Any) -> Any:

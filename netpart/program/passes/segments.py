@@ -47,13 +47,13 @@ def split(run: Sequence[Move], nbytes: Mapping[int, int], reread: set[int], coun
         crossing[last[b] + 1] -= price
         made[at + 1] += nbytes[b] * (b in reread)
     start = 0
-    for end in [*borders(list(accumulate(crossing)), list(accumulate(made)), count), len(run)]:
+    for end in [*_borders(list(accumulate(crossing)), list(accumulate(made)), count), len(run)]:
         if end > start:
             yield list(run[start:end])
             start = end
 
 
-def borders(crossing: Sequence[int], made: Sequence[int], count: int) -> Iterator[int]:
+def _borders(crossing: Sequence[int], made: Sequence[int], count: int) -> Iterator[int]:
     """``count`` - 1 places, rising: for each multiple of the share of a segment the one in reach that costs least."""
     share = made[-1] / count
     for j in range(1, count):

@@ -27,14 +27,14 @@ def early(
     for at, instruction in enumerate(instructions):
         if isinstance(instruction, Update) and instruction.norm is None:
             touched = max(last.get(held(buffers, view.buffer), -1) for view in read[instruction.holding])
-            places.append(behind_sends(instructions, touched))
+            places.append(_behind_sends(instructions, touched))
         else:
             places.append(at)
         last.update({held(buffers, view.buffer): at for view in instruction.views})
     return [instructions[at] for at in sorted(range(len(places)), key=places.__getitem__)]
 
 
-def behind_sends(instructions: Sequence[Instruction], at: int) -> int:
+def _behind_sends(instructions: Sequence[Instruction], at: int) -> int:
     """The last of the sends that directly follow instruction ``at``: others wait for them."""
     while isinstance(instructions[at + 1], CollectiveStart | Send):
         at += 1

@@ -41,19 +41,19 @@ def delayed(micros: Sequence[Stages], steps: int) -> list[Played]:
     Micro-batches are numbered through the run. All stages are taken to be equally long.
     """
     teams = sorted({stage.team for stages in micros for stage in stages.before})
-    left = {team: deque(turns(micros, team, steps)) for team in teams}
+    left = {team: deque(_turns(micros, team, steps)) for team in teams}
     free, ends, found = dict.fromkeys(teams, 0), dict[Turn, int](), list[Played]()
     while any(left.values()):
         for team, own in left.items():
-            while own and all(need in ends for need in needs(micros, own[0])):
+            while own and all(need in ends for need in _needs(micros, own[0])):
                 turn = own.popleft()
-                start = max([free[team], *(ends[need] for need in needs(micros, turn))])
+                start = max([free[team], *(ends[need] for need in _needs(micros, turn))])
                 free[team] = ends[turn] = start + (BACKWARD_COST if turn.backward else FORWARD_COST)
                 found.append(Played(turn, start, ends[turn]))
     return sorted(found, key=lambda each: each.start)
 
 
-def turns(micros: Sequence[Stages], team: int, steps: int) -> Iterator[Turn]:
+def _turns(micros: Sequence[Stages], team: int, steps: int) -> Iterator[Turn]:
     """What ``team`` computes, in order: each step forward of a mini-batch, backward of the one that is due."""
     for step in range(steps + micros[0].depth):
         for micro, stages in enumerate(micros):
@@ -63,7 +63,7 @@ def turns(micros: Sequence[Stages], team: int, steps: int) -> Iterator[Turn]:
             yield from (Turn(s, mini * len(micros) + micro, back) for s, mini, back in passes if 0 <= mini < steps)
 
 
-def needs(micros: Sequence[Stages], turn: Turn) -> Iterator[Turn]:
+def _needs(micros: Sequence[Stages], turn: Turn) -> Iterator[Turn]:
     """Turns that must be over before ``turn``."""
     stages = micros[turn.micro % len(micros)]
     for other in (stages.after if turn.backward else stages.waits)[turn.stage]:

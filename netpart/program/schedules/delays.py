@@ -42,11 +42,11 @@ def parameter_delays(partition: Partition) -> dict[str, int]:
     for node in graph.net.nodes:
         delay = stages.delay(Stage(stages.levels[node.index], stages.team(node.index)))
         found.update({p.name: max(delay, found.get(p.name, 0)) for p in node.params})
-    together = [[name for name in each if name in found] for each in joined(partition)]
+    together = [[name for name in each if name in found] for each in _joined(partition)]
     return agreed(found, together)
 
 
-def joined(partition: Partition) -> Iterator[Collection[str]]:
+def _joined(partition: Partition) -> Iterator[Collection[str]]:
     """Parameters that are updated together: of a bucket, of a running variance and its mean, of a clipped norm."""
     yield from ([cell.parameter.name for cell in bucket.cells] for bucket in partition.buckets)
     for parameter in partition.parameters:

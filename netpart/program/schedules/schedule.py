@@ -152,12 +152,12 @@ def turns_of(worker: int, micros: Sequence[Stages], order: str, trains: bool = T
     """What ``worker`` computes, in order, of micro-batches with the given stages."""
     team = micros[0].of_worker(worker)
     if order == DELAYED:
-        return list(one_by_one(micros, team, trains))
+        return list(_one_by_one(micros, team, trains))
     played = Rehearsal(micros, order, trains).play()
     return [each.turn for each in played if each.turn.stage.team == team]
 
 
-def one_by_one(micros: Sequence[Stages], team: int, trains: bool) -> Iterator[Turn]:
+def _one_by_one(micros: Sequence[Stages], team: int, trains: bool) -> Iterator[Turn]:
     """Each micro-batch forward and then backward: in a delayed step, backward of an earlier mini-batch."""
     for micro, stages in enumerate(micros):
         own = stages.of_team.get(team, [])

@@ -115,18 +115,18 @@ def replayed(device: Any, bound: Bound) -> list[Turn]:
 def replays(device: Any, turn: Turn) -> Turn:
     """``turn`` with each longest run of actions that a graph can repeat, all for the same mini-batch, as one."""
     found: Turn = []
-    for (delay, repeated), group in groupby(turn, key=lambda item: (item[0], repeatable(item[1]))):
+    for (delay, repeated), group in groupby(turn, key=lambda item: (item[0], _repeatable(item[1]))):
         actions = [action for _, action in group]
-        found += [(delay, action) for action in ([merged(device, actions)] if repeated else actions)]
+        found += [(delay, action) for action in ([_merged(device, actions)] if repeated else actions)]
     return found
 
 
-def repeatable(action: Action) -> bool:
+def _repeatable(action: Action) -> bool:
     """True if a graph can do what ``action`` does."""
     return action.kind == RUN and action.captured
 
 
-def merged(device: Any, actions: list[Action]) -> Action:
+def _merged(device: Any, actions: list[Action]) -> Action:
     """One action that replays several."""
     names = f"{actions[0].name} to {actions[-1].name}" if len(actions) > 1 else actions[0].name
     return Action(RUN, names, run=Replay(device, actions))

@@ -35,7 +35,7 @@ class Branches:
 
     def enqueue(self, device: Any, runs: Sequence[Callable[[], None]]) -> None:
         """Enqueues ``runs``, one for each step, while the stream of ``device`` captures."""
-        marks = {BEGIN: marked(device, device.stream)}
+        marks = {BEGIN: _marked(device, device.stream)}
         awaited = set(self.ends).union(*self.after)
         for n, run in enumerate(runs):
             stream = device.turn(self.lanes[n])
@@ -43,13 +43,13 @@ class Branches:
                 stream.wait_event(marks[i])
             run()
             if n in awaited:
-                marks[n] = marked(device, stream)
+                marks[n] = _marked(device, stream)
         stream = device.turn(0)
         for i in self.ends:
             stream.wait_event(marks[i])
 
 
-def marked(device: Any, stream: Any) -> Any:
+def _marked(device: Any, stream: Any) -> Any:
     """An event behind what ``stream`` was told."""
     return stream.record(device.xp.cuda.Event(disable_timing=True))
 
@@ -61,7 +61,7 @@ def dealt(dependences: Sequence[Sequence[int]], fixed: Sequence[bool]) -> Branch
     where it can start first, if possible to one whose last step it comes after anyway. Raises NetpartError for a
     number of lanes that is none.
     """
-    ends, tails, behind, lanes = list[int](), [BEGIN] * most(), list[int](), list[int]()
+    ends, tails, behind, lanes = list[int](), [BEGIN] * _most(), list[int](), list[int]()
     for n, before in enumerate(dependences):
         behind.append(0)
         for i in before:
@@ -74,10 +74,10 @@ def dealt(dependences: Sequence[Sequence[int]], fixed: Sequence[bool]) -> Branch
         ends.append(start + 1)
         lanes.append(lane)
         tails[lane] = n
-    return Branches(lanes, waits(dependences, lanes), [tail for tail in tails[1:] if tail != BEGIN])
+    return Branches(lanes, _waits(dependences, lanes), [tail for tail in tails[1:] if tail != BEGIN])
 
 
-def most() -> int:
+def _most() -> int:
     """Lanes at most. Raises NetpartError."""
     wanted = os.environ.get(VARIABLE, str(LANES))
     if not wanted.isdecimal() or int(wanted) < 1:
@@ -85,7 +85,7 @@ def most() -> int:
     return int(wanted)
 
 
-def waits(dependences: Sequence[Sequence[int]], lanes: Sequence[int]) -> list[tuple[int, ...]]:
+def _waits(dependences: Sequence[Sequence[int]], lanes: Sequence[int]) -> list[tuple[int, ...]]:
     """What each step waits for, beside those of its lane before it."""
     found, begun = list[tuple[int, ...]](), {0}
     for before, lane in zip(dependences, lanes, strict=True):

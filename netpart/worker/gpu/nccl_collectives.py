@@ -45,7 +45,7 @@ class NcclCall:
         owner.want(kernels.xp, ranks)
         self.sizes, self.nbytes, self.memory = found.sizes, 0, list[Array]()
         self.begun, self.ended = (owner.xp.cuda.Event(disable_timing=True) for _ in range(2))
-        out, back = brought(found.kind, ranks.index(owner.rank), len(ranks), len(found.blocks))
+        out, back = _brought(found.kind, ranks.index(owner.rank), len(ranks), len(found.blocks))
         self.out, packed = self.laid(out, local)
         self.pack = chain(*(kernels.copy(run, block) for block, run in packed)).run
         self.back, packed = self.laid(back, target)
@@ -112,7 +112,7 @@ SPREADING, GATHERING = (ALL_GATHER, BROADCAST), (REDUCE_SCATTER, REDUCE)
 """Those in which a member brings, or gets, only the block of its place."""
 
 
-def brought(kind: str, place: int, n: int, blocks: int) -> tuple[Sequence[int], Sequence[int]]:
+def _brought(kind: str, place: int, n: int, blocks: int) -> tuple[Sequence[int], Sequence[int]]:
     """The blocks that the member at ``place`` brings, and those that it gets."""
     every = range(blocks)
     own = every[place : place + 1]
