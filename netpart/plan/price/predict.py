@@ -13,7 +13,8 @@ Where activations are computed again, backward takes a forward pass more. The gr
 those of its parameters are computed, as in ``program/passes/postpone_weight_gradients.py``, if it can. All-reduces of
 gradients go on beside it: the rest are those that backward does not hide, the last bucket at least. Kernels are
 taken to reach the same speed whatever the shape, and updates to take no time. ``tests/laws/test_predictions.py``
-compares this with a simulation of the Programs with the same prices: the bytes are equal, the seconds within a factor of 2 where messages are free.
+compares this with a simulation of the Programs with the same prices: the bytes are equal, the seconds within a factor
+of 2 where messages are free.
 """
 
 from __future__ import annotations
