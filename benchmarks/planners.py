@@ -23,10 +23,11 @@ import numpy as np
 
 from benchmarks.rows import RESULTS as FOLDER
 from benchmarks.rows import write_report
+from netpart.choices import MAKESPAN, OBJECTIVES, PROFIT
 from netpart.plan.search.exact import exact
 from netpart.plan.search.gabra import gabra
 from netpart.plan.search.greedy import greedy
-from netpart.plan.search.knapsacks import MAKESPAN, OBJECTIVES, PROFIT, Knapsacks, Plan
+from netpart.plan.search.knapsacks import Knapsacks, Plan
 
 PARTITIONS, DEVICES, PROBLEMS, LIMIT = 50, 8, 100, 5.0
 PACKAGES = ("netpart", "numpy", "ortools")

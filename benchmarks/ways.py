@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.nets import Net, job
+from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.plan.partition import partition_by
 from netpart.plan.price.devices import alike
 from netpart.plan.price.layer_loads import loads as loads_of
-from netpart.plan.search.planners import PLANNERS
 from netpart.plan.search.task import Task
 from netpart.plan.text.write_plan import planned
 from netpart.proto.job_pb2 import LayerType
@@ -91,7 +91,7 @@ def by_gabra(net: Net, workers: int, choice: Hybrid, local: bool) -> tuple[Job, 
     found = with_overrides(uncut(net, local), f"neuralnet.micro_batches={choice.micro_batches}")
     profile = loads_of(build_net(found.proto, "train", found.folder), ITEM)
     task = Task(profile, alike(workers), choice.partitions, group=choice.group, seed=found.proto.seed)
-    layout = PLANNERS[GABRA](task)
+    layout = PLANNERS.get(GABRA)(task)
     assert layout.plan is not None, "GABRA allocates"
     cut = partition_by(layout.scheme, found.proto, workers, found.folder, phases=("train",))
     proto = planned(found.proto, cut)

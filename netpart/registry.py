@@ -1,11 +1,12 @@
-"""Names to things: layer types, updaters, initialisers and transports are found by the name a job gives them."""
+"""Registry: one family of things that are chosen by name. ``netpart.families`` lists the families and their members."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from importlib import metadata
-from typing import Generic, TypeVar
+from functools import cache
+from importlib import import_module, metadata
+from typing import Any, Generic, TypeVar
 
 from netpart.errors import ConfigError, FieldPath
 
@@ -16,11 +17,19 @@ Added = TypeVar("Added")
 
 
 class Registry(Generic[T]):
-    """The known things of one kind. ``noun`` says what they are in errors: ``Registry[type[Layer]]("layer type")``,
-    ``source`` where there may be more of them, ``page`` where many are listed."""
+    """The members of one family: those of netpart, those of installed packages, and those that this process adds.
 
-    def __init__(self, noun: str, source: str = "", page: str = "") -> None:
-        self.noun, self.source, self.page = noun, source, page
+    ``noun`` says in errors what a member is: ``Registry[type[Layer]]("layer type", "netpart.layers")``. ``members`` has
+    netpart's own, as entry points have them: name -> ``module:attribute``. Packages offer theirs as entry points of
+    ``group``. A member is imported when it is first asked for. ``source`` says where there may be more members,
+    ``page`` where many are listed.
+    """
+
+    def __init__(
+        self, noun: str, group: str = "", members: Mapping[str, str] | None = None, source: str = "", page: str = ""
+    ) -> None:
+        self.noun, self.group, self.source, self.page = noun, group, source, page
+        self._places = dict(members or {})
         self._known: dict[str, T] = {}
 
     def add(self, *names: str) -> Callable[[Added], Added]:
@@ -39,44 +48,79 @@ class Registry(Generic[T]):
     def get(self, name: str, *, who: str = "", at: FieldPath | None = None) -> T:
         """Returns what is filed under ``name``.
 
-        Raises ConfigError with the nearest names, or with all of them where they are few. ``who`` names the layer or
-        field that asks, ``at`` is its path in the job.
+        Raises ConfigError with the nearest names, or with all of them where they are few, and for a package whose
+        member cannot be imported. ``who`` names the layer or field that asks, ``at`` is its path in the job.
         """
+        offered = self._offered()
         if name in self._known:
             return self._known[name]
-        raise ConfigError(
-            who or self.noun, f"a known {self.noun}", repr(name) if name else "none", self._advice(name), at=at
-        )
+        if name in self._places:
+            return self._file(name, _import_place(self._places[name]))
+        if name in offered:
+            return self._file(name, self._load(offered[name]))
+        got = repr(name) if name else "none"
+        raise ConfigError(who or self.noun, f"a known {self.noun}", got, self._advice(name), at=at)
 
     def names(self) -> tuple[str, ...]:
-        """Returns all names, sorted."""
-        return tuple(sorted(self._known))
+        """Returns all names, sorted; raises ConfigError for a name that two packages offer."""
+        return tuple(sorted({*self._known, *self._places, *self._offered()}))
 
-    def load_entry_points(self, group: str) -> None:
-        """Files what installed packages offer under the entry-point ``group``: the entry's name is the name.
+    def items(self) -> list[tuple[str, T]]:
+        """All members by name: netpart's own in the order of their list, then what was added, then what packages offer.
 
-        Raises ConfigError naming the package whose entry cannot be imported or whose name is taken.
+        Raises ConfigError as ``get`` does.
         """
-        for entry in metadata.entry_points(group=group):
-            try:
-                thing = entry.load()
-            except Exception as error:
-                giver = entry.dist.name if entry.dist else group
-                hint = f"mend or uninstall {giver}"
-                raise ConfigError(f"{self.noun} {entry.name}", f"{entry.value} to load", repr(error), hint) from error
-            self._file(entry.name, thing)
+        names = dict.fromkeys((*self._places, *self._known, *self._offered()))
+        return [(name, self.get(name)) for name in names]
 
-    def _file(self, name: str, thing: T) -> None:
-        if self._known.setdefault(name, thing) is not thing:
-            taken = f"{self._known[name]!r} and {thing!r}"
-            raise ConfigError(f"{self.noun} {name}", "one thing of that name", taken, "rename one of them")
+    def _offered(self) -> dict[str, metadata.EntryPoint]:
+        """What installed packages offer, by name."""
+        found: dict[str, metadata.EntryPoint] = {}
+        for entry in _entry_points().select(group=self.group) if self.group else ():
+            if entry.name in self._places or found.setdefault(entry.name, entry).value != entry.value:
+                other = self._places.get(entry.name) or found[entry.name].value
+                raise self._ambiguous(entry.name, f"{other} and {entry.value}")
+        return found
+
+    def _load(self, entry: metadata.EntryPoint) -> Any:
+        """What ``entry`` names."""
+        try:
+            return entry.load()
+        except Exception as error:
+            giver = entry.dist.name if entry.dist else self.group
+            hint = f"mend or uninstall {giver}"
+            raise ConfigError(f"{self.noun} {entry.name}", f"{entry.value} to load", repr(error), hint) from error
+
+    def _file(self, name: str, thing: T) -> T:
+        place = self._places.get(name)
+        taken = self._known.setdefault(name, thing) if place is None else _import_place(place)
+        if taken is not thing:
+            raise self._ambiguous(name, f"{taken!r} and {thing!r}")
+        self._known[name] = thing
+        return thing
+
+    def _ambiguous(self, name: str, both: str) -> ConfigError:
+        return ConfigError(f"{self.noun} {name}", "one thing of that name", both, "rename one of them")
 
     def _advice(self, name: str) -> str:
-        lowered = {known.lower(): known for known in self.names()}
+        names = self.names()
+        lowered = {known.lower(): known for known in names}
         near = [lowered[close] for close in get_close_matches(name.lower(), lowered, n=3)]
-        few = len(self._known) <= FEW or not self.page
-        everything = f"all {len(self._known)}: {', '.join(self.names())}" if few else f"{self.page} lists them"
+        few = len(names) <= FEW or not self.page
+        everything = f"all {len(names)}: {', '.join(names)}" if few else f"{self.page} lists them"
         return f"did you mean {' or '.join(near)}? ({everything})" if near else self.source + everything
 
     def __repr__(self) -> str:
         return f"Registry({self.noun}: {', '.join(self.names())})"
+
+
+@cache
+def _entry_points() -> Any:
+    """Those of all installed packages, to ``select`` from: reading them takes 10 ms, so they are read once."""
+    return metadata.entry_points()
+
+
+def _import_place(place: str) -> Any:
+    """The attribute of a module that ``place``, ``module:attribute``, names."""
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)

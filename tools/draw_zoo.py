@@ -38,7 +38,7 @@ def jobs(root: Path) -> dict[str, Drawing]:
 
 def drawings(conf: Path) -> dict[str, Drawing]:
     """The drawings of one job by name."""
-    from netpart.plan.schemes import SCHEMES
+    from netpart.families import SCHEMES
 
     if is_published(conf) or conf.stem in ALIKE:
         return {}

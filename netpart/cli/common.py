@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from netpart.choices import AUTO, COLLECTIVES, DTYPES, KERNELS, PRECISIONS, SCHEDULES, SHARDING
 from netpart.proto.limits import EXTENT, MICRO_BATCHES, SECONDS, WORKERS
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ NAMED = ("collectives", "shard_updates", "kernels", "precision", "dtype")
 """The options whose values are those of the job's fields, in small letters."""
 READ = ("kernels", "precision", "dtype", "seed")
 """The options that say how it is read, but --set."""
-DTYPES = ("float32", "float64")
-SCHEDULES = ("1f1b", "gpipe", "delayed")
-SHARDING = ("auto", "yes", "no")
-COLLECTIVES = ("auto", "ring", "doubling", "tree", "direct", "nccl")
 
 
 def count(text: str, least: int = 0, most: int = EXTENT) -> int:
@@ -129,8 +126,6 @@ def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, compu
 
 def _add_kernels(parser: argparse.ArgumentParser) -> None:
     """Adds the options of what computes."""
-    from netpart.kernels.choose import KERNELS, PRECISIONS
-
     parser.add_argument("--kernels", choices=KERNELS, help="what computes (default: the job's, or else auto)")
     parser.add_argument(
         "--precision", choices=PRECISIONS, help="of products on a GPU (default: the job's, or else float32)"
@@ -140,9 +135,9 @@ def _add_kernels(parser: argparse.ArgumentParser) -> None:
 def add_transport(parser: argparse.ArgumentParser) -> None:
     """Adds the option of what processes of one host exchange tensors through."""
     parser.add_argument(
-        "--transport", choices=("auto", "zeromq", "shm", "cuda-ipc"), default="auto",
-        help="what processes exchange tensors through (default: shared memory where the host has it, that of GPUs"
-        " between workers on GPUs)",
+        "--transport", default=AUTO, metavar="NAME",
+        help="what processes exchange tensors through: auto, zeromq, shm, cuda-ipc or that of a package (default:"
+        " auto, shared memory where the host has it, that of GPUs between workers on GPUs)",
     )  # fmt: skip
 
 

@@ -27,7 +27,8 @@ TROUBLE = 2
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import COLLECTIVES, SCHEDULES, add_override, members, pieces
+    from netpart.choices import COLLECTIVES, SCHEDULES
+    from netpart.cli.common import add_override, members, pieces
 
     parser: argparse.ArgumentParser = subparsers.add_parser("diff", help=HELP, description=HELP, epilog=EPILOG)
     parser.add_argument("job", metavar="JOB", help="the job before")

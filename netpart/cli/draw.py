@@ -6,16 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netpart.choices import DRAWING_FORMATS, PHASES
+
 if TYPE_CHECKING:
     from netpart.graph.graph import Graph
     from netpart.proto.reader import Job
 
 HELP = "draw the partitioned net: one colour per worker, helpers and bytes on bridges"
-FORMATS = ("dot", "json", "svg", "txt")
-SUFFIXES = {".gv": "dot", ".text": "txt", **{f".{name}": name for name in FORMATS}}
+SUFFIXES = {".gv": "dot", ".text": "txt", **{f".{name}": name for name in DRAWING_FORMATS}}
 CONVERTED = ("png", "pdf")
 """What others make of an SVG."""
-PHASES = ("train", "val", "test")
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
@@ -25,7 +25,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser("draw", help=HELP, description=HELP)
     add_job(parser, computes=False)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
-    parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, txt on the screen")
+    parser.add_argument("--format", choices=DRAWING_FORMATS, help="default: as FILE ends, txt on the screen")
     parser.add_argument(
         "--turns", action="store_true", help="draw which worker computes what when instead of the net, as svg"
     )
@@ -72,7 +72,7 @@ def _format_of(output: Path | None) -> str:
         return "txt"
     found = SUFFIXES.get(output.suffix.lower())
     if found is None:
-        known = ", ".join(f".{name}" for name in FORMATS)
+        known = ", ".join(f".{name}" for name in DRAWING_FORMATS)
         raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), _how_to_get(output))
     return found
 

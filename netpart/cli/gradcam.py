@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netpart.choices import CAM_METHODS
 from netpart.cli.common import add_uncut_job, count, load_job
 
 if TYPE_CHECKING:
     from netpart.trained.gradcam import Explainer, Explanation
     from netpart.trained.pointing_game import Hit, Region
 
-METHODS = ("gradcam", "hirescam")
 HELP = "show which places of a sample make a trained net say a class (Grad-CAM)"
 
 
@@ -39,7 +39,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--class", dest="target", type=count, metavar="C", help="to explain (default: what the net says)"
     )
     parser.add_argument(
-        "--method", choices=METHODS, default=METHODS[0],
+        "--method", choices=CAM_METHODS, default=CAM_METHODS[0],
         help="gradcam: gradients averaged over space; hirescam: where they are (default: gradcam)",
     )  # fmt: skip
     parser.add_argument(

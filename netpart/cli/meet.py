@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netpart.choices import ENV_LAUNCHER
+
 if TYPE_CHECKING:
     from netpart.launch.teams.meeting import Meeting
     from netpart.proto.reader import Job
@@ -19,7 +21,7 @@ def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
     from netpart.graph.cluster import cluster_of
     from netpart.units import counted
 
-    if args.launcher == "env":
+    if args.launcher == ENV_LAUNCHER:
         return _meeting_of_many(args, job)
     if args.launcher not in (None, "join", "mpi") and args.listen:
         raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "leave one of them away")
@@ -64,7 +66,7 @@ def _meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
 
 def play_other_rank(args: argparse.Namespace) -> bool:
     """Under --launcher env, plays every rank but 0 to its end; False for rank 0, and for every other launcher."""
-    if args.launcher != "env":
+    if args.launcher != ENV_LAUNCHER:
         return False
     from netpart.cli.worker import token_of, work
     from netpart.launch.member.join import Invitation

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netpart.choices import OBJECTIVES, SECONDS
+
 if TYPE_CHECKING:
     from netpart.plan.search.portfolio import Portfolio
     from netpart.plan.search.task import Task
@@ -23,7 +25,8 @@ SHAPING = (
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import COLLECTIVES, add_uncut_job, members
+    from netpart.choices import COLLECTIVES
+    from netpart.cli.common import add_uncut_job, members
     from netpart.cli.devices import add_devices
 
     parser: argparse.ArgumentParser = subparsers.add_parser("plan", help=HELP, description=HELP, epilog=EPILOG)
@@ -63,7 +66,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
     )
     parser.add_argument(
-        "--objective", choices=("seconds", "makespan", "profit"), default="seconds", help="what makes a plan the best"
+        "--objective", choices=(SECONDS, *OBJECTIVES), default=SECONDS, help="what makes a plan the best"
     )
     parser.add_argument(
         "--slack", type=_share, metavar="S", help="capacities above the fair share, e.g. 0.1 (default: enough)"

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netpart.choices import LOCAL_LAUNCHERS
+
 if TYPE_CHECKING:
     from netpart.measure.profile import Profiled
     from netpart.measure.step_profile import LayerTime, StepProfile, WorkerMemory, WorkerTime
@@ -36,7 +38,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     add_threads(parser)
     parser.add_argument("--steps", type=positive, default=10, metavar="K", help="steps that count (default: 10)")
     parser.add_argument(
-        "--launcher", choices=("local", "threads"), default="local",
+        "--launcher", choices=LOCAL_LAUNCHERS, default=LOCAL_LAUNCHERS[0],
         help="a process or a thread per worker (default: local)",
     )  # fmt: skip
     add_transport(parser)

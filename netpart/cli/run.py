@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netpart.choices import ENV_LAUNCHER, LOCAL_LAUNCHERS
+
 if TYPE_CHECKING:
     from netpart.launch.report.events import Summary
     from netpart.launch.teams.meeting import Meeting
@@ -40,9 +42,10 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     from netpart.cli.worker import add_token
 
     parser.add_argument(
-        "--launcher", choices=("local", "threads", "mpi", "join", "env"), help="a process or a thread per worker on"
-        " this host; processes that mpiexec starts; workers of other hosts that join; or this process is one of many"
-        " that mpirun, srun or an indexed Job start with the same command (default: local, or join with --listen)",
+        "--launcher", metavar="NAME", help="local, threads: a process or a thread per worker on this host; mpi:"
+        " processes that mpiexec starts; join: workers of other hosts that join; env: this process is one of many that"
+        " mpirun, srun or an indexed Job start with the same command; or that of a package (default: local, or join"
+        " with --listen)",
     )  # fmt: skip
     parser.add_argument(
         "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
@@ -59,6 +62,11 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
     """Adds the options of where results go, and what they are held against."""
+    parser.add_argument(
+        "--listener", action="append", default=[], metavar="NAME", help="what hears the events of the run besides this"
+        " terminal: events (a line of JSON each, in events.jsonl of the workspace), or that of a package; may be"
+        " repeated",
+    )  # fmt: skip
     parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
     parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
     parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
@@ -93,7 +101,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.cli.telling import closing, sooner
     from netpart.cli.threads import keep_to_share
 
-    if args.launcher == "env":
+    if args.launcher == ENV_LAUNCHER:
         keep_to_share(args.threads)
     if play_other_rank(args):
         return 0
@@ -147,7 +155,7 @@ def _warn(job: Job, args: argparse.Namespace) -> None:
 
     left = earlier(job.proto, chosen_workspace(job, args.workspace) / "checkpoint")
     gpus = () if args.device else unused(job.proto)
-    here = args.launcher in (None, "local", "threads") and not args.listen
+    here = args.launcher in (None, *LOCAL_LAUNCHERS) and not args.listen
     crowd = crowded(cluster_of(job.proto, workers_of(args, job)).size) if here else ""
     for warning in (*recut(job, workers_of(args, job)), *gpus, *left, *filter(None, [crowd])):
         note(f"warning: {warning}")
@@ -162,4 +170,5 @@ def _train(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summa
         return run(
             job, args.workers, launcher=args.launcher or ("join" if meeting else "local"), listener=hear,
             workspace=args.workspace, meeting=meeting, hosts=args.hosts, transport=args.transport,
+            listeners=args.listener,
         )  # fmt: skip

@@ -79,8 +79,8 @@ def _call_schemes(args: argparse.Namespace, job: Job) -> int:
 
 def schemes(text: str) -> list[str]:
     """The names that --schemes gives; raises ConfigError with the nearest names for one that is none."""
+    from netpart.families import SCHEMES
     from netpart.graph.scheme import known_scheme
-    from netpart.plan.schemes import SCHEMES
 
     if text.lower() == ALL:
         return list(SCHEMES.names())

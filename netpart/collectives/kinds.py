@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from netpart.choices import DIRECT, DOUBLING, NCCL, RING, TREE
 from netpart.collectives import direct, doubling, ring, tree
 from netpart.collectives.schedule import Schedule, backwards
 from netpart.spec import Region, extent
@@ -15,11 +16,6 @@ KINDS = (ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, BROADCAST, REDUCE, ALL_TO_ALL)
 SUMMING = (REDUCE_SCATTER, ALL_REDUCE, REDUCE)
 """Those that add up."""
 
-RING, DOUBLING, TREE, DIRECT = "ring", "doubling", "tree", "direct"
-ALGORITHMS = (DIRECT, DOUBLING, RING, TREE)
-"""In the order in which ``price.choose`` prefers them where they cost the same."""
-NCCL = "nccl"
-"""One call of NCCL, where a GPU makes it. What it moves is counted as if it went directly, and does so elsewhere."""
 SWAP = "swap"
 """An all-reduce of two in one round. Its messages may be two ahead: who has ended does not know that the other has."""
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from netpart.collectives.kinds import ALGORITHMS, ALL_REDUCE, ALL_TO_ALL, DIRECT, NCCL, SWAP, pieces, schedule
+from netpart.choices import ALGORITHMS, DIRECT, NCCL
+from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, SWAP, pieces, schedule
 from netpart.collectives.schedule import Schedule
 
 PACKING = 5e9

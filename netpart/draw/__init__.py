@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from netpart.choices import DRAWING_FORMATS
 from netpart.errors import NetpartError
 
 if TYPE_CHECKING:
     from netpart.graph.graph import Graph
     from netpart.graph.net import Net
 
-FORMATS = ("dot", "json", "svg", "txt")
-
 
 def render(drawn: Graph | Net, format: str, itemsize: int = 4) -> str:
-    """Writes a net in one of FORMATS. ``itemsize`` is the bytes of an activation, 4 or 8.
+    """Writes a net in one of DRAWING_FORMATS. ``itemsize`` is the bytes of an activation, 4 or 8.
 
     Raises NetpartError for a format that is not one of them, and for svg where no Graphviz is installed.
     """
@@ -27,6 +26,6 @@ def _writer(format: str) -> Callable[[Graph | Net, int], str]:
 
     writers = {"dot": dot.to_dot, "json": graph_json.to_json, "svg": svg.to_svg, "txt": text.to_text}
     if format not in writers:
-        known = ", ".join(FORMATS)
+        known = ", ".join(DRAWING_FORMATS)
         raise NetpartError(f"drawing: expected a format out of {known}, got {format!r}; choose one of them")
     return writers[format]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netpart.choices import PHASES
 from netpart.errors import ConfigError, Faults
 from netpart.graph.build import build_net, refused_fields
 from netpart.graph.cluster import Cluster, cluster_of
@@ -40,7 +41,6 @@ from netpart.spec import Placement, one
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
-PHASES = ("train", "val", "test")
 Placer = Callable[[Net], list[Placement]]
 """Gives every node of a net its placement."""
 

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from typing import Literal
 
 from netpart.errors import ConfigError
+from netpart.families import SCHEMES
 from netpart.graph.workers import default_workers
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, NetProto, Scheme
 from netpart.proto.phase import in_phase
 from netpart.proto.words import VALUES, plain
-from netpart.registry import Registry
 
 AS_WRITTEN = "AS_WRITTEN"
 """The scheme that is none: every layer as its partition_dim, location and cut say."""
@@ -24,16 +24,11 @@ WRITTEN: tuple[Literal["partition_dim", "location", "cut", "shard", "sum_gradien
     "partition_dim", "location", "cut", "shard", "sum_gradient",
 )  # fmt: skip
 """Fields of a layer that say its cut, whatever the scheme."""
-NAMES: Registry[str] = Registry("scheme")
-
-for _name, _ in Scheme.items():
-    if _name != AS_WRITTEN:
-        NAMES.add(_name)(_name)
 
 
 def scheme_name(job: JobProto) -> str:
     """The name of the net's scheme."""
-    return Scheme.Name(job.neuralnet.scheme)
+    return job.neuralnet.user_scheme or Scheme.Name(job.neuralnet.scheme)
 
 
 def known_scheme(text: str, who: str = "--scheme") -> str:
@@ -41,8 +36,8 @@ def known_scheme(text: str, who: str = "--scheme") -> str:
 
     Raises ConfigError with the nearest names.
     """
-    name = text.upper().replace("-", "_")
-    if name not in (AS_WRITTEN, *NAMES.names()):
+    name = text if text in SCHEMES.names() else text.upper().replace("-", "_")
+    if name not in (AS_WRITTEN, *SCHEMES.names()):
         raise ConfigError(who, "a known scheme", repr(text) if text else "none", _near(text))
     return name
 
@@ -54,7 +49,7 @@ def _typed_name(name: str) -> str:
 
 def _near(text: str) -> str:
     """A hint to the scheme that ``text`` means, here or in other frameworks."""
-    typed = sorted(map(_typed_name, NAMES.names()))
+    typed = sorted(map(_typed_name, SCHEMES.names()))
     every = f"all {len(typed)}: {', '.join(typed)}"
     foreign = VALUES["Scheme"].get(plain(text), "")
     if foreign:
@@ -66,7 +61,8 @@ def _near(text: str) -> str:
 def set_scheme(job: JobProto, text: str) -> None:
     """Gives ``job`` the scheme ``text``; stages go with the old one. Raises what ``known_scheme`` raises."""
     name = known_scheme(text)
-    job.neuralnet.MergeFrom(NetProto(scheme=name))
+    job.neuralnet.ClearField("user_scheme")
+    job.neuralnet.MergeFrom(NetProto(scheme=name) if name in dict(Scheme.items()) else NetProto(user_scheme=name))
     for field in OF_PIPELINE if name != PIPELINE else ():
         job.neuralnet.ClearField(field)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netpart.graph.partition import PHASES, Partition, partition_job
+from netpart.choices import PHASES
+from netpart.graph.partition import Partition, partition_job
 from netpart.proto.job_pb2 import JobProto
 
 

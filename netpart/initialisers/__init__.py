@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from netpart.initialisers.methods import METHODS, check, initialise
+from netpart.initialisers.methods import check, initialise
 
-__all__ = ["METHODS", "check", "initialise"]
+__all__ = ["check", "initialise"]

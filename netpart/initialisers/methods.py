@@ -15,10 +15,10 @@ from math import sqrt
 import numpy as np
 
 from netpart.errors import ConfigError, FieldPath
+from netpart.families import INITIALISERS
 from netpart.kernels.op import Array
 from netpart.kernels.philox import Key, normals, uniforms
 from netpart.proto.param_pb2 import InitMethod, ParamGenProto
-from netpart.registry import Registry
 from netpart.spec import Region, Shape, extent
 
 Matrix = tuple[int, int]
@@ -44,18 +44,11 @@ class Method:
     factor: Callable[[int, int], float] | None = None
 
 
-METHODS: Registry[Method] = Registry("initialiser")
-"""By InitMethod name; a user's own is filed here under the name that jobs give as ``user_type``.
-
-The fan factors are those of SINGA's code (its documents say sqrt(6 / (r + c)) for the last one).
-"""
-
-METHODS.add("kConstant")(Method(_constant))
-METHODS.add("kGaussian")(Method(_gaussian))
-METHODS.add("kUniform")(Method(_uniform))
-METHODS.add("kGaussianSqrtFanIn")(Method(_gaussian, lambda r, c: 1 / sqrt(c)))
-METHODS.add("kUniformSqrtFanIn")(Method(_uniform, lambda r, c: sqrt(3 / c)))
-METHODS.add("kUniformSqrtFanInOut")(Method(_uniform, lambda r, c: 1 / sqrt(r + c)))
+CONSTANT, GAUSSIAN, UNIFORM = Method(_constant), Method(_gaussian), Method(_uniform)
+# The fan factors are those of SINGA's code; its documents say sqrt(6 / (r + c)) for the last one.
+GAUSSIAN_SQRT_FAN_IN = Method(_gaussian, lambda r, c: 1 / sqrt(c))
+UNIFORM_SQRT_FAN_IN = Method(_uniform, lambda r, c: sqrt(3 / c))
+UNIFORM_SQRT_FAN_IN_OUT = Method(_uniform, lambda r, c: 1 / sqrt(r + c))
 
 
 def check(conf: ParamGenProto, matrix: Matrix | None, who: str = "init", at: FieldPath | None = None) -> Method:
@@ -68,9 +61,9 @@ def check(conf: ParamGenProto, matrix: Matrix | None, who: str = "init", at: Fie
         raise ConfigError(who, "a way to fill the parameter", "none", hint, at=at)
     user = conf.type == InitMethod.kUserInit and conf.user_type
     name = user or InitMethod.Name(conf.type)
-    method = METHODS.get(name, who=f"{who}.type", at=_below(at, "type"))
+    method = INITIALISERS.get(name, who=f"{who}.type", at=_below(at, "type"))
     if method.factor and not matrix:
-        free = ", ".join(n for n in METHODS.names() if not METHODS.get(n).factor)
+        free = ", ".join(n for n in INITIALISERS.names() if not INITIALISERS.get(n).factor)
         got = f"{name} on a 1-D one, which has no fan-in"
         raise ConfigError(f"{who}.type", "a matrix parameter", got, f"use one of {free}", at=_below(at, "type"))
     if conf.std < 0:

@@ -6,14 +6,13 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from netpart.choices import AUTO, CUDA, KERNELS, ONEDNN, PRECISIONS, REFERENCE
 from netpart.errors import NetpartError
 from netpart.kernels.device import array_module
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
-AUTO, REFERENCE, ONEDNN, CUDA = KERNELS = "auto", "reference", "onednn", "cuda"
-"""As options and, in capitals, jobs name them."""
 VARIABLE = "NETPART_KERNELS"
 """What "auto" means, in the environment."""
 MODULES = {
@@ -22,8 +21,6 @@ MODULES = {
     CUDA: "netpart.kernels.cuda.kernels",
 }
 """Where the class Kernels is."""
-PRECISIONS = "float32", "tf32", "bfloat16"
-"""What products of float32 numbers compute with."""
 
 
 class Choice(NamedTuple):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,9 @@ import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest, parse_step, sweep, updater_file
+from netpart.choices import LOCAL_LAUNCHERS
 from netpart.errors import ConfigError, DataError
+from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.cluster import cluster_of
 from netpart.graph.partition import Partition
 from netpart.graph.passes.serve import served
@@ -31,12 +35,8 @@ from netpart.launch.coordinator.watch import Member
 from netpart.launch.report.events import Listener, Summary
 from netpart.launch.report.run_record import Notes
 from netpart.launch.report.workspace import chosen_workspace
-from netpart.launch.teams import hostfile
-from netpart.launch.teams.meeting import JoinTeam, Meeting
-from netpart.launch.teams.mpi import MpiTeam
-from netpart.launch.teams.processes import ProcessTeam, control_address
-from netpart.launch.teams.team import Team
-from netpart.launch.teams.threads import ThreadTeam
+from netpart.launch.teams.meeting import Meeting
+from netpart.launch.teams.team import TeamPlan
 from netpart.plan.partition import partition
 from netpart.program.kernels import settle
 from netpart.proto.limits import EXTENT
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import Job
 
-LAUNCHERS = ("local", "threads", "mpi", "join")
 REPORT_EVERY = 20
 """Steps between reports of a job that does not say."""
 
@@ -55,7 +54,7 @@ REPORT_EVERY = 20
 def run(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
-    transport: str = "auto",
+    transport: str = "auto", listeners: Sequence[str] = (),
 ) -> Summary:  # fmt: skip
     """Trains, validates, tests and saves ``job`` on ``workers`` workers a group; returns the Summary.
 
@@ -64,6 +63,7 @@ def run(
     ``hosts``, who find this one at ``meeting`` (default: at the address from which packets to them leave).
     ``transport``: what processes of one host exchange tensors through, "shm", "zeromq", or "auto": shared memory
     where it can be.
+    ``listener`` hears every event, and so do those of ``netpart.families.LISTENERS`` that ``listeners`` names.
     ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
     Raises ConfigError for a job that cannot be built or trains nothing, or options that do not fit each other,
     DataError for its data, MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for
@@ -71,9 +71,10 @@ def run(
     step, for a signal that would end this process: a KeyboardInterrupt.
     """
     _check_launcher(launcher, meeting, hosts)
+    makers = [LISTENERS.get(name, who="--listener") for name in listeners]
     count = default_workers(job.proto) if workers is None else workers
     check_limits(cluster_of(job.proto, count).size)
-    if launcher in ("local", "threads"):
+    if launcher in LOCAL_LAUNCHERS:
         crowded(cluster_of(job.proto, count).size)
     cut = served(partition(job.proto, count, job.folder))
     options = make_options(job, workspace)
@@ -87,7 +88,9 @@ def run(
     try:
         sweep(options.workspace / "checkpoint")
         began = time.monotonic()
-        members = lead(cut, options, launcher, notes, meeting, hosts)
+        with ExitStack() as stack:
+            notes.listeners += [stack.enter_context(make(options.workspace)) for make in makers]
+            members = lead(cut, options, launcher, notes, meeting, hosts)
         seconds = time.monotonic() - began
         notes.refuse_removal()
         with understood("finished", "a worker "):
@@ -98,13 +101,12 @@ def run(
 
 def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
     """Raises ConfigError for a launcher that is none, or that lacks or has no use for a meeting or a host file."""
-    if launcher not in LAUNCHERS:
-        raise ConfigError("--launcher", f"one of {', '.join(LAUNCHERS)}", repr(launcher))
+    LAUNCHERS.get(launcher, who="--launcher")
     if hosts is not None and launcher != "mpi":
         raise ConfigError("--hosts", "--launcher mpi", launcher, "leave one of them away; see docs/mpi.md")
     if launcher == "mpi" and meeting is not None and hosts is None:
         raise ConfigError("--listen", "--hosts with --launcher mpi", "none", "name a host file; see docs/mpi.md")
-    if launcher != "mpi" and (launcher == "join") != (meeting is not None):
+    if launcher in (*LOCAL_LAUNCHERS, "join") and (launcher == "join") != (meeting is not None):
         got = "none" if meeting is None else "one"
         raise ConfigError(f"--launcher {launcher}", "a meeting with join, and only with it", got, "see docs/hosts.md")
 
@@ -114,22 +116,14 @@ def lead(
     hosts: Path | None = None,
 ) -> list[Member]:  # fmt: skip
     """Starts the workers and leads them to the end of the job; returns what each said at the end."""
-    scheme = "inproc" if launcher == "threads" else "ipc"
-    here = hostfile.control_address(hosts) if hosts and not meeting else control_address(scheme)
-    address = meeting.address if meeting else here
-    token, threads = meeting.token if meeting else None, asked_threads(partition.job)
     context: zmq.Context[Any] = zmq.Context()
-    size = partition.cluster.size
-    team: Team = ThreadTeam(size, context)
-    if launcher == "local":
-        team = ProcessTeam(size, options.workspace / "log", threads=threads)
-    elif launcher == "mpi":
-        team = MpiTeam(size, options.workspace / "log", hosts, threads=threads)
-    elif meeting is not None:
-        team = JoinTeam(size, meeting, options.workspace, threads)
+    threads = asked_threads(partition.job)
+    plan = TeamPlan(partition.cluster.size, options.workspace, context, threads, meeting, hosts)
+    team = LAUNCHERS.get(launcher)(plan)
     try:
         with listening():
-            return Coordinator(partition, options, context, notes.hear, token).run(team, address)
+            token = meeting.token if meeting else None
+            return Coordinator(partition, options, context, notes.hear, token).run(team, team.control_address())
     finally:
         if not team.running():
             context.term()

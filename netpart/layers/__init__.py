@@ -55,13 +55,11 @@ def layer_modules() -> tuple[str, ...]:
 
 @cache
 def _registry() -> Registry[type[Layer]]:
-    registry: Registry[type[Layer]] = Registry(
-        "layer type", "if a package has it, install that or put it on PYTHONPATH (docs/writing-a-layer.md); ", PAGE
-    )  # fmt: skip
+    hint = "if a package has it, install that or put it on PYTHONPATH (docs/writing-a-layer.md); "
+    registry: Registry[type[Layer]] = Registry("layer type", "netpart.layers", source=hint, page=PAGE)
     for name in layer_modules():
         module = import_module(name)
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, Layer) and kind.__module__ == module.__name__:
                 registry.add(*kind.types)(kind)
-    registry.load_entry_points("netpart.layers")
     return registry

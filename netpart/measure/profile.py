@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 WARM_UP = 3
 """First steps that do not count."""
-LAUNCHERS = ("local", "threads")
 
 
 @dataclass(frozen=True)

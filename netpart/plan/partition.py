@@ -6,16 +6,18 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from netpart.choices import PHASES
 from netpart.errors import ConfigError, Faults
+from netpart.families import SCHEMES
 from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net, Node
-from netpart.graph.partition import PHASES, Partition, partition_job
+from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.place import follow_readers, place_node
 from netpart.graph.passes.placer import Fallback
 from netpart.graph.scheme import AS_WRITTEN, is_written, override_cuts, refuse_stages, scheme_name, set_scheme
-from netpart.plan.schemes import SCHEMES, Scheme
 from netpart.plan.schemes.pipeline import balanced, pipeline, staged
+from netpart.plan.schemes.placing import Scheme
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.collectives import NCCL, Schedule, blocks_of, choose, pieces, returned, schedule
+from netpart.choices import NCCL
+from netpart.collectives import Schedule, blocks_of, choose, pieces, returned, schedule
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]

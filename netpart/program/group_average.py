@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from netpart.collectives.kinds import ALL_REDUCE, RING, TREE
+from netpart.choices import RING, TREE
+from netpart.collectives.kinds import ALL_REDUCE
 from netpart.graph.cluster import Cluster
 from netpart.program.exchange import Exchange, exchange
 from netpart.program.instructions import PHASE_CODES, Channel, Way

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from netpart.choices import AUTO, CUDA, REFERENCE
 from netpart.kernels import beside
-from netpart.kernels.choose import AUTO, CUDA, REFERENCE, Choice, check_precision, choose, named
+from netpart.kernels.choose import Choice, check_precision, choose, named
 from netpart.kernels.reference import Kernels
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto, KernelSet, Products

@@ -397,7 +397,7 @@ class CDProto(_message.Message):
     def __init__(self, cd_k: _Optional[int] = ...) -> None: ...
 
 class NetProto(_message.Message):
-    __slots__ = ("layer", "partition_dim", "layer_group", "unroll_len", "scheme", "micro_batches", "remainder", "replicas", "schedule", "stages", "recompute")
+    __slots__ = ("layer", "partition_dim", "layer_group", "unroll_len", "scheme", "micro_batches", "remainder", "replicas", "schedule", "stages", "recompute", "user_scheme")
     Extensions: _python_message._ExtensionDict
     LAYER_FIELD_NUMBER: _ClassVar[int]
     PARTITION_DIM_FIELD_NUMBER: _ClassVar[int]
@@ -410,6 +410,7 @@ class NetProto(_message.Message):
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     STAGES_FIELD_NUMBER: _ClassVar[int]
     RECOMPUTE_FIELD_NUMBER: _ClassVar[int]
+    USER_SCHEME_FIELD_NUMBER: _ClassVar[int]
     layer: _containers.RepeatedCompositeFieldContainer[_layer_pb2.LayerProto]
     partition_dim: int
     layer_group: _containers.RepeatedCompositeFieldContainer[LayerGroupProto]
@@ -421,7 +422,8 @@ class NetProto(_message.Message):
     schedule: Schedule.Order
     stages: int
     recompute: bool
-    def __init__(self, layer: _Optional[_Iterable[_Union[_layer_pb2.LayerProto, _Mapping]]] = ..., partition_dim: _Optional[int] = ..., layer_group: _Optional[_Iterable[_Union[LayerGroupProto, _Mapping]]] = ..., unroll_len: _Optional[int] = ..., scheme: _Optional[_Union[_cut_pb2.Scheme, str]] = ..., micro_batches: _Optional[int] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., replicas: _Optional[int] = ..., schedule: _Optional[_Union[Schedule.Order, str]] = ..., stages: _Optional[int] = ..., recompute: bool = ...) -> None: ...
+    user_scheme: str
+    def __init__(self, layer: _Optional[_Iterable[_Union[_layer_pb2.LayerProto, _Mapping]]] = ..., partition_dim: _Optional[int] = ..., layer_group: _Optional[_Iterable[_Union[LayerGroupProto, _Mapping]]] = ..., unroll_len: _Optional[int] = ..., scheme: _Optional[_Union[_cut_pb2.Scheme, str]] = ..., micro_batches: _Optional[int] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., replicas: _Optional[int] = ..., schedule: _Optional[_Union[Schedule.Order, str]] = ..., stages: _Optional[int] = ..., recompute: bool = ..., user_scheme: _Optional[str] = ...) -> None: ...
 
 class Schedule(_message.Message):
     __slots__ = ()

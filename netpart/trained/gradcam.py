@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from netpart.choices import CAM_METHODS
 from netpart.data.resize import stretch
 from netpart.data.scans.nifti import Scan
 from netpart.errors import ConfigError
@@ -78,8 +79,8 @@ def _averaged(gradient: Values) -> Values:
     return np.asarray(gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True))
 
 
-GRADCAM = "gradcam"
-METHODS = {GRADCAM: Method(_averaged, 4), "hirescam": Method(np.asarray, 16)}
+GRADCAM, HIRESCAM = CAM_METHODS
+METHODS = {GRADCAM: Method(_averaged, 4), HIRESCAM: Method(np.asarray, 16)}
 """Grad-CAM wants a late layer, for a mean gradient says little of an early one, HiResCAM one that shows places well."""
 
 

@@ -21,12 +21,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from netpart.errors import TransportError
 from netpart.transport.cache_lines import up
-from netpart.transport.device_memory import EVENTS, Exports, Imports, address
+from netpart.transport.device_memory import EVENTS, Exports, Imports, address, reaches
 from netpart.transport.frames import Array, Channel, Header
 from netpart.transport.promise import NOWHERE, Promise
 from netpart.transport.shm import MORE, ShmTransport
+from netpart.transport.transport import Endpoint
 
 LINE = 256
 """Bytes by which slots are aligned, as arrays of CuPy are."""
@@ -160,3 +163,18 @@ def _distance(header: Header) -> int:
 
 
 __all__ = ["CudaIpcTransport"]
+
+
+def open_transport(endpoint: Endpoint) -> ShmTransport:
+    """The transport of one worker: that of the host where it computes on the processor."""
+    rank, run_id, workers, devices, xp = endpoint
+    if xp is np:
+        return ShmTransport(rank, run_id, workers)
+    return CudaIpcTransport(rank, run_id, workers, xp, near_ranks(xp, devices, rank))
+
+
+def near_ranks(xp: Any, devices: Sequence[str], rank: int) -> set[int]:
+    """The ranks on GPUs that reach the one of ``rank``, and that it reaches."""
+    numbers = {other: int(number) for other, device in enumerate(devices) if (number := device.partition(":")[2])}
+    own = numbers[rank]
+    return {other for other, gpu in numbers.items() if reaches(xp, own, gpu) and reaches(xp, gpu, own)}

@@ -28,7 +28,7 @@ from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header
 from netpart.transport.host_memory import address, lay_out, look_up, piece, share
 from netpart.transport.lane import ENTRY, Lane, lane_bytes, shaped
 from netpart.transport.promise import NOWHERE, WITH_SENDER, Promise
-from netpart.transport.transport import WINDOW, Transport
+from netpart.transport.transport import WINDOW, Endpoint, Transport
 
 SCHEME, MORE = "shm://", "#"
 """Around the path in an address; what is behind it is for those that share more than memory of the host."""
@@ -215,3 +215,8 @@ class ShmTransport(Transport):
                 os.close(descriptor)
         self._descriptor = -1
         self._allocated.clear()
+
+
+def open_transport(endpoint: Endpoint) -> ShmTransport:
+    """The transport of one worker."""
+    return ShmTransport(endpoint.rank, endpoint.run_id, endpoint.workers)

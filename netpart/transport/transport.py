@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,18 @@ import numpy.typing as npt
 from netpart.errors import TransportError
 from netpart.transport.frames import Array, Channel
 from netpart.transport.mailbox import WINDOW, Mailbox
+
+
+class Endpoint(NamedTuple):
+    """Where a transport of a run is opened: at worker ``rank`` of ``workers``, of the run with the secret ``run_id`` (8
+    bytes). ``devices`` are those of all ranks, "cpu" or "cuda:N", () where nobody asks; ``xp`` is the array module of
+    this one's."""
+
+    rank: int
+    run_id: bytes
+    workers: int
+    devices: Sequence[str] = ()
+    xp: Any = np
 
 
 class Transport(ABC):
@@ -174,3 +186,7 @@ def _assign(to: Array, array: Array) -> None:
 
 
 __all__ = ["WINDOW", "Array", "Channel", "Transport"]
+
+
+TransportMaker = Callable[[Endpoint], Transport]
+"""Opens the transport of one worker; a family of them is ``netpart.families.TRANSPORTS``."""

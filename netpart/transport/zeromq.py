@@ -25,7 +25,7 @@ import zmq
 from netpart.errors import TransportError
 from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Foreign, Header, pack, payload, unpack
 from netpart.transport.sockets import HANDSHAKE_BYTES, bind, connect, keep_door, limited, show_password
-from netpart.transport.transport import WINDOW, Transport
+from netpart.transport.transport import WINDOW, Endpoint, Transport
 
 HEARTBEAT, LOST = 1000, 5000
 """Milliseconds between heartbeats on tcp, and without one after which a link is lost."""
@@ -203,3 +203,8 @@ class ZeroMQTransport(Transport):
         else:
             if self.mailbox.accepts(header):
                 self.mailbox.put(header, payload(frame, header))
+
+
+def open_transport(endpoint: Endpoint) -> ZeroMQTransport:
+    """The transport of one worker."""
+    return ZeroMQTransport(endpoint.rank, endpoint.run_id)

@@ -1,25 +1,11 @@
-"""Update rules: one file per UpdaterType, and ``updater`` that finds them by name."""
+"""Update rules: one file per UpdaterType, listed in ``netpart.families``, and ``updater`` that finds them by name."""
 
 from __future__ import annotations
 
 from netpart.errors import ConfigError
+from netpart.families import UPDATERS
 from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
-from netpart.registry import Registry
-from netpart.updaters.adadelta import AdaDelta
-from netpart.updaters.adagrad import AdaGrad
-from netpart.updaters.adam import Adam
-from netpart.updaters.adammax import AdamMax
-from netpart.updaters.adamw import AdamW
 from netpart.updaters.base import AVERAGE, Scale, Step, Updater
-from netpart.updaters.nesterov import Nesterov
-from netpart.updaters.rmsprop import RMSProp
-from netpart.updaters.sgd import SGD
-
-UPDATERS: Registry[type[Updater]] = Registry("updater type")
-"""By UpdaterType name; a user's own is filed here under the name that jobs give as ``user_type``."""
-
-for _rule in (SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam, AdamMax, AdamW):
-    UPDATERS.add(*_rule.types)(_rule)
 
 
 def updater(conf: UpdaterProto) -> Updater:
@@ -35,4 +21,4 @@ def updater(conf: UpdaterProto) -> Updater:
     return UPDATERS.get(name, who="updater.type", at=("updater", "type"))(conf)
 
 
-__all__ = ["AVERAGE", "UPDATERS", "Scale", "Step", "Updater", "updater"]
+__all__ = ["AVERAGE", "Scale", "Step", "Updater", "updater"]

@@ -12,19 +12,19 @@ from collections.abc import Callable
 from math import cos, pi
 
 from netpart.errors import ConfigError
+from netpart.families import RATES
 from netpart.proto.updater_pb2 import ChangeMethod, LRGenProto
-from netpart.registry import Registry
 from netpart.updaters.checks import check, not_negative, positive, present
 
 Schedule = Callable[[int], float]
 
 
-def _fixed(conf: LRGenProto) -> Schedule:
+def fixed_rate(conf: LRGenProto) -> Schedule:
     base = conf.base_lr
     return lambda step: base
 
 
-def _linear(conf: LRGenProto) -> Schedule:
+def linear_rate(conf: LRGenProto) -> Schedule:
     """From base_lr at step 0 to final_lr at step change_freq, and on along the same line after it."""
     present(conf, "learning_rate.linear_conf", "linear_conf { change_freq: 1000 final_lr: 0.001 }")
     base, final, frequency = conf.base_lr, conf.linear_conf.final_lr, conf.linear_conf.change_freq
@@ -32,7 +32,7 @@ def _linear(conf: LRGenProto) -> Schedule:
     return lambda step: (1 - step / frequency) * base + step / frequency * final
 
 
-def _exponential(conf: LRGenProto) -> Schedule:
+def exponential_rate(conf: LRGenProto) -> Schedule:
     """Halves every change_freq steps, smoothly."""
     present(conf, "learning_rate.exponential_conf", "exponential_conf { change_freq: 1000 }")
     base, frequency = conf.base_lr, conf.exponential_conf.change_freq
@@ -40,21 +40,21 @@ def _exponential(conf: LRGenProto) -> Schedule:
     return lambda step: base * 2.0 ** (-step / frequency)
 
 
-def _inverse_t(conf: LRGenProto) -> Schedule:
+def inverse_t_rate(conf: LRGenProto) -> Schedule:
     present(conf, "learning_rate.inverset_conf", "inverset_conf { final_lr: 1000 }")
     base, final = conf.base_lr, conf.inverset_conf.final_lr
     positive(final, "learning_rate.inverset_conf.final_lr", "it is the step at which the rate has halved")
     return lambda step: base / (1 + step / final)
 
 
-def _inverse(conf: LRGenProto) -> Schedule:
+def inverse_rate(conf: LRGenProto) -> Schedule:
     present(conf, "learning_rate.inverse_conf", "inverse_conf { gamma: 0.0001 pow: 0.75 }")
     base, gamma, power = conf.base_lr, conf.inverse_conf.gamma, conf.inverse_conf.pow
     not_negative(gamma, "learning_rate.inverse_conf.gamma")
     return lambda step: float(base * (1 + gamma * step) ** -power)
 
 
-def _step(conf: LRGenProto) -> Schedule:
+def step_rate(conf: LRGenProto) -> Schedule:
     """Multiplied by gamma every change_freq steps, at once."""
     present(conf, "learning_rate.step_conf", "step_conf { change_freq: 1000 gamma: 0.5 }")
     base, gamma, frequency = conf.base_lr, conf.step_conf.gamma, conf.step_conf.change_freq
@@ -63,7 +63,7 @@ def _step(conf: LRGenProto) -> Schedule:
     return lambda step: float(base * gamma ** (step // frequency))
 
 
-def _fixed_step(conf: LRGenProto) -> Schedule:
+def fixed_step_rate(conf: LRGenProto) -> Schedule:
     """step_lr[i] from step[i] on; before step[0] already step_lr[0]."""
     present(conf, "learning_rate.fixedstep_conf", "fixedstep_conf { step: 0 step_lr: 0.1 step: 1000 step_lr: 0.01 }")
     steps, rates = list(conf.fixedstep_conf.step), list(conf.fixedstep_conf.step_lr)
@@ -76,7 +76,7 @@ def _fixed_step(conf: LRGenProto) -> Schedule:
     return lambda step: rates[max(0, bisect_right(steps, step) - 1)]
 
 
-def _cosine(conf: LRGenProto) -> Schedule:
+def cosine_rate(conf: LRGenProto) -> Schedule:
     """Half a cosine from base_lr to final_lr, then final_lr, or with restart the same again, growth times as long."""
     present(conf, "learning_rate.cosine_conf", "cosine_conf { change_freq: 1000 }")
     base, way = conf.base_lr, conf.cosine_conf
@@ -96,7 +96,7 @@ def _cosine(conf: LRGenProto) -> Schedule:
     return rate
 
 
-def _one_cycle(conf: LRGenProto) -> Schedule:
+def one_cycle_rate(conf: LRGenProto) -> Schedule:
     """Half a cosine up from base_lr to max_lr in a share ``rise`` of the steps, and half a cosine down to final_lr."""
     present(conf, "learning_rate.onecycle_conf", "onecycle_conf { change_freq: 1000 max_lr: 0.1 }")
     base, cycle, field = conf.base_lr, conf.onecycle_conf, "learning_rate.onecycle_conf"
@@ -132,20 +132,6 @@ def _frequency(value: int, block: str) -> None:
     positive(value, f"learning_rate.{block}.change_freq", "it counts steps")
 
 
-METHODS: Registry[Callable[[LRGenProto], Schedule]] = Registry("learning-rate method")
-"""By ChangeMethod name; a user's own is filed here under the name that jobs give as ``user_type``."""
-
-METHODS.add("kFixed")(_fixed)
-METHODS.add("kLinear")(_linear)
-METHODS.add("kExponential")(_exponential)
-METHODS.add("kInverseT")(_inverse_t)
-METHODS.add("kInverse")(_inverse)
-METHODS.add("kStep")(_step)
-METHODS.add("kFixedStep")(_fixed_step)
-METHODS.add("kCosine")(_cosine)
-METHODS.add("kOneCycle")(_one_cycle)
-
-
 def schedule(conf: LRGenProto) -> Schedule:
     """Builds the function from step (0, 1, …) to learning rate; raises ConfigError naming the field at fault."""
     if not conf.HasField("type"):
@@ -154,7 +140,7 @@ def schedule(conf: LRGenProto) -> Schedule:
     user = conf.type == ChangeMethod.kUserChange and conf.user_type
     name = user or ChangeMethod.Name(conf.type)
     at = ("updater", "learning_rate", "type")
-    build = METHODS.get(name, who=".".join(at), at=at)
+    build = RATES.get(name, who=".".join(at), at=at)
     not_negative(conf.base_lr, "learning_rate.base_lr")
     steps, factor = conf.warmup_steps, conf.warmup_factor
     not_negative(steps, "learning_rate.warmup_steps")

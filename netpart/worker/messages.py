@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netpart.collectives import NCCL
+from netpart.choices import NCCL
 from netpart.kernels.op import Array
 from netpart.program.buffers import View
 from netpart.program.instructions import Channel, CollectiveStart, Receive, Send

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.cli.common import COLLECTIVES, SHARDING
-from netpart.collectives import ALGORITHMS, NCCL
+from netpart.choices import ALGORITHMS, COLLECTIVES, NCCL, SHARDING
 from netpart.proto.job_pb2 import Collectives
 from tests.cli.conftest import Netpart
 

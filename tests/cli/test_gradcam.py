@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netpart.cli.gradcam import METHODS
+from netpart.choices import CAM_METHODS
 from netpart.data.scans.nifti import Scan, save_volume
 from netpart.launch.control.cores import THREAD_VARIABLES
 from netpart.trained import gradcam
@@ -89,7 +89,7 @@ def test_every_scan_of_a_class_is_looked_up_in_a_region(
 
 
 def test_the_methods_are_those_there_are() -> None:
-    assert tuple(gradcam.METHODS) == METHODS
+    assert tuple(gradcam.METHODS) == CAM_METHODS
 
 
 def test_options_that_ask_for_nothing_are_refused(job: Path, mask: Path, netpart: Netpart) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 import netpart as api
 from netpart.errors import ConfigError
+from netpart.families import SCHEMES
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition
-from netpart.plan.schemes import SCHEMES
 from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB, Netpart
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from netpart.families import SCHEMES
 from netpart.graph.partition import Partition
 from netpart.graph.uncut import uncut
 from netpart.plan.partition import partition
-from netpart.plan.schemes import SCHEMES
 from netpart.proto.job_pb2 import JobProto
 from tests.cli.conftest import Netpart
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.collectives import ALGORITHMS, Link, Message, choose, pieces, returned, schedule, seconds
+from netpart.choices import ALGORITHMS
+from netpart.collectives import Link, Message, choose, pieces, returned, schedule, seconds
 from netpart.collectives.kinds import (
     ALL_GATHER,
     ALL_REDUCE,

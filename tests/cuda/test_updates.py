@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.families import UPDATERS
 from netpart.kernels.cuda.updates import CHUNK
 from netpart.kernels.op import Array, Clock, Op, chain
 from netpart.kernels.reference import Kernels
-from netpart.updaters import AVERAGE, UPDATERS, Scale, Updater, updater
+from netpart.updaters import AVERAGE, Scale, Updater, updater
 from netpart.worker.actions import RUN, Action
 from netpart.worker.gpu.graph_capture import call, together
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play

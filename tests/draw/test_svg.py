@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from netpart.draw import FORMATS, render
+from netpart.choices import DRAWING_FORMATS
+from netpart.draw import render
 from netpart.draw.dot import SMALL
 from netpart.draw.letters import width
 from netpart.draw.svg import finished, laid_out, to_svg
@@ -90,7 +91,7 @@ def test_what_is_no_svg_is_an_error() -> None:
         finished("<html/>", "")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", DRAWING_FORMATS)
 def test_render_knows_every_format(net: Net, format: str) -> None:
     starts = {"dot": "digraph", "json": "{", "svg": "<svg", "txt": "conv-mnist"}
     assert render(net, format).startswith(starts[format])

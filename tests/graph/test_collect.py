@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.collectives import ALGORITHMS
+from netpart.choices import ALGORITHMS
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, SUM, Graph
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.subgraph import decode, encode

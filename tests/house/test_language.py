@@ -7,8 +7,9 @@ import re
 import pytest
 from hypothesis import Phase, find, settings
 
-from netpart import initialisers, layers
+from netpart import layers
 from netpart.errors import ConfigError
+from netpart.families import INITIALISERS, RATES, UPDATERS
 from netpart.graph.partition import Partition, partition_job
 from netpart.layers.layer import INPUT
 from netpart.layers.layer_norm import LayerNorm
@@ -16,8 +17,6 @@ from netpart.plan.text.cut_text import cut_text
 from netpart.proto import limits, reader
 from netpart.proto.job_pb2 import LayerProto
 from netpart.registry import Registry
-from netpart.updaters import UPDATERS
-from netpart.updaters.schedule import METHODS as SCHEDULES
 from tests.house.tree import ROOT
 from tests.laws.cases import CASES
 
@@ -99,9 +98,9 @@ def test_a_type_can_be_cut_as_the_table_says(name: str, cuts: str) -> None:
 @pytest.mark.parametrize(
     ("title", "head", "registry"),
     [
-        ("Parameters", "`init.type`", initialisers.methods.METHODS),
+        ("Parameters", "`init.type`", INITIALISERS),
         ("Updaters", "`updater.type`", UPDATERS),
-        ("Updaters", "`learning_rate.type`", SCHEDULES),
+        ("Updaters", "`learning_rate.type`", RATES),
     ],
 )
 def test_a_table_of_formulas_has_every_name(title: str, head: str, registry: Registry[object]) -> None:

@@ -7,13 +7,13 @@ import re
 import struct
 from math import log10
 
+from netpart.families import UPDATERS
 from netpart.launch.coordinator import watch
 from netpart.launch.member.control_client import BEAT_SECONDS
 from netpart.launch.teams import team
 from netpart.program.instructions import PHASE_CODES, Way
 from netpart.proto.control_pb2 import ControlProto
 from netpart.transport.frames import DTYPES, HEADER, MAGIC, VERSION
-from netpart.updaters import UPDATERS
 from netpart.verify import difference, report
 from netpart.worker.pace import WINDOW
 from tests.house.tree import ROOT

@@ -10,10 +10,10 @@ import pytest
 
 from netpart.cli.main import main
 from netpart.cli.plan import convergence
+from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.plan.price.devices import read_devices
 from netpart.plan.price.layer_loads import loads
-from netpart.plan.search.planners import PLANNERS
 from netpart.plan.search.task import Task
 from netpart.proto.reader import load
 from tests.house.tree import ROOT
@@ -36,7 +36,7 @@ def test_the_page_names_every_planner() -> None:
     named = {
         name.strip() for row in re.findall(r"^\| ([^|]+) \|", section, flags=re.MULTILINE) for name in row.split(",")
     }
-    assert named - {"plan", "---"} == {re.sub(" (profit|makespan)$", "", name) for name in PLANNERS}
+    assert named - {"plan", "---"} == {re.sub(" (profit|makespan)$", "", name) for name in PLANNERS.names()}
 
 
 def test_the_picture_is_fresh() -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.errors import ConfigError
-from netpart.initialisers import METHODS, check, initialise
+from netpart.families import INITIALISERS
+from netpart.initialisers import check, initialise
 from netpart.kernels.philox import key
 from netpart.proto.param_pb2 import ParamGenProto
 from netpart.spec import Region, Shape, relative, whole
@@ -79,7 +80,7 @@ def boxes(draw: st.DrawFn) -> tuple[Shape, Region]:
     return shape, tuple((lo, hi) for lo, hi in ends)
 
 
-@given(st.sampled_from(METHODS.names()), boxes(), st.integers(0, 2**31))
+@given(st.sampled_from(INITIALISERS.names()), boxes(), st.integers(0, 2**31))
 def test_a_region_holds_what_the_whole_holds_there(name: str, case: tuple[Shape, Region], seed: int) -> None:
     shape, box = case
     conf, stream, matrix = parsed(f"type: {name} value: 0.7 std: 0.3"), key(seed, "conv", "weight"), (shape[0], 17)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from netpart.choices import AUTO, KERNELS
 from netpart.errors import NetpartError
 from netpart.kernels import choose as chooser
-from netpart.kernels.choose import AUTO, KERNELS, MODULES, Choice, check_precision, choose, named
+from netpart.kernels.choose import MODULES, Choice, check_precision, choose, named
 from netpart.proto.job_pb2 import KernelSet
 
 

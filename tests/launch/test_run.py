@@ -15,6 +15,7 @@ import pytest
 
 from netpart.checkpoint.safetensors_file import create
 from netpart.errors import ConfigError, DataError, MemoryRefused, NetpartError, WorkerFailed
+from netpart.families import LAUNCHERS
 from netpart.kernels.op import Op
 from netpart.kernels.reference import Kernels
 from netpart.launch import run as launch
@@ -85,7 +86,7 @@ neuralnet {
 """
 
 
-@pytest.mark.parametrize("launcher", [name for name in launch.LAUNCHERS if name != "join"])
+@pytest.mark.parametrize("launcher", [name for name in LAUNCHERS.names() if name != "join"])
 def test_a_label_that_is_no_class_names_worker_layer_phase_and_step(tmp_path: Path, launcher: str) -> None:
     """Row 14 is the third of step 3: the first of worker 1."""
     rows = (f"{7 if i == 14 else i % 3},{i / 10},{i / 5}\n" for i in range(24))

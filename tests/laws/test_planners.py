@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.choices import OBJECTIVES
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
+from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.invariants import check_graph
 from netpart.plan.price.devices import Device, Devices
@@ -19,8 +21,7 @@ from netpart.plan.search.branch_and_bound import MOST
 from netpart.plan.search.exact import exact
 from netpart.plan.search.gabra import gabra
 from netpart.plan.search.greedy import greedy
-from netpart.plan.search.knapsacks import OBJECTIVES, Knapsacks, Plan
-from netpart.plan.search.planners import PLANNERS
+from netpart.plan.search.knapsacks import Knapsacks, Plan
 from netpart.plan.search.portfolio import Portfolio
 from netpart.plan.search.task import Task
 from netpart.plan.text.write_plan import write_plan
@@ -113,7 +114,7 @@ def test_proposals_are_placements_within_memory(draw: st.DataObject, workers: in
     most = draw.draw(st.sampled_from([float("inf"), 20_000.0, 5_000.0]))
     devices = Devices(tuple(Device(f"d{speed:g}", speed, most) for speed in speeds))
     portfolio = Portfolio(job, Task(loads(build_net(job.proto), 8), devices, limit=0.2))
-    assert {name for row in portfolio.rows for name in row.name.split(", ")} >= set(PLANNERS)
+    assert {name for row in portfolio.rows for name in row.name.split(", ")} >= set(PLANNERS.names())
     for proposal in portfolio.proposals:
         if proposal.partition is not None:
             check_graph(proposal.partition.graph)

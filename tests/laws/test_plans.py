@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.families import SCHEMES
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
 from netpart.plan.partition import partition
 from netpart.plan.price.ledger import ledger
-from netpart.plan.schemes import SCHEMES
 from netpart.plan.text.write_plan import write_plan
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, loads

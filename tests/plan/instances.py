@@ -6,7 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from netpart.plan.search.knapsacks import PROFIT, Knapsacks, Plan
+from netpart.choices import PROFIT
+from netpart.plan.search.knapsacks import Knapsacks, Plan
 
 
 def instance(seed: int, partitions: int = 50, devices: int = 8, objective: str = PROFIT) -> Knapsacks:

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from netpart.collectives import GRADIENT
 from netpart.errors import ConfigError
+from netpart.families import SCHEMES
 from netpart.graph.invariants import check_graph
 from netpart.graph.partition import Partition
 from netpart.graph.scheme import known_scheme
 from netpart.plan.partition import partition, partition_by
 from netpart.plan.price.ledger import ledger
-from netpart.plan.schemes import SCHEMES
 from netpart.plan.schemes.data_then import data_then
 from netpart.plan.text.advice import advice
 from netpart.plan.text.cut_text import cut_text

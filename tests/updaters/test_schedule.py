@@ -6,8 +6,9 @@ import pytest
 from google.protobuf import text_format
 
 from netpart.errors import ConfigError
+from netpart.families import RATES
 from netpart.proto.updater_pb2 import LRGenProto
-from netpart.updaters.schedule import METHODS, schedule
+from netpart.updaters.schedule import schedule
 
 TABLE = {
     "type: kFixed": {0: 0.01, 10**9: 0.01},
@@ -44,7 +45,7 @@ def parsed(text: str) -> LRGenProto:
 
 
 def test_every_method_is_tried() -> None:
-    assert {text.split()[1] for text in TABLE} == set(METHODS.names())
+    assert {text.split()[1] for text in TABLE} == set(RATES.names())
 
 
 @pytest.mark.parametrize("text", TABLE)

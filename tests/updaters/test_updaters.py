@@ -13,9 +13,10 @@ import pytest
 from google.protobuf import text_format
 
 from netpart.errors import ConfigError
+from netpart.families import UPDATERS
 from netpart.kernels.op import Array, Clock, Op
 from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
-from netpart.updaters import UPDATERS, Scale, Updater, updater
+from netpart.updaters import Scale, Updater, updater
 from netpart.updaters.base import CACHE
 
 RATE = "learning_rate { type: kFixed base_lr: 0.1 }"

@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from netpart.kernels.choose import REFERENCE
+from netpart.choices import REFERENCE
 from netpart.verify.difference import Difference
 from netpart.verify.report import BITWISE, REORDERED, ROUNDING, SEMANTIC, Comparison, Report
 

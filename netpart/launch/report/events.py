@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,6 +104,9 @@ class Staleness:
 
 Event = Invited | Joined | Noticed | Started | Measured | Saved
 Listener = Callable[[Event], None]
+ListenerMaker = Callable[[Path], AbstractContextManager[Listener]]
+"""Opens a listener of the run whose workspace it gets, for as long as the run lasts; a family of them is
+``netpart.families.LISTENERS``."""
 Hearer = Callable[[Event | Updated], None]
 """Hears of everything, each single update included."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -30,7 +30,7 @@ class Notes:
         self.file.seek(0)
         self.file.truncate()
         self.file.writelines(kept)
-        self.listener: Callable[[Event], None] = listener or (lambda event: None)
+        self.listeners: list[Listener] = [] if listener is None else [listener]
         self.latest: dict[str, dict[str, float]] = {}
         self.tests: list[Measured] = []
         self.stale = Counter[int]()
@@ -60,7 +60,8 @@ class Notes:
                 self.file.flush()
         if isinstance(event, Saved):
             self.checkpoint = str(event.path)
-        self.listener(event)
+        for listener in self.listeners:
+            listener(event)
         if isinstance(event, Saved):
             self.refuse_removal()  # only now: what the run has learnt is saved
 

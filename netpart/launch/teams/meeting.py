@@ -17,7 +17,8 @@ from netpart.launch.control.seats import Seats
 from netpart.launch.control.token import VARIABLE, Token, keep, refuse_pinned
 from netpart.launch.member.join import WAIT_SECONDS
 from netpart.launch.report.events import Invited
-from netpart.launch.teams.processes import ProcessTeam, control_address
+from netpart.launch.teams.processes import ProcessTeam
+from netpart.launch.teams.team import TeamPlan, local_address
 from netpart.proto.control_pb2 import JoinedProto, JoinProto
 from netpart.resources import version
 
@@ -54,9 +55,12 @@ class JoinTeam(ProcessTeam):
         super().__init__(min(meeting.local, workers), workspace / "log", listen, threads)
         self.meeting, self.token_file = meeting, workspace / "token"
         self.seats: dict[int, str] = dict.fromkeys(range(self.workers, workers), "")
-        self.here = control_address() if self.workers else ""
+        self.here = local_address() if self.workers else ""
         self.met_ranks = set[int]()
         self.start_seconds, self.absent_hint = meeting.wait, "run `netpart worker` on its host, or look at what it says"
+
+    def control_address(self) -> str:
+        return self.meeting.address
 
     def start(self, control: str, seats: Seats) -> None:
         if self.meeting.token is None:
@@ -123,3 +127,9 @@ class JoinTeam(ProcessTeam):
         super().kill()
         if self.meeting.token is None:
             self.token_file.unlink(missing_ok=True)
+
+
+def join_team(plan: TeamPlan) -> JoinTeam:
+    """The launcher "join"."""
+    assert plan.meeting is not None, "check_launcher has asked for it"
+    return JoinTeam(plan.size, plan.meeting, plan.workspace, plan.threads)

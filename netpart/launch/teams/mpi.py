@@ -18,15 +18,19 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from netpart.launch.control.seats import Seats
 from netpart.launch.control.signals import held_back
 from netpart.launch.control.token import VARIABLE
-from netpart.launch.teams import mpiexec
+from netpart.launch.teams import hostfile, mpiexec
 from netpart.launch.teams.exit_status import how, log_tail
 from netpart.launch.teams.processes import surroundings
-from netpart.launch.teams.team import Team
+from netpart.launch.teams.team import Team, TeamPlan
+
+if TYPE_CHECKING:
+    from netpart.launch.teams.meeting import Meeting
 
 TETHER = (sys.executable, "-P", "-m", "netpart.launch.teams.tether")
 RANK = (sys.executable, "-P", "-m", "netpart.launch.teams.mpi_entry")
@@ -44,13 +48,20 @@ class MpiTeam(Team):
     parting_seconds = 0.0
 
     def __init__(
-        self, workers: int, log_folder: Path, hosts: Path | None = None, rank: Sequence[str] = RANK, threads: int = 0
-    ) -> None:
+        self, workers: int, log_folder: Path, hosts: Path | None = None, rank: Sequence[str] = RANK, threads: int = 0,
+        meeting: Meeting | None = None,
+    ) -> None:  # fmt: skip
         self.workers, self.log_folder, self.hosts, self.rank = workers, log_folder, hosts, rank
-        self.threads = threads
+        self.threads, self.meeting = threads, meeting
         self.process: subprocess.Popen[bytes] | None = None
         self.pids: dict[int, int] = {}
         self.watches: list[int] = []
+
+    def control_address(self) -> str:
+        """A port that the hosts of the file reach, or that of the meeting where a person has named one."""
+        if self.meeting is not None:
+            return self.meeting.address
+        return hostfile.control_address(self.hosts) if self.hosts else super().control_address()
 
     def start(self, control: str, seats: Seats) -> None:
         found = mpiexec.find()
@@ -129,3 +140,9 @@ class MpiTeam(Team):
             select.select([watch], [], [], END_SECONDS)
             os.close(watch)
         self.watches = []
+
+
+def mpi_team(plan: TeamPlan) -> MpiTeam:
+    """The launcher "mpi"."""
+    log_folder = plan.workspace / "log"
+    return MpiTeam(plan.size, log_folder, plan.hosts, threads=plan.threads, meeting=plan.meeting)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +13,9 @@ from netpart.launch.control.seats import Seats
 from netpart.launch.control.signals import held_back
 from netpart.launch.control.token import VARIABLE, Token
 from netpart.launch.teams.exit_status import how, log_tail
-from netpart.launch.teams.team import Team
+from netpart.launch.teams.team import Team, TeamPlan
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 """Where this netpart is imported from; workers must run the same one, whatever folder they are started in."""
 COMMAND = (sys.executable, "-P", "-m", "netpart.launch.teams.worker_entry")
 
@@ -95,10 +94,9 @@ class ProcessTeam(Team):
         self.watches = []
 
 
-def control_address(scheme: str = "ipc") -> str:
-    """Where a coordinator listens for workers of this host, or of this process: nothing on disk, nothing beyond it."""
-    name = f"netpart-control-{secrets.token_hex(8)}"
-    return f"inproc://{name}" if scheme == "inproc" else f"ipc://@{name}"
+def local_team(plan: TeamPlan) -> ProcessTeam:
+    """The launcher "local"."""
+    return ProcessTeam(plan.size, plan.workspace / "log", threads=plan.threads)
 
 
 def surroundings() -> dict[str, str]:

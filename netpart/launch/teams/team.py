@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import zmq
 
 from netpart.launch.control.seats import Seats
 from netpart.launch.control.signals import held_back
 from netpart.launch.report.events import Invited
 from netpart.proto.control_pb2 import JoinedProto, JoinProto
+
+if TYPE_CHECKING:
+    from netpart.launch.teams.meeting import Meeting
 
 START_SECONDS = 60.0
 """How long a worker may take to introduce itself."""
@@ -27,6 +35,10 @@ class Team(ABC):
     start_seconds: float = START_SECONDS
     absent_hint: str = "look at its log"
     here: str = ""
+
+    def control_address(self) -> str:
+        """Where the coordinator listens for the workers: nothing on disk, nothing beyond this host."""
+        return local_address()
 
     @abstractmethod
     def start(self, control: str, seats: Seats) -> None:
@@ -88,3 +100,28 @@ class Team(ABC):
     ) -> None:
         with held_back(ending=True):
             self.kill()
+
+
+class TeamPlan(NamedTuple):
+    """What a launcher starts: a team of ``size`` workers and servers, whose logs go to ``workspace``/log.
+
+    ``context`` is the coordinator's; each process computes with ``threads`` threads (0: a share of the cores). Workers
+    of other hosts come to ``meeting``, or are started on those of the host file ``hosts``.
+    """
+
+    size: int
+    workspace: Path
+    context: zmq.Context[Any]
+    threads: int = 0
+    meeting: Meeting | None = None
+    hosts: Path | None = None
+
+
+TeamMaker = Callable[[TeamPlan], Team]
+"""Makes the team of a run, which starts nothing yet; a family of them is ``netpart.families.LAUNCHERS``."""
+
+
+def local_address(scheme: str = "ipc") -> str:
+    """An address of this host, or with the scheme "inproc" of this process, that nobody else has."""
+    name = f"netpart-control-{secrets.token_hex(8)}"
+    return f"inproc://{name}" if scheme == "inproc" else f"ipc://@{name}"

@@ -11,7 +11,7 @@ import zmq
 from netpart.launch.control.seats import Seats
 from netpart.launch.control.token import Token
 from netpart.launch.member.member import serve
-from netpart.launch.teams.team import Team
+from netpart.launch.teams.team import Team, TeamPlan, local_address
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
@@ -26,6 +26,9 @@ class ThreadTeam(Team):
         self.hub, self.context = MemoryHub(workers), context
         self.threads: list[threading.Thread] = []
         self.logs = [io.StringIO() for _ in range(workers)]
+
+    def control_address(self) -> str:
+        return local_address("inproc")
 
     def start(self, control: str, seats: Seats) -> None:
         for rank in range(len(self.hub)):
@@ -60,3 +63,8 @@ class ThreadTeam(Team):
 
     def kill(self) -> None:
         """Threads cannot be killed: those that have not ended by now are daemons and end with the process."""
+
+
+def thread_team(plan: TeamPlan) -> ThreadTeam:
+    """The launcher "threads"."""
+    return ThreadTeam(plan.size, plan.context)

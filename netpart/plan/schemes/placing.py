@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from netpart.graph.net import Net, Node
 from netpart.graph.passes.cuts import Ranges, ranges
 from netpart.layers.layer import INPUT
 from netpart.spec import RECORD, Placement, Shard, whole
 
+Scheme = Callable[[Net, int], list[Placement]]
+"""From a net and a number of workers to one placement per node."""
 BATCH, NEURONS = 0, 1
 """Axes of a layer's output; NEURONS are the channels of a convolution."""
 

@@ -6,7 +6,8 @@ from time import monotonic
 
 import numpy as np
 
-from netpart.plan.search.knapsacks import CLOSE, PROFIT, Knapsacks, Plan
+from netpart.choices import PROFIT
+from netpart.plan.search.knapsacks import CLOSE, Knapsacks, Plan
 
 MOST = 20
 """Partitions of a problem that is solved in this way."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from netpart.choices import PROFIT
 from netpart.errors import ConfigError, NetpartError
 from netpart.plan.price.net_profile import Floats
 from netpart.plan.search.branch_and_bound import MOST, branch_and_bound
-from netpart.plan.search.knapsacks import CLOSE, PROFIT, Knapsacks, Plan
+from netpart.plan.search.knapsacks import CLOSE, Knapsacks, Plan
 
 UNITS = 1 << 32
 """What CP-SAT, which knows whole numbers alone, counts the objective in: a profit of 1, or the shortest makespan."""

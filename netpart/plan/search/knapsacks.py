@@ -18,15 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from netpart.choices import MAKESPAN, PROFIT
 from netpart.errors import ConfigError
 from netpart.plan.price.net_profile import Floats
 
 Plan = np.ndarray[Any, np.dtype[np.int64]]
 """The device of each partition."""
-
-PROFIT, MAKESPAN = "profit", "makespan"
-OBJECTIVES = (PROFIT, MAKESPAN)
-"""Equation 5, to be large; or the time until the last device is done, to be small."""
 
 CLOSE = 1e-9
 """Shares of a capacity, or of a value, that are no difference."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from netpart.choices import PROFIT
 from netpart.plan.price.net_profile import Floats
-from netpart.plan.search.knapsacks import CLOSE, PROFIT, Knapsacks, Plan
+from netpart.plan.search.knapsacks import CLOSE, Knapsacks, Plan
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 

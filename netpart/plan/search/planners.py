@@ -8,12 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from netpart.plan.schemes import SCHEMES, Scheme
+from netpart.choices import MAKESPAN, PROFIT
+from netpart.families import PLANNERS, SCHEMES
 from netpart.plan.schemes.data import data_by_speed
 from netpart.plan.schemes.data_then import data_then
 from netpart.plan.schemes.on_workers import among, on_workers
+from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.blocks import blocks
-from netpart.plan.search.knapsacks import MAKESPAN, PROFIT, Plan
+from netpart.plan.search.knapsacks import Plan
 from netpart.plan.search.local_search import polished
 from netpart.plan.search.pipeline_stages import best_pipeline
 from netpart.plan.search.task import Task
@@ -115,7 +117,7 @@ def _allocated(task: Task, plan: Plan) -> Layout:
 
 ONE, DATA = "one worker", "data"
 
-PLANNERS: dict[str, Planner] = {
+for _name, _planner in {
     ONE: _one_worker,
     DATA: partial(_by_scheme, "DATA"),
     "data by speed": _by_speed,
@@ -133,5 +135,5 @@ PLANNERS: dict[str, Planner] = {
         for objective in (PROFIT, MAKESPAN)
         for name, planner in {"greedy": _by_greedy, "gabra": _by_gabra, "exact": _by_exact}.items()
     },
-}
-"""Every planner by the name of its row."""
+}.items():
+    PLANNERS.add(_name)(_planner)

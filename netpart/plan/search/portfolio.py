@@ -9,16 +9,17 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
+from netpart.choices import MAKESPAN, OBJECTIVES, SECONDS
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
+from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
 from netpart.graph.scheme import OF_PIPELINE, is_written
 from netpart.plan.partition import partition, partition_by
 from netpart.plan.price.predict import memory, predict
-from netpart.plan.schemes import Scheme
-from netpart.plan.search.knapsacks import MAKESPAN, OBJECTIVES
-from netpart.plan.search.planners import DATA, ONE, PLANNERS, Layout, Planner
-from netpart.plan.search.proposal import SECONDS, Placed, Proposal, Row, merged, placed, worth
+from netpart.plan.schemes.placing import Scheme
+from netpart.plan.search.planners import DATA, ONE, Layout, Planner
+from netpart.plan.search.proposal import Placed, Proposal, Row, merged, placed, worth
 from netpart.plan.search.task import Task
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
@@ -71,7 +72,12 @@ class Portfolio:
         found = next((p for p in self.proposals if name in p.row.name.split(", ")), None)
         if found is None or found.row.refused:
             got = repr(name) if found is None else f"one that is refused: {found.row.refused}"
-            raise ConfigError("--take", "a plan of the table", got, f"the planners are {', '.join(PLANNERS)}")
+            raise ConfigError(
+                "--take",
+                "a plan of the table",
+                got,
+                f"the planners are {', '.join(name for name, _ in PLANNERS.items())}",
+            )
         return found
 
     def allocated(self, objective: str) -> list[tuple[int, ...]] | None:
@@ -87,7 +93,7 @@ class Portfolio:
     def propose(self) -> Iterator[Proposal]:
         """What each planner proposes, and the job as it is written if it says how it is cut."""
         net = self.written.proto.neuralnet
-        if net.scheme or any(is_written(layer) for layer in net.layer):
+        if net.scheme or net.user_scheme or any(is_written(layer) for layer in net.layer):
             cut = partial(partition, self.written.proto, len(self.task.devices), self.written.folder)
             yield self.fitted(self.tried(AS_WRITTEN, self.written, cut))
         for name, planner in PLANNERS.items():

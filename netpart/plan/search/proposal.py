@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from netpart.choices import OBJECTIVES, PROFIT, SECONDS
 from netpart.graph.partition import Partition
-from netpart.plan.search.knapsacks import OBJECTIVES, PROFIT
 from netpart.plan.search.planners import Layout
 from netpart.proto.reader import Job
 from netpart.spec import Placement
-
-SECONDS = "seconds"
 
 Placed = tuple[int, bool, tuple[Placement, ...]]
 """Micro-batches, whether activations are computed again, and the placements of the layers in training."""

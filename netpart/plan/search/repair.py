@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from netpart.plan.search.knapsacks import PROFIT, Knapsacks, Plan
+from netpart.choices import PROFIT
+from netpart.plan.search.knapsacks import Knapsacks, Plan
 
 TRIES = 200
 """Partitions that may be thrown out of a device again before a repair is given up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from netpart.choices import OBJECTIVES
 from netpart.errors import NetpartError
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.net_profile import NetProfile
@@ -12,7 +13,7 @@ from netpart.plan.search.blocks import Block, blocks
 from netpart.plan.search.exact import Proof, exact
 from netpart.plan.search.gabra import Evolution, gabra
 from netpart.plan.search.greedy import greedy
-from netpart.plan.search.knapsacks import OBJECTIVES, Knapsacks, Plan, knapsacks
+from netpart.plan.search.knapsacks import Knapsacks, Plan, knapsacks
 from netpart.plan.search.local_search import polished
 
 SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)

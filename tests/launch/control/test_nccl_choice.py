@@ -15,7 +15,7 @@ from netpart.proto.job_pb2 import Collectives, Scheme
 from netpart.proto.reader import load
 from tests.graph.jobs import data, job, layer, product
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 AUTO, RING, NCCL = Collectives.AUTO, Collectives.RING, Collectives.NCCL
 APART = ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]
 

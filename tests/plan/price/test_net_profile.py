@@ -97,7 +97,7 @@ def test_too_many_branches_are_cut_in_their_order(tmp_path: Path) -> None:
 
 
 def test_a_profile_has_its_table(tmp_path: Path) -> None:
-    profile = read_profile(Path(__file__).parents[1] / "data" / "pipedream" / "vgg16.txt")
+    profile = read_profile(Path(__file__).parents[2] / "data" / "pipedream" / "vgg16.txt")
     rows = {row.name: row for row in pipelines(profile, alike(8))}
     assert next(iter(rows)) == "stages"
     assert rows["stages"].pipeline.replicas == "7-1"
@@ -123,7 +123,7 @@ def memory_limited(nbytes: float) -> Devices:
 
 def test_memory_of_devices_is_respected() -> None:
     """On 8 workers without a limit a stage of vgg16 needs 3.9 GiB."""
-    profile = read_profile(Path(__file__).parents[1] / "data" / "pipedream" / "vgg16.txt")
+    profile = read_profile(Path(__file__).parents[2] / "data" / "pipedream" / "vgg16.txt")
     free, limited = ({row.name: row for row in pipelines(profile, memory_limited(most))} for most in (1e12, 4e9))
     assert max(free["stages"].memory) > 4e9 > max(limited["stages"].memory)
     assert limited["stages"].seconds > free["stages"].seconds
@@ -133,7 +133,7 @@ def test_memory_of_devices_is_respected() -> None:
 
 
 def test_what_an_updater_keeps_counts() -> None:
-    profile = read_profile(Path(__file__).parents[1] / "data" / "pipedream" / "vgg16.txt")
+    profile = read_profile(Path(__file__).parents[2] / "data" / "pipedream" / "vgg16.txt")
     plain, adam = ({row.name: row for row in pipelines(profile, memory_limited(1e12), states)} for states in (0, 2))
     parameters = sum(layer.parameters for layer in profile.layers)
     assert adam["data"].memory[0] - plain["data"].memory[0] == pytest.approx(2 * parameters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.collectives.price import Link
+from netpart.families import SCHEMES
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition
 from netpart.plan.partition import partition, partition_by
@@ -12,7 +13,6 @@ from netpart.plan.price.cost import price
 from netpart.plan.price.devices import Device, Devices, alike
 from netpart.plan.price.ledger import ledger
 from netpart.plan.price.predict import memory, predict
-from netpart.plan.schemes import SCHEMES
 from netpart.plan.schemes.data import data_by_speed
 from netpart.plan.schemes.on_workers import on_workers
 from netpart.plan.text.plan_table import tabulate

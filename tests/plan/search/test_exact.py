@@ -7,12 +7,13 @@ import sys
 import numpy as np
 import pytest
 
+from netpart.choices import OBJECTIVES
 from netpart.errors import ConfigError
 from netpart.plan.search.branch_and_bound import branch_and_bound
 from netpart.plan.search.exact import by_cp_sat, exact
 from netpart.plan.search.gabra import gabra
 from netpart.plan.search.greedy import greedy
-from netpart.plan.search.knapsacks import OBJECTIVES, Knapsacks
+from netpart.plan.search.knapsacks import Knapsacks
 from tests.plan.instances import best_of_all, instance
 
 IMPOSSIBLE = Knapsacks(np.array([3.0, 3.0, 3.0]), np.array([5.0, 5.0]), np.array([1.0, 1.0]))

@@ -7,9 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from netpart.choices import MAKESPAN, OBJECTIVES
 from netpart.errors import ConfigError, NetpartError
 from netpart.plan.search.gabra import crossover, gabra, inversion, select
-from netpart.plan.search.knapsacks import MAKESPAN, OBJECTIVES, Knapsacks
+from netpart.plan.search.knapsacks import Knapsacks
 from tests.plan.instances import best_of_all, instance
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from netpart.choices import MAKESPAN, OBJECTIVES
 from netpart.errors import ConfigError
-from netpart.plan.search.knapsacks import MAKESPAN, OBJECTIVES, Knapsacks, knapsacks
+from netpart.plan.search.knapsacks import Knapsacks, knapsacks
 from tests.plan.instances import best_of_all, instance
 
 

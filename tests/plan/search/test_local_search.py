@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.plan.search.knapsacks import OBJECTIVES, Knapsacks
+from netpart.choices import OBJECTIVES
+from netpart.plan.search.knapsacks import Knapsacks
 from netpart.plan.search.local_search import polished
 from netpart.plan.search.repair import repaired
 from tests.plan.instances import instance

@@ -17,7 +17,7 @@ from netpart.plan.price.net_profile import LayerProfile, NetProfile, read_profil
 from netpart.plan.search.pipeline_stages import Pipeline, Room, best_pipeline, data_parallel_seconds
 from netpart.plan.search.pipelines import memory
 
-PROFILES = Path(__file__).parents[1] / "data" / "pipedream"
+PROFILES = Path(__file__).parents[2] / "data" / "pipedream"
 ORACLE = [
     ("vgg16", 2, "1-1", 0.411042), ("vgg16", 4, "3-1", 0.205521), ("vgg16", 8, "7-1", 0.103833),
     ("vgg16", 16, "13-2-1", 0.05653), ("resnet18", 2, "2", 0.176629), ("resnet18", 4, "4", 0.100004),

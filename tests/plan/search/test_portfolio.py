@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import MemoryRefused
+from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
 from netpart.plan.partition import partition, partition_by
 from netpart.plan.price.devices import Device, Devices, alike
 from netpart.plan.price.layer_loads import loads
 from netpart.plan.price.predict import memory
-from netpart.plan.search.planners import PLANNERS
 from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio, with_pieces
 from netpart.plan.search.task import Task
 from netpart.plan.text.plan_table import tabulate
@@ -40,7 +40,7 @@ def portfolio() -> Portfolio:
 
 def test_every_planner_has_its_row(portfolio: Portfolio) -> None:
     names = [name for row in portfolio.rows for name in row.name.split(", ")]
-    assert sorted(names) == sorted(PLANNERS)
+    assert sorted(names) == sorted(PLANNERS.names())
     assert [row.seconds for row in portfolio.rows] == sorted(row.seconds for row in portfolio.rows)
     assert all(row.gap >= 0 for row in portfolio.rows)
 
@@ -183,7 +183,7 @@ def test_blocks_are_placed_on_groups_of_devices() -> None:
     task = replace(task_of(job, alike(5, 2e9)), group=2)
     assert task.groups == [(0, 1), (2, 3), (4,)]
     assert task.speeds == [4e9, 4e9, 2e9]
-    layout = PLANNERS["gabra profit"](task)
+    layout = PLANNERS.get("gabra profit")(task)
     cut = partition_by(layout.scheme, job.proto, 5, job.folder)
     used = {tuple(sorted({shard.worker for shard in placement.shards})) for placement in cut.graph.placements}
     assert used == set(task.groups)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from netpart.families import SCHEMES
 from netpart.graph.partition import Partition
 from netpart.plan.partition import partition
 from netpart.plan.price.ledger import ledger
-from netpart.plan.schemes import SCHEMES
 from netpart.plan.text.diff import KINDS, Difference, LayerChange, Measure, compare
 from netpart.plan.text.plan_table import tabulate
 from netpart.proto.reader import load

@@ -24,7 +24,7 @@ from tests.graph.jobs import data, job, layer, product
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ZOO = sorted((ROOT / "graphs").rglob("*.conf"))
 Spoken = list[list[Communication]]
 
